@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lastgate/distance.hpp"
+#include "lastgate/math.hpp"
+
+namespace lastgate {
+
+enum class PrimitiveKind : std::uint8_t { sphere = 0, capsule = 1, box = 2, half_space = 3 };
+
+/// An obstacle as it is given, in the robot's base frame.
+struct PrimitiveSpec {
+    PrimitiveKind kind = PrimitiveKind::sphere;
+    double radius_m = 0.0;       ///< Sphere, capsule.
+    double half_length_m = 0.0;  ///< Capsule: half of the cylinder part, along local z.
+    Vec3 half_extents_m;         ///< Box.
+    Transform in_base;           ///< Half-space: solid where local z <= 0.
+};
+
+/// An obstacle prepared for distance queries.
+struct Primitive {
+    PrimitiveKind kind = PrimitiveKind::sphere;
+    double radius_m = 0.0;
+    Segment core;  ///< Sphere, capsule.
+    Vec3 half_extents_m;
+    Transform in_base;
+    Vec3 low;  ///< Axis-aligned bounds, radius included.
+    Vec3 high;
+};
+
+/// All that is not the robot, at one time. Filled outside the check, read by it.
+class WorldSnapshot {
+  public:
+    WorldSnapshot();
+
+    /// Empties the snapshot and stamps it. `stamp_s` is when the source saw it.
+    void begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept;
+    /// Adds an obstacle. Anything that cannot be used makes the whole snapshot unavailable, one too
+    /// many makes it overflow: a world that lost an obstacle is not a world.
+    void add(const PrimitiveSpec& spec) noexcept;
+
+    bool is_usable() const noexcept { return begun_ && usable_; }
+    bool is_overflowing() const noexcept { return overflow_; }
+    bool is_in_base_frame() const noexcept { return in_base_frame_; }
+    double stamp_s() const noexcept { return stamp_s_; }
+    std::uint64_t id() const noexcept { return id_; }
+    std::span<const Primitive> primitives() const noexcept { return primitives_; }
+
+    /// Says aloud that nobody looked at the world. The verdict records it.
+    void declare_absent() noexcept { absent_ = true; }
+    bool is_declared_absent() const noexcept { return absent_; }
+
+  private:
+    std::vector<Primitive> primitives_;
+    double stamp_s_ = 0.0;
+    std::uint64_t id_ = 0;
+    bool begun_ = false;
+    bool usable_ = false;
+    bool overflow_ = false;
+    bool in_base_frame_ = false;
+    bool absent_ = false;
+};
+
+/// Distance of a segment from an obstacle (its radius already subtracted); the first witness lies on
+/// the segment. Never larger than the true distance when positive; when the core runs through a box
+/// it is zero, not the depth.
+Witness distance_segment_primitive(const Segment& segment, const Primitive& primitive) noexcept;
+
+}  // namespace lastgate

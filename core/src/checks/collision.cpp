@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// self_collision, world_collision, recovery_not_growing: nothing comes closer than its margin between
+// the measured state and the last row.
+#include <algorithm>
+
+#include "../validation.hpp"
+
+namespace lastgate {
+
+bool Validation::check_self_collision() noexcept {
+    if (request_.recovery && !sweep_.collect_start_contacts()) return reject_budget();
+    Finding finding;
+    const bool tube = mode() == ControlMode::joint_torque;
+    const Outcome outcome = tube ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
+                                 : sweep_.run(PairKind::self, gate_.path_rows_, finding);
+    if (settle(PairKind::self, outcome, finding)) return true;
+    // The prefix that a caller may use must be clear of the world as well.
+    if (!tube && verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
+        Finding with_world;
+        const Outcome world_outcome = sweep_.run(PairKind::world, verdict_.certified_rows, with_world);
+        if (world_outcome != Outcome::clear) verdict_.certified_rows = with_world.segment == none ? 0 : with_world.segment - 1;
+    }
+    return false;
+}
+
+bool Validation::check_world_collision() noexcept {
+    if (request_.world->is_declared_absent()) return true;
+    Finding finding;
+    const Outcome outcome = mode() == ControlMode::joint_torque
+                                ? sweep_.run_tube(PairKind::world, gate_.half_width_, finding)
+                                : sweep_.run(PairKind::world, gate_.path_rows_, finding);
+    return settle(PairKind::world, outcome, finding);
+}
+
+bool Validation::check_recovery() noexcept {
+    if (gate_.contacts_.empty()) return true;
+    Finding finding;
+    if (sweep_.follow_start_contacts(finding) == Outcome::clear) {
+        verdict_.recovery = 1;
+        return true;
+    }
+    const bool with_world = std::any_of(gate_.contacts_.begin(), gate_.contacts_.end(), [&](const StartContact& contact) noexcept {
+        return contact.with_world && contact.a == finding.item.a && contact.b == finding.item.b;
+    });
+    (void)settle(with_world ? PairKind::world : PairKind::self, Outcome::violated, finding);
+    verdict_.violation.code = ViolationCode::recovery_not_growing;
+    return false;
+}
+
+}  // namespace lastgate
