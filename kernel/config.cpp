@@ -92,6 +92,18 @@ void read_effectors(FlatYaml& file, KernelConfig& config) {
     }
 }
 
+void read_zones(FlatYaml& file, KernelConfig& config) {
+    config.zone_names = file.strings("zone_names");
+    const std::size_t count = config.zone_names.size();
+    const auto kind = file.integers("zone_kind", count);
+    const auto size = file.numbers("zone_size_m", 3 * count);
+    const auto pose = file.numbers("zone_xyz_quat_xyzw", 7 * count);
+    for (std::size_t zone = 0; zone < count; ++zone) {
+        if (kind[zone] < 0 || kind[zone] > 3) throw std::invalid_argument("`zone_kind` must be 0 sphere, 1 capsule, 2 box or 3 half-space");
+        config.gate.no_go_zones.push_back(make_primitive(static_cast<PrimitiveKind>(kind[zone]), vec3(size, 3 * zone), &pose[7 * zone]));
+    }
+}
+
 void read_envelope(FlatYaml& file, KernelConfig& config) {
     GateConfig& gate = config.gate;
     const auto optional_number = [&](const char* key, std::optional<double>& value) {
@@ -139,6 +151,7 @@ KernelConfig read_config(std::string_view text) {
     read_dofs(file, config);
     read_volumes(file, config);
     read_effectors(file, config);
+    read_zones(file, config);
     read_envelope(file, config);
     file.require_all_taken();
     return config;

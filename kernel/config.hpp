@@ -19,6 +19,7 @@ struct KernelConfig {
     std::vector<std::string> link_names;
     std::vector<std::string> joint_names;  ///< Per degree of freedom.
     std::vector<std::string> effector_names;
+    std::vector<std::string> zone_names;
     bool deadman_required = true;
     RobotModelSpec model;
     GateConfig gate;

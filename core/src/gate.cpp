@@ -105,6 +105,9 @@ std::shared_ptr<const RobotModel> require_model(std::shared_ptr<const RobotModel
 Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
     : model_(require_model(std::move(model))), config_(std::move(config)), shapes_(*model_) {
     require_config(*model_, config_);
+    zones_.begin(0, 0.0, true);
+    for (const PrimitiveSpec& zone : config_.no_go_zones) zones_.add(zone);
+    require(zones_.is_usable() && !zones_.is_overflowing(), "a no-go zone is not a shape with finite, positive sizes and a rotation");
     constexpr std::size_t rows = capacity::rows_max + 1;
     const std::size_t variables = model_->variable_count();
     const std::size_t bodies = model_->bodies().size();

@@ -458,7 +458,9 @@ double Sweep::clearance_of_row_alone() noexcept {
     std::fill(gate_.step_.begin(), gate_.step_.end(), 0.0);
     bound_row_motion(0, gate_.step_);
     (void)scan_row_self(0);
-    if (!world_->is_declared_absent()) {
+    for (const WorldSnapshot* world : {world_, static_cast<const WorldSnapshot*>(&gate_.zones_)}) {
+        if (world->is_declared_absent() || world->primitives().empty()) continue;
+        world_ = world;
         shortlist_primitives(0);
         (void)scan_row_world(0);
     }

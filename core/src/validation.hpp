@@ -42,6 +42,7 @@ class Validation {
     bool check_world_collision() noexcept;
     bool check_tube_limits() noexcept;
     bool check_recovery() noexcept;
+    bool check_no_go_zones() noexcept;
 
     // paths/: how each control mode becomes a joint path. False when it cannot.
     bool build_path() noexcept;

@@ -62,6 +62,18 @@ Segment in_frame(const Transform& frame, const Segment& segment) noexcept {
 
 }  // namespace
 
+PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* pose) noexcept {
+    const double norm2 = pose[3] * pose[3] + pose[4] * pose[4] + pose[5] * pose[5] + pose[6] * pose[6];
+    const double scale = 1.0 / std::sqrt(norm2);
+    PrimitiveSpec spec;
+    spec.kind = kind;
+    spec.radius_m = size_m.x;
+    spec.half_length_m = size_m.y;
+    spec.half_extents_m = size_m;
+    spec.in_base = {rotation_from_quaternion(scale * pose[3], scale * pose[4], scale * pose[5], scale * pose[6]), {pose[0], pose[1], pose[2]}};
+    return spec;
+}
+
 WorldSnapshot::WorldSnapshot() { primitives_.reserve(capacity::primitives_max); }
 
 void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept {

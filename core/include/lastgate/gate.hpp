@@ -110,6 +110,7 @@ class Gate {
     std::shared_ptr<const RobotModel> model_;
     GateConfig config_;
     ShapeSet shapes_;
+    WorldSnapshot zones_;
 
     // Working memory. "Row" counts the measured state as row 0 and the chunk's rows from 1.
     std::vector<double> path_;          ///< (rows + 1) x variables.

@@ -9,6 +9,7 @@
 #include "lastgate/capacity.hpp"
 #include "lastgate/control_mode.hpp"
 #include "lastgate/math.hpp"
+#include "lastgate/world_snapshot.hpp"
 
 namespace lastgate {
 
@@ -51,6 +52,7 @@ struct GateConfig {
     std::optional<double> max_base_angular_speed_rad_s;
     std::optional<Interval> gripper_range;
     std::vector<GripperJointConfig> gripper_joints;
+    std::vector<PrimitiveSpec> no_go_zones;  ///< Checked like obstacles, whatever the world says.
 
     double self_margin_m = 0.0;
     double world_margin_m = 0.0;

@@ -21,6 +21,10 @@ struct PrimitiveSpec {
     Transform in_base;           ///< Half-space: solid where local z <= 0.
 };
 
+/// An obstacle from the seven numbers of a pose (x y z, quaternion x y z w) and three of size: radius;
+/// radius and half length; or half extents. The quaternion is brought to unit length.
+PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* xyz_quat_xyzw) noexcept;
+
 /// An obstacle prepared for distance queries.
 struct Primitive {
     PrimitiveKind kind = PrimitiveKind::sphere;

@@ -47,4 +47,19 @@ bool Validation::check_recovery() noexcept {
     return false;
 }
 
+/// Zones that nothing of the robot may enter, kept apart from the world so that no snapshot can drop
+/// them. Recovery gives no exemption here.
+bool Validation::check_no_go_zones() noexcept {
+    if (gate_.zones_.primitives().empty()) return true;
+    gate_.contacts_.clear();
+    sweep_.set_world(&gate_.zones_);
+    Finding finding;
+    const Outcome outcome = mode() == ControlMode::joint_torque
+                                ? sweep_.run_tube(PairKind::world, gate_.half_width_, finding)
+                                : sweep_.run(PairKind::world, gate_.path_rows_, finding);
+    if (settle(PairKind::world, outcome, finding)) return true;
+    if (outcome == Outcome::violated) verdict_.violation.against_kind = AgainstKind::zone;
+    return false;
+}
+
 }  // namespace lastgate
