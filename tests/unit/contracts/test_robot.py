@@ -86,6 +86,14 @@ def test_x34_a_legacy_key_is_refused_with_the_new_spelling(problems_of, changes,
     assert problem.endswith(f"is now spelled `{spelling}`")
 
 
+def test_a_problem_deep_in_the_manifest_says_where_it_is(problems_of):
+    assert problems_of(safety={"max_force_n": -1}, assets={"urdf": {"ref": "rd:"}}) == [
+        "in `assets.urdf`: `ref`: cannot use urdf reference `rd:`: nothing follows the scheme; "
+        "write `rd:<module>`",
+        "in `safety`: `max_force_n` must be greater than 0, got -1",
+    ]
+
+
 def test_a_legacy_key_named_inside_sim_is_named_in_full(problems_of):
     assert problems_of(sim={"mjcf_uri": "x"})[0].startswith("`sim.mjcf_uri` ")
 

@@ -33,8 +33,8 @@ def test_a_link_with_two_parents_is_refused_with_both_joints(problems_of):
 def test_x15_two_roots_are_refused_with_both_names(problems_of):
     joints = [*ARM, joint("finger", "hand", "fingertip")]
     assert problems_of(joints=joints) == [
-        "the robot has 2 roots, `base` and `hand`: connect them with a fixed joint or remove what is not part of "
-        "the robot"
+        "the robot has 2 roots, `base` and `hand`: connect them with a fixed joint or remove what is not "
+        "part of the robot"
     ]
 
 

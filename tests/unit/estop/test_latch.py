@@ -207,6 +207,14 @@ def test_a_stop_stamped_before_the_latest_time_seen_cools_down_from_the_latest()
     assert latch.reset(now_s=100.5).success
 
 
+def test_a_time_told_by_a_reset_with_nothing_to_do_counts_as_seen():
+    latch = SafetyLatch()
+    latch.reset(now_s=100.0)
+    latch.trip(source="kernel", reason="x", now_s=99.0)
+    assert not latch.reset(now_s=100.0).success
+    assert latch.reset(now_s=100.5).success
+
+
 def test_a_time_of_any_numeric_type_is_a_time():
     latch = tripped(now_s=np.float32(100.0))
     assert not latch.reset(now_s=np.float32(100.25)).success
