@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A robot as its manifest describes it: joints, limits, volumes, pairs, tools, and where its files are."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    BeforeValidator,
+    PlainSerializer,
+    field_validator,
+)
+
+from lastgate.contracts.asset_refs import modern_spelling, parse_asset_ref
+from lastgate.contracts.enums import ControlMode
+from lastgate.contracts.envelope import SafetyEnvelope
+from lastgate.contracts.robot_structure import structure_problems, structure_problems_of_refused
+from lastgate.contracts.schema import (
+    Finite,
+    Name,
+    Positive,
+    Schema,
+    Text,
+    Vector2,
+    Vector3,
+    XyzRpy,
+    require_ordered,
+)
+from lastgate.contracts.shapes import NO_OFFSET, LinkCollisionGeometry
+
+# An axis written with seven digits is this close to unit length.
+AXIS_NORM_TOLERANCE = 1e-6
+
+JointType = Literal["revolute", "prismatic", "continuous", "fixed", "floating", "planar"]
+ONE_DOF_JOINT_TYPES = frozenset({"revolute", "prismatic", "continuous"})
+BOUNDED_JOINT_TYPES = frozenset({"revolute", "prismatic"})
+
+
+class MimicSpec(Schema):
+    """Makes a joint follow another: position = multiplier * leader position + offset."""
+
+    joint: Name
+    multiplier: Finite = 1.0
+    offset: Finite = 0.0
+
+
+class JointSpec(Schema):
+    """Is one joint, in the URDF convention: R = Rz(yaw) Ry(pitch) Rx(roll), axis in the joint's own frame.
+
+    Refused: limits that are missing where the type needs them, not finite or in the wrong order; an axis of a
+    moving joint that is not a unit vector; position limits on a joint that would ignore them.
+    """
+
+    subject_noun: ClassVar[str] = "joint"
+
+    name: Name
+    joint_type: JointType
+    parent_link: Name
+    child_link: Name
+    axis_xyz: Vector3 = (0.0, 0.0, 1.0)
+    origin_xyz: Vector3 = (0.0, 0.0, 0.0)
+    origin_rpy: Vector3 = (0.0, 0.0, 0.0)
+    position_limits: Vector2 | None = None
+    velocity_limit: Positive | None = None
+    acceleration_limit: Positive | None = None
+    effort_limit: Positive | None = None
+    mimic: MimicSpec | None = None
+    sim_joint_name: Name | None = None
+
+    @property
+    def is_moving(self) -> bool:
+        """Tells whether one number places the joint; a row does not move fixed, floating and planar ones."""
+        return self.joint_type in ONE_DOF_JOINT_TYPES
+
+    @property
+    def is_actuated(self) -> bool:
+        """Tells whether the joint has its own column in a row: it moves and follows no other joint."""
+        return self.is_moving and self.mimic is None
+
+    def _problems(self) -> list[str]:
+        problems = [*self._limit_problems()]
+        if self.parent_link == self.child_link:
+            problems.append(f"parent and child are the same link, `{self.parent_link}`")
+        if self.joint_type not in ("fixed", "floating"):
+            norm = math.hypot(*self.axis_xyz)
+            if not abs(norm - 1.0) <= AXIS_NORM_TOLERANCE:
+                problems.append(
+                    f"`axis_xyz` must have length 1 to {AXIS_NORM_TOLERANCE:g}, "
+                    f"{list(self.axis_xyz)} has length {norm:.7g}"
+                )
+        if self.mimic is not None and not self.is_moving:
+            problems.append(f"a {self.joint_type} joint cannot mimic `{self.mimic.joint}`")
+        return problems
+
+    def _limit_problems(self) -> list[str]:
+        problems = []
+        if self.position_limits is None:
+            if self.joint_type in BOUNDED_JOINT_TYPES:
+                problems.append(f"a {self.joint_type} joint needs `position_limits: [lower, upper]`")
+        elif self.joint_type not in BOUNDED_JOINT_TYPES:
+            hint = "; declare it revolute" if self.joint_type == "continuous" else ""
+            problems.append(f"a {self.joint_type} joint would ignore its `position_limits`{hint}")
+        else:
+            lower, upper = self.position_limits
+            if not lower < upper:
+                problems.append(f"`position_limits` must have lower < upper, got {lower:.4f} and {upper:.4f}")
+        if self.is_actuated and self.velocity_limit is None:
+            problems.append(f"a {self.joint_type} joint needs a `velocity_limit`")
+        return problems
+
+
+class GripperJoint(Schema):
+    """Says where one finger joint stands when the gripper is closed and when it is open."""
+
+    subject_noun: ClassVar[str] = "gripper joint"
+
+    name: Name
+    position_closed: Finite
+    position_open: Finite
+
+
+class Gripper(Schema):
+    """Maps the one command channel, linearly from closed to open, to the positions of the finger joints."""
+
+    joints: tuple[GripperJoint, ...]
+    channel_closed: Finite
+    channel_open: Finite
+
+    def _problems(self) -> list[str]:
+        problems = []
+        if not self.joints:
+            problems.append("a gripper needs at least one joint")
+        if self.channel_closed == self.channel_open:
+            problems.append(f"`channel_closed` and `channel_open` are both {self.channel_open:.4f}")
+        names = [joint.name for joint in self.joints]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        return problems + [f"gripper joint `{name}` is listed twice" for name in repeated]
+
+
+class EndEffector(Schema):
+    """Names a link as a tool, with the tool point in that link's frame and its gripper, if any."""
+
+    subject_noun: ClassVar[str] = "end effector"
+
+    name: Name
+    link: Name
+    tool_xyz_rpy: XyzRpy = NO_OFFSET
+    gripper: Gripper | None = None
+
+
+class Sensor(Schema):
+    """Is a sensor on a link; `optical_axis` is the direction it looks along, in its own frame."""
+
+    subject_noun: ClassVar[str] = "sensor"
+
+    name: Name
+    kind: Literal["camera", "depth_camera", "lidar", "imu", "force_torque", "other"]
+    link: Name
+    origin_xyz_rpy: XyzRpy = NO_OFFSET
+    optical_axis: Literal["+x", "-x", "+y", "-y", "+z", "-z"] = "+z"
+
+
+class AllowedCollisionPair(Schema):
+    """Is two links that are never compared, and why; a waived pair without a `detail` is refused."""
+
+    link_a: Name
+    link_b: Name
+    reason: Literal["adjacent", "srdf-disabled", "srdf-contradicted", "proved-never", "junction", "waived"]
+    detail: Text = ""
+
+    @property
+    def links(self) -> tuple[str, str]:
+        """Returns the two links in alphabetical order, so that equal pairs compare equal."""
+        first, second = sorted((self.link_a, self.link_b))
+        return first, second
+
+    def _problems(self) -> list[str]:
+        problems = []
+        if self.link_a == self.link_b:
+            problems.append(f"an allowed pair names link `{self.link_a}` twice")
+        if self.reason == "waived" and not self.detail.strip():
+            problems.append(f"waived pair `{self.link_a}` / `{self.link_b}` needs a `detail` that says why")
+        return problems
+
+
+class CoverageWaiver(Schema):
+    """Lets a link go without a volume, for a reason that is written down."""
+
+    subject_noun: ClassVar[str] = "coverage waiver for link"
+    subject_key: ClassVar[str] = "link"
+
+    link: Name
+    reason: Name
+
+
+class Provenance(Schema):
+    """Says where a part of the manifest comes from and under which licence."""
+
+    what: Name
+    source: Name
+    licence: Name
+
+
+class UrdfAsset(Schema):
+    """Is the URDF, and how its root frame sits on the robot's base."""
+
+    ref: Text
+    root_frame: Name | None = None
+    base_to_root_xyz_rpy: XyzRpy | None = None
+
+    @field_validator("ref")
+    @classmethod
+    def _require_urdf_ref(cls, ref: str) -> str:
+        return str(parse_asset_ref(ref, "urdf"))
+
+
+class AssetRefs(Schema):
+    """Says where the description files come from; the kind of a reference is the field it stands in."""
+
+    urdf: UrdfAsset | None = None
+    mjcf: Text | None = None
+    srdf: Text | None = None
+
+    @field_validator("urdf", mode="before")
+    @classmethod
+    def _require_urdf_block(cls, urdf: object) -> object:
+        if isinstance(urdf, str):
+            raise ValueError(f"write `urdf: {{ref: {modern_spelling(urdf) or urdf}}}`")
+        return urdf
+
+    @field_validator("mjcf")
+    @classmethod
+    def _require_mjcf_ref(cls, ref: str | None) -> str | None:
+        return None if ref is None else str(parse_asset_ref(ref, "mjcf"))
+
+    @field_validator("srdf")
+    @classmethod
+    def _require_srdf_ref(cls, ref: str | None) -> str | None:
+        return None if ref is None else str(parse_asset_ref(ref, "srdf"))
+
+
+def _read_control_mode(value: object) -> object:
+    if isinstance(value, ControlMode):
+        mode = value
+    elif isinstance(value, str) and value in ControlMode.__members__:
+        mode = ControlMode[value]
+    else:
+        raise ValueError(f"unknown control mode {value!r}; modes: {', '.join(ControlMode.__members__)}")
+    if mode is ControlMode.FOOT_PLACEMENT:
+        raise ValueError("FOOT_PLACEMENT cannot be enabled: nothing can check it")
+    return mode
+
+
+ControlModeByName = Annotated[
+    ControlMode,
+    BeforeValidator(_read_control_mode),
+    PlainSerializer(lambda mode: mode.name, return_type=str),
+]
+
+
+def _modern_ref(value: object) -> str:
+    if not isinstance(value, str) or not value:
+        return "file:<relpath>"
+    return modern_spelling(value) or (value if ":" in value else f"file:{value}")
+
+
+def _renamed_sim(value: object) -> str:
+    uri = value.get("mjcf_uri") if isinstance(value, Mapping) else None
+    return f"`sim.mjcf_uri` is now spelled `assets: {{mjcf: {_modern_ref(uri)}}}`"
+
+
+_RENAMED_KEYS: Mapping[str, Callable[[Any], str]] = {
+    "urdf_path": lambda v: f"`urdf_path` is now spelled `assets: {{urdf: {{ref: {_modern_ref(v)}}}}}`",
+    "srdf_path": lambda v: f"`srdf_path` is now spelled `assets: {{srdf: {_modern_ref(v)}}}`",
+    "sim": _renamed_sim,
+    "urdf_root_frame": lambda v: f"`urdf_root_frame` is now spelled `assets: {{urdf: {{root_frame: {v}}}}}`",
+    "static_base_to_urdf_root_xyz_rpy": lambda v: (
+        f"`static_base_to_urdf_root_xyz_rpy` is now spelled `assets: {{urdf: {{base_to_root_xyz_rpy: {v}}}}}`"
+    ),
+}
+
+
+class RobotDescription(Schema):
+    """Is everything the gate, the lowering and the planners need to know about one robot.
+
+    Refused, with every problem of the manifest in one error: names used twice, a tree with two roots or with
+    a joint listed before its parent, mimic chains, and anything that names a link or a joint the robot does
+    not have. A description without `collision_geometry` is complete as such; the gate does not arm with it.
+    """
+
+    renamed_keys: ClassVar[Mapping[str, Callable[[Any], str]]] = _RENAMED_KEYS
+
+    schema_version: Literal[1] = 1
+    name: Name
+    assets: AssetRefs = AssetRefs()
+    base_frame: Name
+    joints: tuple[JointSpec, ...]
+    sensors: tuple[Sensor, ...] = ()
+    end_effectors: tuple[EndEffector, ...] = ()
+    collision_geometry: tuple[LinkCollisionGeometry, ...] = ()
+    allowed_collision_pairs: tuple[AllowedCollisionPair, ...] = ()
+    safety: SafetyEnvelope = SafetyEnvelope()
+    footprint_radius: Positive | None = None
+    footprint_polygon: Annotated[tuple[Vector2, ...], BeforeValidator(require_ordered)] | None = None
+    # None enables every mode whose limits are declared.
+    control_modes: tuple[ControlModeByName, ...] | None = None
+    coverage_waivers: tuple[CoverageWaiver, ...] = ()
+    provenance: tuple[Provenance, ...] = ()
+
+    @property
+    def actuated_joints(self) -> tuple[JointSpec, ...]:
+        """Returns the joints that have a column in a row, in the order of the columns."""
+        return tuple(joint for joint in self.joints if joint.is_actuated)
+
+    @property
+    def n_dof(self) -> int:
+        """Returns the number of columns of a row in the joint modes."""
+        return len(self.actuated_joints)
+
+    @property
+    def link_names(self) -> tuple[str, ...]:
+        """Returns every link, the base frame first, each after its parent."""
+        return (self.base_frame, *(joint.child_link for joint in self.joints))
+
+    @field_validator("schema_version", mode="before")
+    @classmethod
+    def _require_known_schema(cls, version: object) -> object:
+        if isinstance(version, bool) or version != 1:
+            raise ValueError(f"this lastgate reads schema version 1, got {version!r}")
+        return version
+
+    def _problems(self) -> list[str]:
+        return [*self._mode_problems(), *self._footprint_problems(), *structure_problems(self)]
+
+    def _mode_problems(self) -> list[str]:
+        if self.control_modes is None:
+            return []
+        if not self.control_modes:
+            return ["`control_modes` is empty: leave it out to enable every mode whose limits are declared"]
+        names = [mode.name for mode in self.control_modes]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        return [f"control mode {name} is listed twice" for name in repeated]
+
+    def _footprint_problems(self) -> list[str]:
+        corners = self.footprint_polygon
+        if corners is None:
+            return []
+        following = [*corners[1:], *corners[:1]]
+        twice_area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(corners, following, strict=True))
+        return [] if abs(twice_area) > 0.0 else ["`footprint_polygon` encloses no area"]
+
+    @classmethod
+    def _problems_of_refused(cls, data: object) -> Sequence[str]:
+        # With a refused field there is no robot to check as a whole; the reader of the message should not
+        # need a second run to learn that the tree is broken too.
+        readers: dict[str, type[Schema]] = {
+            "joints": JointSpec,
+            "sensors": Sensor,
+            "end_effectors": EndEffector,
+            "collision_geometry": LinkCollisionGeometry,
+            "allowed_collision_pairs": AllowedCollisionPair,
+            "coverage_waivers": CoverageWaiver,
+        }
+        return structure_problems_of_refused(data, readers) if isinstance(data, Mapping) else ()

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes, and the poses they stand in."""
+
+import math
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from lastgate.contracts.schema import (
+    Name,
+    NotNegative,
+    Positive,
+    Quaternion,
+    Schema,
+    Text,
+    Vector3,
+    XyzRpy,
+    require_ordered,
+)
+
+# A quaternion written with seven digits is this close to unit length; one further off was not normalised.
+QUATERNION_NORM_TOLERANCE = 1e-6
+
+NO_OFFSET = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+
+class Pose6D(Schema):
+    """Places something: a position in metres and a quaternion, x y z w; one off unit length is refused.
+
+    An empty `frame_id` means the robot's base frame.
+    """
+
+    xyz: Vector3
+    quat_xyzw: Quaternion = (0.0, 0.0, 0.0, 1.0)
+    frame_id: Text = ""
+
+    @field_validator("quat_xyzw")
+    @classmethod
+    def _require_unit(cls, quaternion: Quaternion) -> Quaternion:
+        norm = math.hypot(*quaternion)
+        if not abs(norm - 1.0) <= QUATERNION_NORM_TOLERANCE:
+            raise ValueError(f"must have length 1 to {QUATERNION_NORM_TOLERANCE:g}, its length is {norm:.7g}")
+        return quaternion
+
+
+class SphereShape(Schema):
+    """Is a ball around the origin of its pose."""
+
+    shape: Literal["sphere"] = "sphere"
+    radius_m: Positive
+
+
+class CapsuleShape(Schema):
+    """Is every point within `radius_m` of a segment of `length_m` on the local z axis, centred on the origin.
+
+    `length_m` is the cylinder part: from tip to tip the capsule measures `length_m + 2 * radius_m`.
+    """
+
+    shape: Literal["capsule"] = "capsule"
+    radius_m: Positive
+    length_m: NotNegative
+
+
+class BoxShape(Schema):
+    """Is a box centred on the origin of its pose; the sizes are full edge lengths."""
+
+    shape: Literal["box"] = "box"
+    size_xyz_m: Annotated[tuple[Positive, Positive, Positive], BeforeValidator(require_ordered)]
+
+
+class HalfSpaceShape(Schema):
+    """Is everything at local z <= 0: a floor, a wall or a ceiling, by its pose."""
+
+    shape: Literal["half_space"] = "half_space"
+
+
+# A link is made of what the core moves; the world may also hold what only stands still.
+CollisionShape = Annotated[SphereShape | CapsuleShape, Field(discriminator="shape")]
+WorldShape = Annotated[SphereShape | CapsuleShape | BoxShape | HalfSpaceShape, Field(discriminator="shape")]
+
+
+class LinkCollisionGeometry(Schema):
+    """Is one volume that stands for a part of a link; a link may have several."""
+
+    subject_noun: ClassVar[str] = "link"
+    subject_key: ClassVar[str] = "link_name"
+
+    link_name: Name
+    shape: CollisionShape
+    origin_xyz_rpy: XyzRpy = NO_OFFSET
+
+
+class Zone(Schema):
+    """Is a named volume that no part of the robot may enter."""
+
+    subject_noun: ClassVar[str] = "zone"
+
+    name: Name
+    shape: WorldShape
+    pose: Pose6D

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a skill says about itself before it may propose motion."""
+
+import math
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, JsonValue, field_validator
+
+from lastgate.contracts.envelope import SafetyEnvelope
+from lastgate.contracts.schema import Name, Schema, Text
+
+
+class RSkillManifest(Schema):
+    """Names a skill and the limits it adds; without an envelope it inherits the whole of the robot's.
+
+    Only the envelope fields that are written down take part, and one that is looser than the robot's is
+    refused when the two are intersected.
+    """
+
+    subject_noun: ClassVar[str] = "skill"
+
+    schema_version: Literal[1] = 1
+    name: Name
+    version: Annotated[Text, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$")]
+    description: Text = ""
+    envelope: SafetyEnvelope | None = None
+    # A JSON schema for the parameters of a goal, for tools that show or check them.
+    goal_params_schema: dict[str, JsonValue] | None = None
+
+    @field_validator("goal_params_schema")
+    @classmethod
+    def _require_finite_numbers(cls, schema: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
+        pending: list[JsonValue] = [schema]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, dict):
+                pending += value.values()
+            elif isinstance(value, list):
+                pending += value
+            elif isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"holds {value!r}, which is not JSON")
+        return schema
