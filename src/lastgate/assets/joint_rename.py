@@ -15,7 +15,9 @@ from lastgate.contracts.exceptions import ROSConfigError
 # Encodings in which `<`, quotes and names are the bytes ASCII has for them, so bytes can be edited.
 EDITABLE_ENCODINGS: Final = {"utf-8", "us-ascii", "ascii", "iso-8859-1", "latin-1"}
 JOINT_NAME: Final = re.compile(r"[^\s<>&\"'=\x00-\x1f]+")
-START_TAG: Final = re.compile(rb"<[^\s/>]+(?P<attributes>(?:\s+[^\s=/>]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*/?>")
+START_TAG: Final = re.compile(
+    rb"<[^\s/>]+(?P<attributes>(?:\s+[^\s=/>]+\s*=\s*(?:\"[^\"]*\"|'[^']*'))*)\s*/?>"
+)
 ATTRIBUTE: Final = re.compile(rb"\s+(?P<name>[^\s=/>]+)\s*=\s*(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)')")
 
 
@@ -54,8 +56,7 @@ def parse_rename(text: str) -> JointRename:
         raise ROSConfigError(f"`--rename {text}`: write `--rename 'PATTERN=>REPLACEMENT'`")
     try:
         compiled = re.compile(pattern)
-        compiled.sub(replacement, "")  # A replacement may name a group the pattern does not have.
-        re._parser.parse_template(replacement, compiled)  # type: ignore[attr-defined]
+        compiled.sub(replacement, "")  # Raises if the replacement names a group the pattern does not have.
     except (re.error, IndexError) as error:
         raise ROSConfigError(f"`--rename {text}`: not a regular expression: {error}") from error
     return JointRename(pattern=compiled, replacement=replacement)
@@ -80,7 +81,8 @@ def rename_joints(data: bytes, renames: Iterable[JointRename], *, source: str) -
     _require_only_joints_changed(tags, _read_start_tags(edited), new_name_by_old, source=source)
     links = {tag.attributes.get("name") for tag in tags if tag.tag == "link" and tag.depth == 1}
     notes = tuple(
-        f"{source}:{tag.line}: <gazebo reference=\"{tag.attributes['reference']}\"> names a renamed joint and was left as it is"
+        f"{source}:{tag.line}: <gazebo> refers to the renamed joint `{tag.attributes['reference']}`, "
+        "and was left as it is"
         for tag in tags
         if tag.tag == "gazebo"
         and tag.attributes.get("reference") in new_name_by_old
@@ -93,7 +95,9 @@ def _require_editable(data: bytes, *, source: str) -> str:
     """Returns the encoding of a URDF whose bytes can be edited in place; raises if they cannot."""
     root = read_xml(data, source=source)
     if root.tag != "robot":
-        raise ROSConfigError(f"{source}:{root.sourceline}: the root element is <{root.tag}>, and a URDF has <robot>")
+        raise ROSConfigError(
+            f"{source}:{root.sourceline}: the root element is <{root.tag}>, and a URDF has <robot>"
+        )
     encoding = (root.getroottree().docinfo.encoding or "utf-8").lower()
     if encoding not in EDITABLE_ENCODINGS:
         raise ROSConfigError(
@@ -146,7 +150,9 @@ def _new_names(defined: Mapping[str, int], renames: list[JointRename], *, source
         if new != old and not JOINT_NAME.fullmatch(new):
             problems.append(f"{source}:{defined[old]}: joint `{old}` cannot be called `{new}`")
         if new in owner:
-            problems.append(f"{source}:{defined[old]}: joints `{owner[new]}` and `{old}` would both be called `{new}`")
+            problems.append(
+                f"{source}:{defined[old]}: joints `{owner[new]}` and `{old}` would both be called `{new}`"
+            )
         owner.setdefault(new, old)
     if problems:
         raise ROSConfigError("\n".join(problems))
@@ -185,10 +191,14 @@ def _require_only_joints_changed(
     """Compares both documents tag by tag: the second must be the first with its joints renamed."""
 
     def renamed(tag: _StartTag) -> tuple[str, int, dict[str, str]]:
-        return tag.tag, tag.depth, {
-            name: new_name_by_old.get(value, value) if name in _joint_attributes(tag.tag) else value
-            for name, value in tag.attributes.items()
-        }
+        return (
+            tag.tag,
+            tag.depth,
+            {
+                name: new_name_by_old.get(value, value) if name in _joint_attributes(tag.tag) else value
+                for name, value in tag.attributes.items()
+            },
+        )
 
     if [renamed(tag) for tag in before] != [(tag.tag, tag.depth, tag.attributes) for tag in after]:
         raise ROSConfigError(f"{source}: the joint names could not be told apart from the rest of the file")

@@ -34,7 +34,7 @@ def resolve_menagerie(model: str) -> Path:
     except (mujoco_menagerie.MenagerieError, OSError) as error:
         raise ROSConfigError(
             f"`menagerie:{model}` is not available: {' '.join(str(error).split())}\n\n"
-            "hint: run it once with a network connection, or set MENAGERIE_ROOT to a checkout of mujoco_menagerie"
+            "hint: run it once with a network connection, or set MENAGERIE_ROOT to a checkout of its models"
         ) from error
     if not path.is_file():
         raise ROSConfigError(f"`menagerie:{model}`: the model folder has no file `{path}`")

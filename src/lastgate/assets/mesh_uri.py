@@ -8,7 +8,6 @@ from urllib.parse import unquote
 
 from lastgate.assets.closest_names import quote_closest
 from lastgate.assets.file_scheme import resolve_links
-from lastgate.assets.safe_xml import load_xml
 from lastgate.contracts.exceptions import ROSConfigError
 
 NO_PACKAGES: Mapping[str, Path] = MappingProxyType({})
@@ -87,6 +86,8 @@ def _package_xml_name(folder: Path) -> str | None:
     path = folder / "package.xml"
     if not path.is_file():
         return None
+    from lastgate.assets.safe_xml import load_xml  # lxml is an extra, and few descriptions get here.
+
     try:
         name = load_xml(path).getroot().findtext("name")
     except ROSConfigError:
@@ -105,7 +106,7 @@ def _require_mesh(uri: str, path: Path, urdf_path: Path, packages: Mapping[str, 
     if not any(mesh.is_relative_to(root) for root in roots):
         raise ROSConfigError(
             f"{urdf_path}: mesh `{uri}` lies outside the folder of its description, `{roots[0]}`\n\n"
-            f"hint: if you trust it, name its folder: `--package {mesh.parent.name or 'meshes'}={mesh.parent}`"
+            f"hint: if you trust it, name its folder: `--package {mesh.parent.name}={mesh.parent}`"
         )
     if not mesh.is_file():
         raise _mesh_missing(uri, mesh, urdf_path)
@@ -132,6 +133,4 @@ def _mesh_missing(uri: str, expected: Path, urdf_path: Path) -> ROSConfigError:
     if not folder.is_dir():
         return ROSConfigError(f"{message}\n\nhint: there is no folder `{folder}`")
     siblings = [entry.name for entry in folder.iterdir() if entry.is_file()]
-    return ROSConfigError(
-        f"{message}\n\nhint: `{folder}` holds {quote_closest(expected.name, siblings)}"
-    )
+    return ROSConfigError(f"{message}\n\nhint: `{folder}` holds {quote_closest(expected.name, siblings)}")

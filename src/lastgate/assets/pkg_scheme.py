@@ -21,7 +21,8 @@ def resolve_pkg(distribution_name: str, relative_path: str) -> Path:
     wanted = PurePosixPath(relative_path)
     if wanted.is_absolute() or ".." in wanted.parts or not wanted.parts or "\0" in relative_path:
         raise ROSConfigError(
-            f"`{ref}` leads out of the distribution\n\nhint: write the path as `pip show -f {distribution_name}` does"
+            f"`{ref}` leads out of the distribution\n\n"
+            f"hint: write the path as `pip show -f {distribution_name}` does"
         )
     shipped = shipped_files(installed, ref=ref)
     path = shipped.get(wanted.as_posix())
@@ -45,7 +46,8 @@ def find_distribution(name: str, *, ref: str) -> Distribution:
         return distribution(name)
     except (PackageNotFoundError, ValueError) as error:
         raise ROSConfigError(
-            f"`{ref}` needs the distribution {name}, which is not installed\n\nhint: pip install --no-deps {name}"
+            f"`{ref}` needs the distribution {name}, which is not installed\n\n"
+            f"hint: pip install --no-deps {name}"
         ) from error
 
 

@@ -43,4 +43,6 @@ def resolve_asset(ref: str, kind: AssetKind, manifest_dir: Path | str | None = N
         case "ros2":
             return LiveDescription()
         case _:
-            raise ROSConfigError(f"`{ref}`: the grammar has the scheme `{parsed.scheme}`, the resolver has not")
+            raise ROSConfigError(
+                f"`{ref}`: the grammar has the scheme `{parsed.scheme}`, the resolver has not"
+            )

@@ -8,10 +8,11 @@ cache has it. Only then is it run.
 
 import ast
 import importlib.util
+import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -98,8 +99,9 @@ def load_module(description: DescriptionModule) -> ModuleType:
     # A module object of our own: the one in sys.modules remembers the cache of the first import.
     module = importlib.util.module_from_spec(description.spec)
     try:
-        # robot_descriptions reports with print(), and stdout carries data.
-        with redirect_stdout(sys.stderr), _environment(GIT_ENVIRONMENT):
+        # robot_descriptions prints to stdout, which carries data, and draws a bar that only a terminal shows.
+        progress = sys.stderr if sys.stderr.isatty() else io.StringIO()
+        with redirect_stdout(io.StringIO()), redirect_stderr(progress), _environment(GIT_ENVIRONMENT):
             description.spec.loader.exec_module(module)
     except Exception as error:  # GitPython, the operating system and the module itself may all raise.
         raise _clone_refused(description, missing, error) from error
@@ -181,24 +183,20 @@ def _commit_of(call: ast.Call, module_name: str) -> str | None:
 
 def _is_cached(repository: CachedRepository) -> bool:
     """Tells whether the cached clone can serve the revision without the network."""
-    from git import Repo
-    from git.exc import GitError
-
+    git = _import_git()
     if not repository.folder.is_dir():
         return False
     try:
-        with Repo(repository.folder) as clone:
+        with git.Repo(repository.folder) as clone:
             clone.git.rev_parse("--verify", "--quiet", f"{repository.revision}^{{commit}}")
-    except (GitError, OSError, ValueError):
+    except (git.GitError, OSError, ValueError):
         return False
     return True
 
 
 def _require_replaceable(repository: CachedRepository, module_name: str) -> None:
     """Refuses a cache folder that robot_descriptions would delete: one that is not a git repository."""
-    from git import Repo
-    from git.exc import InvalidGitRepositoryError
-
+    git = _import_git()
     folder = repository.folder
     if not os.path.lexists(folder):
         return
@@ -206,12 +204,22 @@ def _require_replaceable(repository: CachedRepository, module_name: str) -> None
     if is_empty:
         return
     try:
-        Repo(folder).close()
-    except (InvalidGitRepositoryError, OSError) as error:
+        git.Repo(folder).close()
+    except (git.InvalidGitRepositoryError, OSError) as error:
         raise ROSConfigError(
-            f"`rd:{module_name}`: `{folder}` is not a git repository, and robot_descriptions would delete it\n\n"
+            f"`rd:{module_name}`: `{folder}` is no git repository, and robot_descriptions would delete it\n\n"
             "hint: move it away, or refer to its files with `file:`"
         ) from error
+
+
+def _import_git() -> ModuleType:
+    try:
+        import git
+    except ImportError as error:  # GitPython raises it when there is no `git` program.
+        raise ROSConfigError(
+            "`rd:` references need the program git, which was not found\n\nhint: install git, or use `pkg:`"
+        ) from error
+    return git
 
 
 @contextmanager
@@ -229,19 +237,13 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 
 def _kind_missing(description: DescriptionModule, kind: AssetKind) -> ROSConfigError:
+    ref = f"rd:{description.name}"
     if XACRO_ATTRIBUTE_BY_KIND.get(kind) in description.attributes:
-        if kind == "urdf":
-            return ROSConfigError(
-                f"`rd:{description.name}` offers its URDF as xacro only, and xacro is not expanded at run time\n\n"
-                f"hint: lastgate robot vendor-urdf ID --upstream rd:{description.name}"
-            )
-        return ROSConfigError(
-            f"`rd:{description.name}` offers its {kind.upper()} as xacro only, which is not expanded at run time"
-        )
+        sentence = f"`{ref}` offers its {kind.upper()} as xacro only, and xacro is not expanded at run time"
+        hint = f"\n\nhint: lastgate robot vendor-urdf ID --upstream {ref}" if kind == "urdf" else ""
+        return ROSConfigError(sentence + hint)
     served = [name for name, attribute in ATTRIBUTE_BY_KIND.items() if attribute in description.attributes]
-    return ROSConfigError(
-        f"`rd:{description.name}` has no {kind.upper()}; it has {', '.join(served) or 'none of the kinds we read'}"
-    )
+    return ROSConfigError(f"`{ref}` has no {kind.upper()}; it has: {', '.join(served) or 'none'}")
 
 
 def _clone_refused(
@@ -251,7 +253,8 @@ def _clone_refused(
         return ROSConfigError(f"`rd:{description.name}` cannot be loaded: {_one_line(error)}")
     urls = ", ".join(repository.url for repository in missing)
     return ROSConfigError(
-        f"`rd:{description.name}` is not in the cache and could not be downloaded from {urls}: {_one_line(error)}\n\n"
+        f"`rd:{description.name}` is not in the cache and could not be downloaded from {urls}: "
+        f"{_one_line(error)}\n\n"
         "hint: run it once with a network connection, or use a `pkg:` or `file:` reference"
     )
 
@@ -267,6 +270,6 @@ def _one_line(error: Exception) -> str:
 
 def _not_understood(module_name: str) -> ROSConfigError:
     return ROSConfigError(
-        f"`rd:{module_name}`: this version of robot_descriptions is laid out in a way we do not know, so what it "
-        "would download or delete cannot be said\n\nhint: pip install 'robot_descriptions>=3,<4'"
+        f"`rd:{module_name}`: what this version of robot_descriptions would download or delete cannot be "
+        "read from its source\n\nhint: pip install 'robot_descriptions>=3,<4'"
     )
