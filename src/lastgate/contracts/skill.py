@@ -2,12 +2,12 @@
 """What a skill says about itself before it may propose motion."""
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field, JsonValue, field_validator
 
 from lastgate.contracts.envelope import SafetyEnvelope
-from lastgate.contracts.schema import Name, Schema, Text
+from lastgate.contracts.schema import Name, Schema, SchemaVersion, Text
 
 
 class RSkillManifest(Schema):
@@ -19,7 +19,7 @@ class RSkillManifest(Schema):
 
     subject_noun: ClassVar[str] = "skill"
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     name: Name
     version: Annotated[Text, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$")]
     description: Text = ""
