@@ -73,3 +73,32 @@ def test_unknown_robot_is_told_how_to_name_an_upstream(work: Path):
         "hint: say where it comes from: lastgate robot vendor-urdf no_such_robot --upstream REF"
         in _run("no_such_robot").stderr
     )
+
+
+@pytest.fixture
+def fleet(work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fleet of two: one with a URDF and one without."""
+    for name, assets in (
+        ("arm_robot", "{urdf: {ref: 'file:up.urdf'}}"),
+        ("sim_robot", "{mjcf: 'openarm:cell'}"),
+    ):
+        (work / "robots" / name).mkdir(parents=True)
+        (work / "robots" / name / "robot.yaml").write_text(f"name: {name}\nassets: {assets}\n")
+    monkeypatch.setattr("importlib.resources.files", lambda _package: work)
+    return work / "robots"
+
+
+def test_robot_of_the_fleet_needs_no_upstream(fleet: Path, work: Path):
+    result = _run("arm_robot", "--licence", "MIT")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "arm_robot.urdf\n", "")
+    assert "upstream: file:up.urdf" in (work / "arm_robot.urdf").read_text()
+
+
+def test_robot_of_the_fleet_without_a_urdf_is_refused(fleet: Path):
+    result = _run("sim_robot")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: the manifest of `sim_robot` names no URDF")
+
+
+def test_misspelt_robot_of_the_fleet_lists_the_closest_first(fleet: Path):
+    assert "closest: `arm_robot`, `sim_robot`" in _run("arm_robto").stderr
