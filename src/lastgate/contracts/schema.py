@@ -169,7 +169,8 @@ def _with(subject: str, text: str) -> str:
 
 def _worded(kind: str, text: str, names_subject: bool) -> PydanticCustomError:
     # The text goes in as a value, so that a brace in a user's name is not read as a placeholder.
-    return PydanticCustomError(kind, "{text}", {"text": text, "names_subject": names_subject})
+    context = {"text": text, "names_subject": names_subject}
+    return PydanticCustomError(kind, "{text}", context)  # pyright: ignore[reportArgumentType]
 
 
 def describe_validation_error(error: ValidationError) -> list[str]:

@@ -152,6 +152,8 @@ class SafetyLatch:
 
     def reset(self, *, now_s: float) -> ResetOutcome:
         """Clears the latch if nothing blocks it; otherwise the message names everything that does."""
+        # Even a reset with nothing to do tells the time: a stop stamped earlier must not cool down sooner.
+        reached_s = self._advance(now_s)
         if not self._latched:
             return ResetOutcome(success=True, message="not latched, nothing to reset")
         blockers = [
@@ -160,7 +162,7 @@ class SafetyLatch:
         blockers += [
             f"actuator `{name}` has not acknowledged the stop" for name in self.unacknowledged_actuators
         ]
-        blockers += self._cooldown_blockers(now_s)
+        blockers += [f"{now_s!r} is not a time"] if reached_s is None else self._cooldown_blockers(reached_s)
         if blockers:
             return ResetOutcome(success=False, message="reset refused: " + "; ".join(blockers))
         self._latched = False
@@ -222,10 +224,7 @@ class SafetyLatch:
         self._latest_s = time_s if self._latest_s is None else max(self._latest_s, time_s)
         return self._latest_s
 
-    def _cooldown_blockers(self, now_s: float) -> list[str]:
-        reached_s = self._advance(now_s)
-        if reached_s is None:
-            return [f"{now_s!r} is not a time"]
+    def _cooldown_blockers(self, reached_s: float) -> list[str]:
         if self._last_stop_s is None:
             self._last_stop_s = reached_s
         elapsed_s = reached_s - self._last_stop_s
