@@ -85,6 +85,7 @@ class Gate:
         joints = [joint.name for joint in robot.actuated_joints]
         self.joint_names = tuple(name for name in joints if name not in in_gripper)
         self.gripper_joint_names = tuple(name for name in joints if name in in_gripper)
+        self._row_columns = [index for index, name in enumerate(joints) if name not in in_gripper]
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
         self._attachments: dict[str, int] = {}
@@ -137,7 +138,7 @@ class Gate:
             native=native,
             chunk=chunk,
             violation=violation,
-            joint_rows=self._native.path[1:, : len(self.robot.actuated_joints)] if native.stage > 8 else np.empty((0, 0)),
+            joint_rows=self._native.path[1:, self._row_columns] if native.stage > 8 else np.empty((0, self.n_dof)),
             world_id="" if world is None else world.world_id,
             model_digest=self.model_digest,
         )

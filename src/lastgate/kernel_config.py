@@ -73,13 +73,13 @@ def gripper_joint_names(robot: RobotDescription) -> frozenset[str]:
     return frozenset(joint.name for end in robot.end_effectors if end.gripper for joint in end.gripper.joints)
 
 
-def enabled_modes(robot: RobotDescription, envelope: SafetyEnvelope) -> tuple[ControlMode, ...]:
+def enabled_modes(robot: RobotDescription) -> tuple[ControlMode, ...]:
     """Returns the modes a gate of this robot accepts: those asked for, or every one whose bounds are declared.
 
     Raises:
         ROSConfigError: A mode is asked for and its bounds are not declared.
     """
-    missing = {mode: _missing_bounds(mode, robot, envelope) for mode in ControlMode}
+    missing = {mode: _missing_bounds(mode, robot, robot.safety) for mode in ControlMode}
     if robot.control_modes is None:
         return tuple(mode for mode in ControlMode if not missing[mode])
     refused = [f"{mode.name} needs {', '.join(missing[mode])}" for mode in robot.control_modes if missing[mode]]
@@ -141,7 +141,7 @@ def flat_config(
         "skill_id": "" if skill is None else skill.name,
         "skill_version": "" if skill is None else skill.version,
         "step_s": step_s,
-        "mobile_base": has_mobile_base(envelope),
+        "mobile_base": has_mobile_base(robot.safety),
         "deadman_required": envelope.deadman_required,
         "evaluations_max": evaluations_max,
     }
@@ -152,7 +152,8 @@ def flat_config(
     values |= _effectors(robot.end_effectors, links, [joint.name for joint in robot.actuated_joints])
     values |= _zones(envelope)
     values |= _envelope(envelope)
-    values["control_modes"] = [int(mode) for mode in enabled_modes(robot, envelope)]
+    # From the robot's own envelope: a skill that declares a bound must not grant itself a mode by it.
+    values["control_modes"] = [int(mode) for mode in enabled_modes(robot)]
     return "".join(f"{key}: {_text(value)}\n" for key, value in values.items())
 
 
