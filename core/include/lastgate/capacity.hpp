@@ -38,6 +38,10 @@ inline constexpr std::size_t primitives_max = 1024;
 /// one row is below 1,000; a chunk that fills this is in contact everywhere.
 inline constexpr std::size_t items_max = 16384;
 
+/// Pairs or (body, obstacle) entries whose lane results are kept for a whole chunk. More than this many
+/// near things at once are left to the double path.
+inline constexpr std::size_t lane_entries_max = 8192;
+
 /// Bisections of one segment. The motion bound of a segment is at most a few hundred metres, and
 /// 2^-23 of that is below the resolution.
 inline constexpr std::size_t depth_max = 24;
