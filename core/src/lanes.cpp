@@ -78,7 +78,7 @@ void LaneModel::bound_rounding(const RobotModel& model) noexcept {
             const double range = std::max(std::abs(dof.position_min), std::abs(dof.position_max)) + 0.2;
             offset_m += std::abs(body.multiplier) * range + std::abs(body.offset);
         } else if (body.kind == JointKind::prismatic) {
-            offset_m += 100.0;  // the virtual base: farther than any chunk drives
+            offset_m += capacity::base_travel_m_max;  // the virtual base
         }
         extent[index] = extent[parent] + offset_m;
         rotation_error_[index] = rotation_error_[parent] + rotation_error_per_joint;

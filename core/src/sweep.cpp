@@ -461,9 +461,11 @@ Outcome Sweep::run(PairKind kind, std::size_t row_last, Finding& finding) noexce
         if (scan_row(kind, index)) violating_row = index;
     }
     item_first_[scanned + 1] = gate_.items_.size();
+    if (scanned == 0) item_first_[2] = item_first_[1];  // only the measured state was looked at, and it violates
     if (overflow_) return Outcome::budget;
+    if (gate_.items_.empty()) return Outcome::clear;
     for (std::size_t segment = 1; segment <= std::max<std::size_t>(scanned, 1); ++segment) {
-        if (scanned == 0) item_first_[2] = item_first_[1];  // only the measured state was looked at, and it violates
+        if (item_first_[segment - 1] == item_first_[segment + 1]) continue;
         const Outcome outcome = bisect_segment(kind, segment, finding);
         if (outcome == Outcome::violated) report_deepest(kind, segment, finding);
         if (outcome != Outcome::clear) {

@@ -107,8 +107,8 @@ class Sweep {
     bool overflow_ = false;
     bool row_alone_ = false;
     bool lanes_used_ = false;
-    std::uint8_t group_doubt_[capacity::rows_max / lane_count] = {};  ///< Which rows of a group any entry leaves open.
-    std::size_t item_first_[capacity::rows_max + 2] = {};
+    std::uint8_t group_doubt_[capacity::rows_max / lane_count];  ///< Which rows of a group any entry leaves open.
+    std::size_t item_first_[capacity::rows_max + 3];  ///< Written up to the last scanned row before it is read.
 };
 
 }  // namespace lastgate
