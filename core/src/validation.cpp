@@ -107,6 +107,11 @@ bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) 
     if (kind == PairKind::world) {
         violation.against_kind = AgainstKind::primitive;
         violation.against = finding.item.b;
+    } else if (kind == PairKind::field) {
+        const ObstacleField& field = *request_.world->field(finding.item.b);
+        violation.against_kind = finding.item.b == voxel_slot ? AgainstKind::voxel : AgainstKind::point;
+        // Without an obstacle it was the edge of the grid, or the inside of something solid.
+        violation.against = finding.obstacle == none ? none : field.label(finding.obstacle);
     } else {
         const bool held_b = gate_.shapes_.attachment_of(finding.item.b) != not_attached;
         violation.against_kind = held_b ? AgainstKind::attached : AgainstKind::link;

@@ -44,6 +44,7 @@ class Validation {
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;
     bool check_world_collision() noexcept;
+    bool sweep_world(PairKind kind) noexcept;
     bool check_tube_limits() noexcept;
     bool check_recovery() noexcept;
     bool check_no_go_zones() noexcept;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // self_collision, world_collision, recovery_not_growing: nothing comes closer than its margin between
 // the measured state and the last row.
-#include <algorithm>
-
 #include "../validation.hpp"
 
 namespace lastgate {
@@ -16,33 +14,38 @@ bool Validation::check_self_collision() noexcept {
     if (settle(PairKind::self, outcome, finding)) return true;
     // The prefix that a caller may use must be clear of the world as well.
     if (!tube && verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
-        Finding with_world;
-        const Outcome world_outcome = sweep_.run(PairKind::world, verdict_.certified_rows, with_world);
-        if (world_outcome != Outcome::clear) verdict_.certified_rows = with_world.segment == none ? 0 : with_world.segment - 1;
+        for (const PairKind kind : {PairKind::world, PairKind::field}) {
+            Finding with_world;
+            if (verdict_.certified_rows == 0 || sweep_.run(kind, verdict_.certified_rows, with_world) == Outcome::clear) continue;
+            verdict_.certified_rows = with_world.segment == none ? 0 : with_world.segment - 1;
+        }
     }
     return false;
 }
 
-bool Validation::check_world_collision() noexcept {
-    if (request_.world->is_declared_absent()) return true;
+bool Validation::sweep_world(PairKind kind) noexcept {
     Finding finding;
-    const Outcome outcome = mode() == ControlMode::joint_torque
-                                ? sweep_.run_tube(PairKind::world, gate_.half_width_, finding)
-                                : sweep_.run(PairKind::world, gate_.path_rows_, finding);
-    return settle(PairKind::world, outcome, finding);
+    const Outcome outcome = mode() == ControlMode::joint_torque ? sweep_.run_tube(kind, gate_.half_width_, finding)
+                                                                : sweep_.run(kind, gate_.path_rows_, finding);
+    return settle(kind, outcome, finding);
+}
+
+bool Validation::check_world_collision() noexcept {
+    const WorldSnapshot& world = *request_.world;
+    if (world.is_declared_absent()) return true;
+    const bool has_field = world.field(voxel_slot) != nullptr || world.field(point_slot) != nullptr;
+    return sweep_world(PairKind::world) && (!has_field || sweep_world(PairKind::field));
 }
 
 bool Validation::check_recovery() noexcept {
     if (gate_.contacts_.empty()) return true;
     Finding finding;
-    if (sweep_.follow_start_contacts(finding) == Outcome::clear) {
+    PairKind kind = PairKind::self;
+    if (sweep_.follow_start_contacts(finding, kind) == Outcome::clear) {
         verdict_.recovery = 1;
         return true;
     }
-    const bool with_world = std::any_of(gate_.contacts_.begin(), gate_.contacts_.end(), [&](const StartContact& contact) noexcept {
-        return contact.with_world && contact.a == finding.item.a && contact.b == finding.item.b;
-    });
-    (void)settle(with_world ? PairKind::world : PairKind::self, Outcome::violated, finding);
+    (void)settle(kind, Outcome::violated, finding);
     verdict_.violation.code = ViolationCode::recovery_not_growing;
     return false;
 }
@@ -53,12 +56,8 @@ bool Validation::check_no_go_zones() noexcept {
     if (gate_.zones_.primitives().empty()) return true;
     gate_.contacts_.clear();
     sweep_.set_world(&gate_.zones_);
-    Finding finding;
-    const Outcome outcome = mode() == ControlMode::joint_torque
-                                ? sweep_.run_tube(PairKind::world, gate_.half_width_, finding)
-                                : sweep_.run(PairKind::world, gate_.path_rows_, finding);
-    if (settle(PairKind::world, outcome, finding)) return true;
-    if (outcome == Outcome::violated) verdict_.violation.against_kind = AgainstKind::zone;
+    if (sweep_world(PairKind::world)) return true;
+    if (verdict_.violation.code == ViolationCode::world_collision) verdict_.violation.against_kind = AgainstKind::zone;
     return false;
 }
 
