@@ -42,7 +42,8 @@ inline constexpr std::size_t items_max = 16384;
 /// 2^-23 of that is below the resolution.
 inline constexpr std::size_t depth_max = 24;
 
-/// Coordinates of a robot in metres and of a joint in radians or metres, and of obstacles. They keep
+/// Coordinates of a robot in metres and of a joint in radians or metres (per second, for a measured velocity),
+/// and of obstacles. They keep
 /// double rounding below `rounding_m` (tolerance.hpp) and the sine reduction exact.
 inline constexpr double robot_extent_m_max = 100.0;
 inline constexpr double joint_position_max = 1.0e4;
