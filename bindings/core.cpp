@@ -96,9 +96,78 @@ void bind_verdict(nb::module_& module) {
         .def("to_bytes", [](const Verdict& v) { return nb::bytes(reinterpret_cast<const char*>(&v), sizeof v); });
 }
 
+/// A list of numbers per item, end to end, as the file has them.
+template <typename Items, typename Numbers>
+std::vector<double> flattened(const Items& items, Numbers numbers_of) {
+    std::vector<double> all;
+    for (const auto& item : items) {
+        for (const double number : numbers_of(item)) all.push_back(number);
+    }
+    return all;
+}
+
+/// What the core keeps by index, under the keys of the file, so that a test can compare every one.
+void bind_config_arrays(nb::class_<KernelConfig>& config) {
+    using Numbers = std::vector<double>;
+    const auto both = [](Vec3 a, Vec3 b) { return Numbers{a.x, a.y, a.z, b.x, b.y, b.z}; };
+    const auto def_links = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.links, numbers_of); });
+    };
+    def_links("link_parent", [](const LinkSpec& l) { return Numbers{double(l.parent)}; });
+    def_links("joint_kind", [](const LinkSpec& l) { return Numbers{double(l.kind)}; });
+    def_links("joint_dof", [](const LinkSpec& l) { return Numbers{double(l.dof)}; });
+    def_links("joint_multiplier", [](const LinkSpec& l) { return Numbers{l.multiplier}; });
+    def_links("joint_offset", [](const LinkSpec& l) { return Numbers{l.offset}; });
+    def_links("joint_origin_xyzrpy", [both](const LinkSpec& l) { return both(l.origin_xyz, l.origin_rpy); });
+    def_links("joint_axis", [](const LinkSpec& l) { return Numbers{l.axis.x, l.axis.y, l.axis.z}; });
+    const auto def_volumes = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.volumes, numbers_of); });
+    };
+    def_volumes("volume_link", [](const VolumeSpec& v) { return Numbers{double(v.link)}; });
+    def_volumes("volume_radius_m", [](const VolumeSpec& v) { return Numbers{v.radius_m}; });
+    def_volumes("volume_ends_m", [both](const VolumeSpec& v) { return both(v.end_a, v.end_b); });
+    const auto def_grippers = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.gripper_joints, numbers_of); });
+    };
+    def_grippers("gripper_effector", [](const GripperJointConfig& g) { return Numbers{double(g.effector)}; });
+    def_grippers("gripper_dof", [](const GripperJointConfig& g) { return Numbers{double(g.dof)}; });
+    def_grippers("gripper_position_closed", [](const GripperJointConfig& g) { return Numbers{g.position_closed}; });
+    def_grippers("gripper_position_open", [](const GripperJointConfig& g) { return Numbers{g.position_open}; });
+    def_grippers("gripper_channel_closed", [](const GripperJointConfig& g) { return Numbers{g.channel_closed}; });
+    def_grippers("gripper_channel_open", [](const GripperJointConfig& g) { return Numbers{g.channel_open}; });
+    const auto def_zones = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.no_go_zones, numbers_of); });
+    };
+    def_zones("zone_kind", [](const PrimitiveSpec& z) { return Numbers{double(z.kind)}; });
+    def_zones("zone_size_m", [](const PrimitiveSpec& z) { return Numbers{z.half_extents_m.x, z.half_extents_m.y, z.half_extents_m.z}; });
+    def_zones("zone_xyz", [](const PrimitiveSpec& z) {
+        const Vec3 p = z.in_base.translation;
+        return Numbers{p.x, p.y, p.z};
+    });
+    def_zones("zone_rotation_columns", [](const PrimitiveSpec& z) {
+        const Mat3& r = z.in_base.rotation;
+        return Numbers{r.x.x, r.x.y, r.x.z, r.y.x, r.y.y, r.y.z, r.z.x, r.z.y, r.z.z};
+    });
+    config
+        .def_prop_ro("dof_in_rows", [](const KernelConfig& c) {
+            return flattened(c.model.dofs, [](const DofSpec& d) { return Numbers{d.in_rows ? 1.0 : 0.0}; });
+        })
+        .def_prop_ro("allowed_link_pairs", [](const KernelConfig& c) {
+            return flattened(c.model.allowed_pairs, [](const LinkPair& p) { return Numbers{double(p.a), double(p.b)}; });
+        })
+        .def_prop_ro("effector_link", [](const KernelConfig& c) {
+            return flattened(c.model.effectors, [](const EffectorSpec& e) { return Numbers{double(e.link)}; });
+        })
+        .def_prop_ro("effector_tool_xyzrpy", [both](const KernelConfig& c) {
+            return flattened(c.model.effectors, [both](const EffectorSpec& e) { return both(e.tool_xyz, e.tool_rpy); });
+        })
+        .def_prop_ro("mobile_base", [](const KernelConfig& c) { return c.model.mobile_base; })
+        .def_prop_ro("evaluations_max", [](const KernelConfig& c) { return c.gate.evaluations_max; });
+}
+
 void bind_config(nb::module_& module) {
-    nb::class_<KernelConfig>(module, "KernelConfig")
-        .def_ro("robot_name", &KernelConfig::robot_name)
+    nb::class_<KernelConfig> config(module, "KernelConfig");
+    config.def_ro("robot_name", &KernelConfig::robot_name)
         .def_ro("base_frame", &KernelConfig::base_frame)
         .def_ro("skill_id", &KernelConfig::skill_id)
         .def_ro("skill_version", &KernelConfig::skill_version)
@@ -149,6 +218,7 @@ void bind_config(nb::module_& module) {
             return modes;
         });
     module.def("read_config", &read_config, "text"_a);
+    bind_config_arrays(config);
 }
 
 VoxelSpec voxel_spec(std::tuple<double, double, double> origin, double resolution_m, std::array<std::uint32_t, 3> size, bool unknown_is_free, bool outside_is_free) {
@@ -350,6 +420,8 @@ void bind_gate(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+    // `NO_WORLD` and other module-level objects live until the interpreter is gone; that is no leak.
+    nb::set_leak_warnings(false);
     module.attr("ROWS_MAX") = capacity::rows_max;
     module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
     module.attr("LINKS_MAX") = capacity::links_max;

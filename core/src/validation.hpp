@@ -8,6 +8,8 @@ namespace lastgate {
 
 /// Asks "is it inside?", never "is it outside?": NaN answers no to both.
 inline bool inside(double value, Interval allowed) noexcept { return allowed.min <= value && value <= allowed.max; }
+/// A recovery may use a quarter of the speed limits, so that whatever is in contact is left slowly.
+inline constexpr double recovery_speed_factor = 0.25;
 
 /// One run of the validation order. Every check returns true when it shows its rule kept, and
 /// otherwise records the first offender, scanning step by step.
@@ -62,6 +64,7 @@ class Validation {
 
     bool reject(const Violation& violation) noexcept;
     bool reject_budget() noexcept;
+    void shorten_certified_rows(const WorldSnapshot& world) noexcept;
     bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
     /// A limit every value of which must be shown inside.
     bool require_inside(double value, double min, double max, Violation blame) noexcept;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // self_collision, world_collision, recovery_not_growing: nothing comes closer than its margin between
 // the measured state and the last row.
+#include <algorithm>
+
 #include "../validation.hpp"
 
 namespace lastgate {
@@ -12,14 +14,8 @@ bool Validation::check_self_collision() noexcept {
     const Outcome outcome = tube ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
                                  : sweep_.run(PairKind::self, gate_.path_rows_, finding);
     if (settle(PairKind::self, outcome, finding)) return true;
-    // The prefix that a caller may use must be clear of the world as well.
-    if (!tube && verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
-        for (const PairKind kind : {PairKind::world, PairKind::field}) {
-            Finding with_world;
-            if (verdict_.certified_rows == 0 || sweep_.run(kind, verdict_.certified_rows, with_world) == Outcome::clear) continue;
-            verdict_.certified_rows = with_world.segment == none ? 0 : with_world.segment - 1;
-        }
-    }
+    shorten_certified_rows(*request_.world);
+    shorten_certified_rows(gate_.zones_);
     return false;
 }
 
@@ -34,19 +30,47 @@ bool Validation::check_world_collision() noexcept {
     const WorldSnapshot& world = *request_.world;
     if (world.is_declared_absent()) return true;
     const bool has_field = world.field(voxel_slot) != nullptr || world.field(point_slot) != nullptr;
-    return sweep_world(PairKind::world) && (!has_field || sweep_world(PairKind::field));
+    if (sweep_world(PairKind::world) && (!has_field || sweep_world(PairKind::field))) return true;
+    shorten_certified_rows(gate_.zones_);
+    return false;
+}
+
+/// The prefix that a caller may use must be clear of what has not been looked at yet as well. While
+/// recovering there is none: a part of a retreat need not be one.
+void Validation::shorten_certified_rows(const WorldSnapshot& world) noexcept {
+    if (!gate_.contacts_.empty()) verdict_.certified_rows = 0;
+    if (world.is_declared_absent()) return;
+    sweep_.set_world(&world);
+    for (const PairKind kind : {PairKind::world, PairKind::field}) {
+        Finding finding;
+        if (verdict_.certified_rows == 0 || sweep_.run(kind, verdict_.certified_rows, finding) == Outcome::clear) continue;
+        verdict_.certified_rows = finding.segment == none ? 0 : finding.segment - 1;
+    }
 }
 
 bool Validation::check_recovery() noexcept {
     if (gate_.contacts_.empty()) return true;
     Finding finding;
     PairKind kind = PairKind::self;
-    if (sweep_.follow_start_contacts(finding, kind) == Outcome::clear) {
+    // How deep a core lies inside a box or a cell is not measured, and a torque has no direction: what is to
+    // grow cannot be told in either case.
+    const auto cannot_grow = [&](const StartContact& contact) noexcept {
+        if (mode() == ControlMode::joint_torque) return true;
+        const bool solid = contact.kind == PairKind::field ||
+                           (contact.kind == PairKind::world && request_.world->primitives()[contact.b].kind == PrimitiveKind::box);
+        return solid && !(contact.distance_m + gate_.shapes_.volumes()[contact.a].radius_m > 0.0);
+    };
+    const auto stuck = std::find_if(gate_.contacts_.begin(), gate_.contacts_.end(), cannot_grow);
+    if (stuck != gate_.contacts_.end()) {
+        finding = {1, {0, stuck->a, stuck->b, 0.0, stuck->distance_m}, 1.0, 0.0, {stuck->distance_m, {}, {}}, none};
+        kind = stuck->kind;
+    } else if (sweep_.follow_start_contacts(finding, kind) == Outcome::clear) {
         verdict_.recovery = 1;
         return true;
     }
     (void)settle(kind, Outcome::violated, finding);
     verdict_.violation.code = ViolationCode::recovery_not_growing;
+    verdict_.certified_rows = 0;
     return false;
 }
 
