@@ -70,6 +70,8 @@ _OF_EFFECTOR = {
     ViolationCode.workspace_box,
 }
 
+_OF_BASE = {ViolationCode.base_linear_speed, ViolationCode.base_angular_speed, ViolationCode.recovery_speed}
+
 _INDEXED = re.compile(r"^(link|degree of freedom|volume|end effector|allowed pair) (\d+): ")
 
 
@@ -151,6 +153,9 @@ class VerdictNames:
                 # A whole row is to blame, or one coordinate of a pose: what breaks the rule is the end effector.
                 if violation_code_of(raw.code) in _OF_EFFECTOR and chunk.mode in _CARTESIAN:
                     return chunk.ee_name or self._config.effector_names[0]
+                if violation_code_of(raw.code) in _OF_BASE:
+                    # Speed along the floor and turn rate are the base's; the other columns must be zero.
+                    return "base" if raw.subject in (0, 5) else f"base {self._column_name(raw.subject, chunk)}"
                 return self._column_name(raw.subject, chunk)
         return ""
 
