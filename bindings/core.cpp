@@ -332,7 +332,7 @@ void bind_gate(nb::module_& module) {
             GateConfig gate = config.gate;
             gate.lane_build = avx2 ? LaneBuild::avx2 : LaneBuild::generic;
             new (self) Gate(std::make_shared<const RobotModel>(config.model), gate);
-        }, "config"_a, nb::kw_only(), "avx2"_a)
+        }, "config"_a, nb::kw_only(), "avx2"_a = false)
         .def(
             "check",
             // The GIL stays held: a check is bounded and short, and nobody may write the arrays meanwhile.
