@@ -158,11 +158,16 @@ Witness Sweep::measure(PairKind kind, const OpenItem& item, const Transform* fra
     } else if (kind == PairKind::field) {
         witness = world_->field(item.b)->distance(core_a, std::max(within_m + radius_a, 0.0), last_obstacle_);
     } else {
-        witness = distance_segment_primitive(core_a, world_->primitives()[item.b]);
+        const Primitive& primitive = world_->primitives()[item.b];
+        const bool round = primitive.kind == PrimitiveKind::sphere || primitive.kind == PrimitiveKind::capsule;
+        // From core to core, so that a core inside a round obstacle keeps its direction.
+        witness = round ? distance_segment_segment(core_a, primitive.core) : distance_segment_primitive(core_a, primitive);
+        radius_b = round ? primitive.radius_m : 0.0;
     }
     const Vec3 apart = witness.on_second - witness.on_first;
-    const double length = norm(apart);
-    if (length > 0.0) {
+    // A core below the face of a half-space has its nearest point behind it: outwards is the other way.
+    const double length = witness.distance_m < 0.0 ? -norm(apart) : norm(apart);
+    if (length != 0.0) {
         witness.on_first = witness.on_first + (radius_a / length) * apart;
         witness.on_second = witness.on_second - (radius_b / length) * apart;
     }
