@@ -162,7 +162,7 @@ TEST(pose_the_arm_cannot_reach_is_refused) {
 TEST(base_drives_into_what_stands_in_its_way_and_is_rejected) {
     Mobile mobile;
     const std::vector<double> drive = repeated(50, {0.5, 0.0, 0.0, 0.0, 0.0, 0.0});  // 0.5 m forward
-    const PrimitiveSpec wall = box({1.0, 0.0, 0.5}, {0.1, 1.0, 0.5});
+    const PrimitiveSpec wall = box({0.8, 0.0, 0.5}, {0.1, 1.0, 0.5});
     const PrimitiveSpec behind = box({-1.5, 0.0, 0.5}, {0.1, 1.0, 0.5});
     const WorldSnapshot blocked = make_world({&wall, 1});
     const WorldSnapshot open = make_world({&behind, 1});
