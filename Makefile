@@ -41,6 +41,7 @@ CMAKE := PATH="$(abspath $(BIN)):$$PATH" cmake
 CTEST := PATH="$(abspath $(BIN)):$$PATH" ctest
 BUILD_JOBS ?= 2
 PYTEST_ARGS ?=
+SANITIZERS := address,undefined
 
 test: test-native test-sanitize test-python  ## Creates the environment, builds everything and passes every test.
 
@@ -51,7 +52,7 @@ test-native: $(VENV)/.requirements
 # -O1: unoptimised sanitizer builds take minutes where this takes seconds, and find the same.
 test-sanitize: $(VENV)/.requirements
 	$(call timed,C++ tests under address and undefined behaviour sanitizers,$(CMAKE) -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=address,undefined >/dev/null && \
+	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
 	  $(CMAKE) --build build/sanitize -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/sanitize --output-on-failure --no-tests=error)
 
 # -ra (pyproject.toml) lists what was skipped, and why.
@@ -74,7 +75,7 @@ FUZZ_SECONDS ?= 60
 fuzz: $(VENV)/.requirements  ## Throws random bytes at the core for FUZZ_SECONDS, after showing that a planted bug is found.
 	@command -v clang++ >/dev/null || { echo "error: fuzzing needs clang with libFuzzer: apt-get install clang"; exit 2; }
 	$(CMAKE) -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
-	  -DLASTGATE_FUZZ=ON -DLASTGATE_SANITIZE=address,undefined >/dev/null
+	  -DLASTGATE_FUZZ=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null
 	$(CMAKE) --build build/fuzz -j $(BUILD_JOBS) -- --quiet
 	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
 
