@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lastgate/gate.hpp"
+#include "lastgate/lanes.hpp"
 
 namespace lastgate::robots {
 
@@ -142,6 +143,7 @@ inline RobotModelSpec two_arms() {
 /// Limits for all modes the robot can have, wide enough that tests narrow what they are about.
 inline GateConfig wide_config(const RobotModelSpec& spec, double step_s = 0.02) {
     GateConfig config;
+    config.lane_build = best_lane_build();
     config.step_s = step_s;
     config.velocity_max.assign(spec.dofs.size(), 2.5);
     config.torque_max.emplace(spec.dofs.size(), 80.0);

@@ -282,8 +282,10 @@ TEST(single_configurations_agree_with_their_distances) {
     double clearance_m[5];
     gate.check_configurations(configurations, 5, {}, world, accepted, clearance_m);
     REQUIRE(accepted[0] == 1 && accepted[1] == 0 && accepted[2] == 1 && accepted[3] == 0 && accepted[4] == 0);
-    REQUIRE(std::abs(clearance_m[0] - (2.0 * std::sin(0.5) - 0.07)) < 1e-6, clearance_m[0]);
-    REQUIRE(std::abs(clearance_m[2] - (2.0 * std::sin(0.05) - 0.07)) < 1e-6, clearance_m[2]);
+    // Never above the truth, and not far below it.
+    const auto bounds = [](double found, double truth) { return found <= truth + 1e-12 && found >= truth - 1e-4; };
+    REQUIRE(bounds(clearance_m[0], 2.0 * std::sin(0.5) - 0.07), clearance_m[0]);
+    REQUIRE(bounds(clearance_m[2], 2.0 * std::sin(0.05) - 0.07), clearance_m[2]);
     REQUIRE(clearance_m[1] < 0.0 && std::isinf(clearance_m[3]) && std::isinf(clearance_m[4]));
 }
 
