@@ -20,8 +20,6 @@ from lastgate.verdict import Verdict
 from lastgate.world import World
 
 ROBOT = "franka_panda"
-# Rows of an accepted chunk that are executed before the policy looks again, as receding-horizon policies do.
-ROWS_EXECUTED = 8
 # Control steps the arm is held after a refusal: the time the policy takes to answer again.
 STEPS_HELD = 5
 # Both margins cover what the servos add on their own: the arm follows its target with a lag and a small error.
@@ -108,7 +106,7 @@ class Simulation:
             self.record.decisions.append(decision)
             on_decision(decision)
             executes = decision.accepted if self.record.gated else self._is_executable(proposal)
-            targets = proposal.rows[:ROWS_EXECUTED] if executes else np.tile(self._commanded, (STEPS_HELD, 1))
+            targets = proposal.rows if executes else np.tile(self._commanded, (STEPS_HELD, 1))
             for target in targets:
                 self._move_to(target)
                 self.record.wall_s = time.perf_counter() - begin
@@ -116,7 +114,7 @@ class Simulation:
                 if not going or self.scene.time_s >= seconds - STEP_S / 2:
                     break
             if executes:
-                self.policy.notice_executed(proposal, rows=ROWS_EXECUTED, commanded=self._commanded)
+                self.policy.notice_executed(proposal, rows=len(proposal.rows), commanded=self._commanded)
             else:
                 self.policy.notice_refused(self._commanded)
         return self.record
