@@ -28,3 +28,6 @@ $(VENV)/.requirements: pyproject.toml | tools
 $(VENV)/.built: $(VENV)/.requirements $(CPP_SOURCES)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
 	@touch $@
+
+demo: $(VENV)/.built  ## Runs a simulated arm, a policy that sometimes misbehaves, and the gate between them.
+	$(BIN)/lastgate demo $(ARGS)

@@ -61,7 +61,7 @@ POSES: dict[str, tuple[float, ...]] = {
     "ball": (-0.862, 0.15, 0.0, -2.175, 0.0, 2.325, 0.785),
     "right": (-0.54, 0.348, 0.0, -2.097, 0.0, 2.445, 0.785),
 }
-TOUR = ("home", "tuck", "antenna", "book", "front", "bottle", "ball", "right", "ball")
+TOUR = ("home", "tuck", "book", "antenna", "book", "front", "bottle", "ball", "right", "ball")
 NEAR_OBSTACLES = ("antenna", "book", "bottle", "ball", "right")
 # Folding on from `tuck` in this direction brings the hand to the shoulder.
 FOLD_DIRECTION = (0.12, -0.248, 0.22, -0.817, 0.657, -0.361, 0.844)
