@@ -28,7 +28,7 @@ p { margin: .25rem 0 .75rem; } .soft { color: var(--soft); }
 .good { color: var(--good); } .bad { color: var(--bad); }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem; margin: 1.25rem 0; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .9rem; }
-.card b { display: block; font-size: 1.6rem; font-variant-numeric: tabular-nums; line-height: 1.2; }
+.card b { display: block; font-size: 1.4rem; white-space: nowrap; font-variant-numeric: tabular-nums; line-height: 1.2; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { font-weight: 600; color: var(--soft); } td.n, th.n { text-align: right; padding-right: 1.25rem; white-space: nowrap; }
@@ -100,6 +100,7 @@ def render_page(record: Record, *, live: bool) -> str:
         "whole of it, never above the truth. Each red stroke is a refusal.</p>",
         clearance_chart(decisions, simulated_s=summary["simulated_s"]),
         "<h2>Time of one check, from Python</h2>",
+        '<p class="soft">Wall-clock time, so whatever else the machine was doing is in it.</p>',
         check_time_chart([d.check_us for d in decisions]),
         "<h2>Refusals</h2>",
         _refusal_table(decisions),
