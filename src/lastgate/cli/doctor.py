@@ -56,9 +56,9 @@ def _native() -> Iterator[Finding]:
         yield {"what": "native module", "found": False, "detail": f"{error}; `make .venv/.built` builds it"}
         return
     bounds = f"{_core.ROWS_MAX} rows, {_core.PRIMITIVES_MAX} obstacles, {_core.LINKS_MAX} links"
-    # A build that has several instruction sets inside says which one it chose.
-    chosen = getattr(_core, "BUILD", None)
-    detail = f"{Path(_core.__file__).name}{f', {chosen}' if chosen else ''}; at most {bounds}"
+    from lastgate.gate import chosen_lanes
+
+    detail = f"{Path(_core.__file__).name}, {chosen_lanes()} lanes; at most {bounds}"
     yield {"what": "native module", "found": True, "detail": detail}
 
 
