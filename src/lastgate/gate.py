@@ -202,13 +202,36 @@ class Gate:
             raise ROSConfigError(f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}")
 
     def link_poses(self, configuration: Sequence[float] | Float64, *, gripper_positions: Sequence[float] = ()) -> dict[str, Float64]:
-        """Returns each link's 3 x 4 pose in the base frame at one configuration."""
-        wanted = dict(zip(self.joint_names, configuration, strict=True))
-        wanted |= dict(zip(self.gripper_joint_names, gripper_positions or [0.0] * len(self.gripper_joint_names), strict=True))
-        values = [wanted[joint.name] for joint in self.robot.actuated_joints]
-        base = [0.0] * (self._native.path.shape[1] - len(values))
-        frames = self._native.link_frames(np.array([values + base]))
-        return dict(zip(self.link_names, frames[0], strict=True))
+        """Returns each link's 3 x 4 pose in the base frame at one configuration; grippers stand at 0 unless given."""
+        row = np.asarray(configuration, dtype=np.float64)[np.newaxis, :]
+        gripper = np.asarray(gripper_positions, dtype=np.float64)[np.newaxis, :] if len(gripper_positions) else None
+        return {link: poses[0] for link, poses in self.link_poses_batch(row, gripper_positions=gripper).items()}
+
+    def link_poses_batch(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> dict[str, Float64]:
+        """Returns each link's poses in the base frame, (N, 3, 4), at (N, n_dof) configurations.
+
+        Args:
+            configurations: One row per configuration, in `joint_names` order.
+            gripper_positions: (N, gripper joints), in `gripper_joint_names` order; they stand at 0 unless given.
+
+        Raises:
+            ROSConfigError: An array is not float64, contiguous and of that shape.
+        """
+        rows = require_array(configurations, name="configurations", dimensions=2)
+        grippers = np.zeros((len(rows), len(self.gripper_joint_names)))
+        if gripper_positions is not None:
+            grippers = require_array(gripper_positions, name="gripper_positions", dimensions=2)
+        if rows.shape[1] != self.n_dof or grippers.shape != (len(rows), len(self.gripper_joint_names)):
+            raise ROSConfigError(
+                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; this robot has {self.n_dof} joints "
+                f"and {len(self.gripper_joint_names)} gripper joints"
+            )
+        joints = [joint.name for joint in self.robot.actuated_joints]
+        variables = np.zeros((len(rows), self._native.path.shape[1]))  # a mobile base stands at the origin
+        variables[:, self._row_columns] = rows
+        variables[:, [joints.index(name) for name in self.gripper_joint_names]] = grippers
+        frames = self._native.link_frames(variables)
+        return {link: frames[:, index] for index, link in enumerate(self.link_names)}
 
     @property
     def checked_pairs(self) -> tuple[tuple[str, str], ...]:
