@@ -193,9 +193,11 @@ Attachment attachment_of(std::uint16_t id, std::int32_t link, double radius_m, c
 
 void bind_gate(nb::module_& module) {
     nb::class_<Gate>(module, "Gate")
-        .def("__init__", [](Gate* self, const KernelConfig& config) {
-            new (self) Gate(std::make_shared<const RobotModel>(config.model), config.gate);
-        }, "config"_a)
+        .def("__init__", [](Gate* self, const KernelConfig& config, bool avx2) {
+            GateConfig gate = config.gate;
+            gate.lane_build = avx2 ? LaneBuild::avx2 : LaneBuild::generic;
+            new (self) Gate(std::make_shared<const RobotModel>(config.model), gate);
+        }, "config"_a, nb::kw_only(), "avx2"_a)
         .def(
             "check",
             // The GIL stays held: a check is bounded and short, and nobody may write the arrays meanwhile.
@@ -287,6 +289,7 @@ NB_MODULE(_core, module) {
     module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
     module.attr("LINKS_MAX") = capacity::links_max;
     module.attr("NONE") = none;
+    module.def("has_avx2", [] { return best_lane_build() == LaneBuild::avx2; });
     bind_verdict(module);
     bind_config(module);
     bind_world(module);

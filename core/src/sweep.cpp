@@ -53,17 +53,33 @@ void Sweep::bound_row_motion(std::size_t row_index, std::span<const double> half
 }
 
 void Sweep::place_rows() noexcept {
-    const auto volumes = gate_.shapes_.volumes();
-    std::fill(gate_.body_reach_.begin(), gate_.body_reach_.end(), 0.0);
-    for (const Volume& volume : volumes) {
-        double* reach = gate_.body_reach_.data() + volume.body * capacity::chain_max;
-        for (std::size_t depth = 0; depth < gate_.model_->bodies()[volume.body].depth; ++depth) {
-            reach[depth] = std::max(reach[depth], volume.reach[depth]);
-        }
+    std::fill_n(gate_.row_placed_.begin(), gate_.path_rows_ + 1, std::uint8_t{0});
+    if (gate_.path_rows_ > 0) place_lanes();
+}
+
+const Transform* Sweep::frames_of_row(std::size_t row_index) noexcept {
+    if (gate_.row_placed_[row_index] == 0) {
+        gate_.row_placed_[row_index] = 1;
+        place_frames(row_index);
     }
-    for (std::size_t index = 0; index <= gate_.path_rows_; ++index) {
-        place_frames(index);
+    return gate_.frames_.data() + row_index * body_count();
+}
+
+double Sweep::tool_motion(std::size_t effector, std::size_t row_index) noexcept {
+    for (std::size_t variable = 0; variable < variable_count(); ++variable) {
+        gate_.step_[variable] = std::abs(row(row_index)[variable] - row(row_index - 1)[variable]);
     }
+    return motion_of_effector(effector, gate_.step_);
+}
+
+double Sweep::tool_turn(std::size_t effector, std::size_t row_index) const noexcept {
+    double sum = 0.0;
+    for (const std::uint16_t body : gate_.model_->chain(gate_.model_->effectors()[effector].body)) {
+        const Body& joint = gate_.model_->bodies()[body];
+        if (joint.kind != JointKind::revolute) continue;
+        sum += std::abs(joint.multiplier * (row(row_index)[joint.dof] - row(row_index - 1)[joint.dof]));
+    }
+    return sum;
 }
 
 // ---- One pair -------------------------------------------------------------------------------------
@@ -190,7 +206,10 @@ bool Sweep::scan_row_self(std::size_t row_index) noexcept {
     const Segment* cores = gate_.cores_.data() + row_index * (gate_.model_->volumes().size() + capacity::attached_max);
     const double margin_m = gate_.config_.self_margin_m + extra_m_;
     bool violated = false;
-    for (const BodyPair& bodies : gate_.shapes_.body_pairs()) {
+    const auto body_pairs = gate_.shapes_.body_pairs();
+    for (std::size_t entry = 0; entry < body_pairs.size(); ++entry) {
+        if (!in_doubt(row_index, entry)) continue;
+        const BodyPair& bodies = body_pairs[entry];
         const double motion_m = gate_.tails_[bodies.a * (capacity::chain_max + 1) + bodies.common_depth] +
                                 gate_.tails_[bodies.b * (capacity::chain_max + 1) + bodies.common_depth];
         const double needed_m = margin_m + motion_m + tolerance::rounding_m;
@@ -259,6 +278,7 @@ bool Sweep::scan_row_world(std::size_t row_index) noexcept {
     const double margin_m = gate_.config_.world_margin_m + extra_m_;
     bool violated = false;
     for (std::size_t entry = 0; entry < gate_.shortlist_.size(); ++entry) {
+        if (!in_doubt(row_index, entry)) continue;
         const auto [body, index] = gate_.shortlist_[entry];
         const Primitive& primitive = primitives[index];
         const double needed_m = margin_m + body_motion[body] + tolerance::rounding_m;
@@ -282,6 +302,7 @@ bool Sweep::scan_row_world(std::size_t row_index) noexcept {
 bool Sweep::scan_row_box(std::size_t row_index) noexcept {
     bool violated = false;
     for (std::size_t index = 0; index < gate_.model_->effectors().size(); ++index) {
+        if (!in_doubt(row_index, index)) continue;
         const auto effector = static_cast<std::uint16_t>(index);
         const double inside_m = measure(PairKind::box, {0, effector, 0, 0.0, 0.0}, frames_of_row(row_index)).distance_m;
         violated |= note(PairKind::box, row_index, effector, effector, 0, inside_m);
@@ -427,20 +448,24 @@ void Sweep::report_deepest(PairKind kind, std::size_t segment, Finding& finding)
 
 Outcome Sweep::run(PairKind kind, std::size_t row_last, Finding& finding) noexcept {
     gate_.items_.clear();
-    if (kind == PairKind::world) shortlist_primitives(row_last);
+    test_lanes(kind, row_last);
     std::size_t scanned = 0;
     std::size_t violating_row = row_last + 1;
     for (std::size_t index = 0; index <= row_last && violating_row > row_last; ++index) {
         item_first_[index] = gate_.items_.size();
-        fill_half_step(index);
-        if (kind != PairKind::world) bound_row_motion(index, gate_.step_);
-        if (scan_row(kind, index)) violating_row = index;
         scanned = index;
+        if (!row_in_doubt(index)) continue;
+        (void)frames_of_row(index);
+        fill_half_step(index);
+        bound_row_motion(index, gate_.step_);
+        if (scan_row(kind, index)) violating_row = index;
     }
     item_first_[scanned + 1] = gate_.items_.size();
+    if (scanned == 0) item_first_[2] = item_first_[1];  // only the measured state was looked at, and it violates
     if (overflow_) return Outcome::budget;
+    if (gate_.items_.empty()) return Outcome::clear;
     for (std::size_t segment = 1; segment <= std::max<std::size_t>(scanned, 1); ++segment) {
-        if (scanned == 0) item_first_[2] = item_first_[1];  // only the measured state was looked at, and it violates
+        if (item_first_[segment - 1] == item_first_[segment + 1]) continue;
         const Outcome outcome = bisect_segment(kind, segment, finding);
         if (outcome == Outcome::violated) report_deepest(kind, segment, finding);
         if (outcome != Outcome::clear) {
@@ -455,6 +480,8 @@ Outcome Sweep::run(PairKind kind, std::size_t row_last, Finding& finding) noexce
 double Sweep::clearance_of_row_alone() noexcept {
     gate_.items_.clear();
     row_alone_ = true;
+    lanes_used_ = false;
+    (void)frames_of_row(0);
     std::fill(gate_.step_.begin(), gate_.step_.end(), 0.0);
     bound_row_motion(0, gate_.step_);
     (void)scan_row_self(0);

@@ -24,6 +24,9 @@ struct Finding {
 /// A row shows a pair clear for half a segment on either side when its distance exceeds the demand by
 /// more than the pair can move in that time. What no row shows is bisected in time until it is shown,
 /// violated, or moves less than the resolution.
+/// A joint position as the lanes take it.
+float lane_position(const Body& body, double variable) noexcept;
+
 class Sweep {
   public:
     Sweep(Gate& gate, Verdict& verdict) noexcept : gate_(gate), verdict_(verdict) {}
@@ -49,7 +52,11 @@ class Sweep {
 
     double min_clearance_m() const noexcept { return best_m_; }
     std::uint32_t evaluations() const noexcept { return evaluations_; }
-    const Transform* frames_of_row(std::size_t row) const noexcept { return gate_.frames_.data() + row * body_count(); }
+    /// In double; computed when first asked for.
+    const Transform* frames_of_row(std::size_t row) noexcept;
+    /// Never smaller than what the tool of an effector moves, in metres, and turns, in radians, towards `row`.
+    double tool_motion(std::size_t effector, std::size_t row) noexcept;
+    double tool_turn(std::size_t effector, std::size_t row) const noexcept;
 
   private:
     std::size_t body_count() const noexcept { return gate_.model_->bodies().size(); }
@@ -65,6 +72,13 @@ class Sweep {
     double motion_of_effector(std::size_t effector, std::span<const double> step) const noexcept;
     double pair_motion(PairKind kind, const OpenItem& item, std::span<const double> step) const noexcept;
     double demand(PairKind kind, std::uint16_t a, std::uint16_t b) const noexcept;
+
+    void place_lanes() noexcept;
+    void fill_lanes(std::size_t group_index) noexcept;
+    void test_lanes(PairKind kind, std::size_t row_last) noexcept;
+    void shortlist_with_lanes(std::size_t group_count) noexcept;
+    bool row_in_doubt(std::size_t row) const noexcept;
+    bool in_doubt(std::size_t row, std::size_t entry) const noexcept;
 
     bool scan_row(PairKind kind, std::size_t row) noexcept;
     bool scan_row_self(std::size_t row) noexcept;
@@ -92,7 +106,9 @@ class Sweep {
     std::uint32_t evaluations_ = 0;
     bool overflow_ = false;
     bool row_alone_ = false;
-    std::size_t item_first_[capacity::rows_max + 2] = {};
+    bool lanes_used_ = false;
+    std::uint8_t group_doubt_[capacity::rows_max / lane_count];  ///< Which rows of a group any entry leaves open.
+    std::size_t item_first_[capacity::rows_max + 3];  ///< Written up to the last scanned row before it is read.
 };
 
 }  // namespace lastgate

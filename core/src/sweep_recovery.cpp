@@ -9,6 +9,8 @@ namespace lastgate {
 /// instead of to the margin.
 bool Sweep::collect_start_contacts() noexcept {
     gate_.contacts_.clear();
+    lanes_used_ = false;
+    (void)frames_of_row(0);
     std::fill(gate_.step_.begin(), gate_.step_.end(), 0.0);
     bound_row_motion(0, gate_.step_);
     for (const PairKind kind : {PairKind::self, PairKind::world}) {

@@ -74,6 +74,7 @@ Outcome Sweep::run_tube(PairKind kind, std::span<const double> half_width, Findi
     std::copy_n(row(0), variables, gate_.tube_.data());
     std::copy_n(half_width.data(), variables, gate_.tube_.data() + variables);
     std::size_t open_count = 1;
+    (void)frames_of_row(0);
     bound_row_motion(0, half_width);
     if (kind == PairKind::world) shortlist_primitives(0);
     while (open_count > 0) {

@@ -27,11 +27,18 @@ bool Validation::reject_budget() noexcept {
 }
 
 bool Validation::require_inside(double value, double min, double max, Violation blame) noexcept {
-    // Ask "is it inside?", never "is it outside?": NaN answers no to both.
-    if (min <= value && value <= max) return true;
+    if (inside(value, {min, max})) return true;
     blame.value = value;
     blame.limit_min = min;
     blame.limit_max = max;
+    return reject(blame);
+}
+
+bool Validation::reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept {
+    Violation blame = blame_dof(code, row, dof);
+    blame.value = value;
+    blame.limit_min = allowed.min;
+    blame.limit_max = allowed.max;
     return reject(blame);
 }
 

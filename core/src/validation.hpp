@@ -6,6 +6,9 @@
 
 namespace lastgate {
 
+/// Asks "is it inside?", never "is it outside?": NaN answers no to both.
+inline bool inside(double value, Interval allowed) noexcept { return allowed.min <= value && value <= allowed.max; }
+
 /// One run of the validation order. Every check returns true when it shows its rule kept, and
 /// otherwise records the first offender, scanning step by step.
 class Validation {
@@ -36,6 +39,7 @@ class Validation {
     bool check_joint_velocity_path() noexcept;
     bool check_joint_acceleration_limit() noexcept;
     bool check_ee_motion() noexcept;
+    bool check_ee_step(std::size_t row, std::size_t effector) noexcept;
     bool check_workspace_box() noexcept;
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;
@@ -60,6 +64,7 @@ class Validation {
     bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
     /// A limit every value of which must be shown inside.
     bool require_inside(double value, double min, double max, Violation blame) noexcept;
+    bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;
     Violation blame_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept;
     Violation blame_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept;
 

@@ -2,6 +2,7 @@
 """The gate: one robot, one step length, one answer per chunk."""
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,23 @@ from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, g
 from lastgate.naming import VerdictNames
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
+
+
+# Chooses the build of the lanes; verdicts are the same, only the speed differs.
+LANES_VARIABLE = "LASTGATE_LANES"
+
+
+def chosen_lanes() -> str:
+    """Returns `avx2` or `generic`: what `LASTGATE_LANES` asks for, else the fastest this machine runs.
+
+    Raises:
+        ROSConfigError: The variable names no build, or one this machine cannot run.
+    """
+    available = ("avx2", "generic") if _core.has_avx2() else ("generic",)
+    wanted = os.environ.get(LANES_VARIABLE, available[0])
+    if wanted not in available:
+        raise ROSConfigError(f"{LANES_VARIABLE}={wanted} cannot be used here; available: {', '.join(available)}")
+    return wanted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +89,7 @@ class Gate:
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
         try:
             self._config = _core.read_config(text)
-            self._native = _core.Gate(self._config)
+            self._native = _core.Gate(self._config, avx2=chosen_lanes() == "avx2")
         except ValueError as error:
             raise ROSConfigError(f"robot `{robot.name}` cannot be armed: {error}") from None
         if not self._native.checked_link_pairs and len(robot.collision_geometry) > 1:

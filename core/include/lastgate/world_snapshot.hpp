@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "lastgate/distance.hpp"
+#include "lastgate/lane_tables.hpp"
 #include "lastgate/math.hpp"
 
 namespace lastgate {
@@ -53,6 +55,9 @@ class WorldSnapshot {
     double stamp_s() const noexcept { return stamp_s_; }
     std::uint64_t id() const noexcept { return id_; }
     std::span<const Primitive> primitives() const noexcept { return primitives_; }
+    const LanePrimitive& lane_primitive(std::size_t index) const noexcept { return lane_primitives_[index]; }
+    /// Bounds of all obstacles, rounded outwards: low x, y, z, high x, y, z.
+    const float* const* lane_bounds() const noexcept { return lane_bounds_.data(); }
 
     /// Says aloud that nobody looked at the world. The verdict records it.
     void declare_absent() noexcept { absent_ = true; }
@@ -60,6 +65,9 @@ class WorldSnapshot {
 
   private:
     std::vector<Primitive> primitives_;
+    std::vector<LanePrimitive> lane_primitives_;
+    std::vector<float> lane_bound_values_;
+    std::array<const float*, 6> lane_bounds_{};
     double stamp_s_ = 0.0;
     std::uint64_t id_ = 0;
     bool begun_ = false;
