@@ -72,6 +72,14 @@ class Obstacle:
             return np.minimum((a - self.centre) @ normal, (b - self.centre) @ normal)
         return segment_segment(a, b, self.end_a, self.end_b)
 
+    def bounds(self, a: Array, b: Array, length_m: float) -> tuple[Array, Array]:
+        """Returns what the core distance lies between, from points strung along each segment."""
+        beads = 9 if isinstance(self.shape, lg.BoxShape) and length_m > 0.0 else 1
+        share = (np.arange(beads) + 0.5) / beads
+        points = a[:, None] + share[:, None] * (b - a)[:, None]
+        ceiling = self.core_distance_of_point(points.reshape(-1, 3)).reshape(-1, beads).min(axis=1)
+        return ceiling - length_m / (2 * beads), ceiling
+
     def core_distance_of_point(self, point: Array) -> Array:
         """Returns the same for single points: changes by no more than the point moves."""
         if isinstance(self.shape, lg.BoxShape):
@@ -112,6 +120,7 @@ class BruteForce:
         self.obstacles = [Obstacle(p, p.object_id or f"world_{i}") for i, p in enumerate(primitives)]
         self.margin_m = {"self": self_margin_m, "world": world_margin_m}
         self.mobile = mobile
+        self._sampled: tuple[tuple[bytes, bytes, int], tuple[Array, Array]] | None = None
 
     @cached_property
     def self_pairs(self) -> list[tuple[int, int]]:
@@ -156,9 +165,9 @@ class BruteForce:
             return core - self.volumes[i].radius_m - self.volumes[j].radius_m
         return self.obstacles[j].core_distance(a[i], b[i]) - self.volumes[i].radius_m - self.obstacles[j].radius_m
 
-    def least(self, kind: str, frames: Frames, t: Array) -> Scan:
+    def least(self, kind: str, cores: tuple[Array, Array], t: Array) -> Scan:
         """Returns the least distance minus margin over all pairs and configurations, and the first violation."""
-        a, b = self.cores(frames)
+        a, b = cores
         middle = (a + b) / 2
         margin_m = self.margin_m[kind]
         floors: list[tuple[tuple[int, int], Array]] = []
@@ -168,19 +177,19 @@ class BruteForce:
             first = self.volumes[i]
             if kind == "self":
                 second = self.volumes[j]
-                centres = np.sqrt(((middle[i] - middle[j]) ** 2).sum(axis=-1))
-                slack = first.half_length_m + second.half_length_m
+                ceiling = np.sqrt(((middle[i] - middle[j]) ** 2).sum(axis=-1))
+                floor = ceiling - first.half_length_m - second.half_length_m
                 solid = first.radius_m + second.radius_m + margin_m
             else:
-                centres = self.obstacles[j].core_distance_of_point(middle[i])
-                slack = first.half_length_m
+                floor, ceiling = self.obstacles[j].bounds(a[i], b[i], 2 * first.half_length_m)
                 solid = first.radius_m + self.obstacles[j].radius_m + margin_m
-            floors.append((pair, centres - slack - solid))
-            ceiling_m = min(ceiling_m, float((centres - solid).min()))
+            floors.append((pair, floor - solid))
+            ceiling_m = min(ceiling_m, float((ceiling - solid).min()))
         scan = Scan()
         for pair, floor in sorted(floors, key=lambda entry: float(entry[1].min())):
-            # Whatever violates must be measured too, to know when it first does.
-            doubtful = floor <= max(min(ceiling_m, scan.gap_m), 0.0) + 1e-9
+            # Measured: what may be the least, and what may violate before the first violation known so far.
+            doubtful = floor <= min(ceiling_m, scan.gap_m) + 1e-9
+            doubtful |= (floor <= 0.0) & (t < scan.first_violation_t)
             if not doubtful.any():
                 continue
             gaps = self.distance(kind, pair, a[:, doubtful], b[:, doubtful]) - margin_m
@@ -197,23 +206,48 @@ class BruteForce:
 
     def scan(self, kind: str, start: Array, end: Array, *, samples: int = SAMPLES) -> Scan:
         """Samples the straight joint path between two configurations, ends included."""
+        if not (self.self_pairs if kind == "self" else self.world_pairs):
+            return Scan()
         t = np.linspace(0.0, 1.0, samples)
-        return self.least(kind, self.frames_at(start, end, t), t)
+        key = (start.tobytes(), end.tobytes(), samples)
+        if self._sampled is None or self._sampled[0] != key:
+            self._sampled = (key, self.cores(self.frames_at(start, end, t)))
+        return self.least(kind, self._sampled[1], t)
 
     def frames_at(self, start: Array, end: Array, t: Array) -> Frames:
         """Returns the link frames at some instants of a segment."""
         return self.kinematics.frames(start + t[:, None] * (end - start))
 
     def refined_gap(self, kind: str, start: Array, end: Array, scan: Scan, *, samples: int = SAMPLES) -> float:
-        """Returns the least gap near the least sample of the most critical pairs, sampled 40,000 times finer."""
+        """Returns the least gap near the least sample of the most critical pairs, sampled 8,000 times finer."""
         best = scan.gap_m
         critical = sorted(scan.per_pair.items(), key=lambda entry: entry[1][0])[:3]
-        for pair, (_, centre) in critical:
+        for pair, (gap_m, centre) in critical:
             width = 1.0 / (samples - 1)
-            for _ in range(2):
-                t = np.clip(np.linspace(centre - width, centre + width, 401), 0.0, 1.0)
+            if gap_m > max(10 * scan.gap_m, 5e-3):
+                continue
+            for _ in range(3):
+                t = np.clip(np.linspace(centre - width, centre + width, 41), 0.0, 1.0)
                 a, b = self.cores(self.frames_at(start, end, t))
                 gaps = self.distance(kind, pair, a, b) - self.margin_m[kind]
-                centre, width = float(t[gaps.argmin()]), width / 200
+                centre, width = float(t[gaps.argmin()]), width / 20
                 best = min(best, float(gaps.min()))
         return best
+
+    def skimming(self, kind: str, start: Array, end: Array, *, samples: int = SAMPLES) -> float:
+        """Returns how many looks it takes to show the path clear, at the very least.
+
+        A look at an instant with gap g shows no more than the time in which the pair can move by g either way. The
+        sum of (distance moved) / 2 g over the path is therefore a floor; the end of a core that moves most is used.
+        """
+        t = np.linspace(0.0, 1.0, samples)
+        a, b = self.cores(self.frames_at(start, end, t))
+        most = 0.0
+        for pair in self.self_pairs if kind == "self" else self.world_pairs:
+            i, j = pair
+            moved = np.maximum(*(np.linalg.norm(np.diff(ends[i], axis=0), axis=1) for ends in (a, b)))
+            if kind == "self":
+                moved = moved + np.maximum(*(np.linalg.norm(np.diff(ends[j], axis=0), axis=1) for ends in (a, b)))
+            gaps = np.maximum(self.distance(kind, pair, a, b) - self.margin_m[kind], 1e-5)
+            most = max(most, float((moved / (gaps[:-1] + gaps[1:])).sum()))
+        return most

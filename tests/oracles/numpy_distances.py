@@ -32,21 +32,35 @@ def point_segment(point: Array, a: Array, b: Array) -> Array:
 
 
 def segment_segment(a0: Array, a1: Array, b0: Array, b1: Array) -> Array:
-    """Returns the distance of each pair of segments; ends may coincide."""
-    ends = np.minimum(
-        np.minimum(point_segment(a0, b0, b1), point_segment(a1, b0, b1)),
-        np.minimum(point_segment(b0, a0, a1), point_segment(b1, a0, a1)),
-    )
+    """Returns the distance of each pair of segments; ends may coincide.
+
+    The five pairs of parameters (two ends of each, and the foot points) are ranked by the squared distance written
+    out in dot products; the distance itself is then taken between the two points, which keeps its digits.
+    """
     u, v, w = a1 - a0, b1 - b0, a0 - b0
     uu, vv, uv, uw, vw = _dot(u, u), _dot(v, v), _dot(u, v), _dot(u, w), _dot(v, w)
+    safe_u, safe_v = np.where(uu > 0.0, uu, 1.0), np.where(vv > 0.0, vv, 1.0)
     gram = uu * vv - uv * uv
     usable = gram > 1e-14 * uu * vv
     safe = np.where(usable, gram, 1.0)
-    s = np.where(usable, (uv * vw - vv * uw) / safe, 0.0)
-    t = np.where(usable, (uu * vw - uv * uw) / safe, 0.0)
-    inside = usable & (s >= 0.0) & (s <= 1.0) & (t >= 0.0) & (t <= 1.0)
-    normal = _length(w + s[..., None] * u - t[..., None] * v)
-    return np.where(inside, np.minimum(ends, normal), ends)
+    s_foot = np.where(usable, (uv * vw - vv * uw) / safe, -1.0)
+    t_foot = (uu * vw - uv * uw) / safe
+    inside = (s_foot >= 0.0) & (s_foot <= 1.0) & (t_foot >= 0.0) & (t_foot <= 1.0)
+
+    best_s = np.zeros_like(uv)
+    best_t = np.clip(vw / safe_v, 0.0, 1.0)
+    best = best_t * (best_t * vv - 2 * vw)
+    for s, t in (
+        (1.0, np.clip((vw + uv) / safe_v, 0.0, 1.0)),
+        (np.clip(-uw / safe_u, 0.0, 1.0), 0.0),
+        (np.clip((uv - uw) / safe_u, 0.0, 1.0), 1.0),
+        (np.where(inside, s_foot, 0.0), np.where(inside, t_foot, 0.0)),
+    ):
+        value = s * (s * uu + 2 * uw - 2 * t * uv) + t * (t * vv - 2 * vw)
+        nearer = value < best
+        best = np.where(nearer, value, best)
+        best_s, best_t = np.where(nearer, s, best_s), np.where(nearer, t, best_t)
+    return _length(w + best_s[..., None] * u - best_t[..., None] * v)
 
 
 def point_box(point: Array, half: Array) -> Array:
@@ -65,18 +79,19 @@ def _crosses_box(a: Array, b: Array, half: Array) -> NDArray[np.bool_]:
     return np.maximum(enter.max(axis=-1), 0.0) <= np.minimum(leave.min(axis=-1), 1.0)
 
 
-_EDGES = tuple(
-    (axis, signs) for axis in range(3) for signs in itertools.product((-1.0, 1.0), repeat=2)
+# Both ends of each of the twelve edges of the box with half extents 1.
+_EDGES = np.array(
+    [
+        [np.insert(sides, axis, -1.0), np.insert(sides, axis, 1.0)]
+        for axis in range(3)
+        for sides in itertools.product((-1.0, 1.0), repeat=2)
+    ]
 )
 
 
 def segment_box(a: Array, b: Array, half: Array) -> Array:
-    """Returns the distance of each segment, in the box's frame, from the box; 0 when they meet."""
-    best = np.minimum(point_box(a, half), point_box(b, half))
-    for axis, signs in _EDGES:
-        start = np.empty(3)
-        start[[k for k in range(3) if k != axis]] = np.array(signs) * half[[k for k in range(3) if k != axis]]
-        end = start.copy()
-        start[axis], end[axis] = -half[axis], half[axis]
-        best = np.minimum(best, segment_segment(a, b, start, end))
+    """Returns the distance of each segment (N, 3), in the box's frame, from the box; 0 when they meet."""
+    edges = _EDGES * half
+    to_edges = segment_segment(a[None], b[None], edges[:, None, 0], edges[:, None, 1]).min(axis=0)
+    best = np.minimum(np.minimum(point_box(a, half), point_box(b, half)), to_edges)
     return np.where(_crosses_box(a, b, half), 0.0, best)

@@ -21,6 +21,11 @@ def rotation_of_rpy(rpy: tuple[float, ...]) -> Array:
     return Rotation.from_euler("xyz", rpy).as_matrix()
 
 
+def rotated(rotations: Array, vector: Array) -> Array:
+    """Returns one vector turned by each of (N, 3, 3) rotations."""
+    return (rotations.reshape(-1, 3) @ vector).reshape(-1, 3)
+
+
 @dataclass(frozen=True)
 class Frames:
     """Is the pose of every link at every configuration."""
@@ -30,7 +35,7 @@ class Frames:
 
     def place(self, link: str, point: Array) -> Array:
         """Returns a point of a link in the base frame, (N, 3)."""
-        return self.rotation[link] @ point + self.position[link]
+        return rotated(self.rotation[link], point) + self.position[link]
 
 
 class Kinematics:
@@ -62,7 +67,7 @@ class Kinematics:
         position = {self.robot.base_frame: root_position}
         for j, (turned, origin, turn, axis) in zip(self.robot.joints, self._constants, strict=True):
             parent = rotation[j.parent_link]
-            at = position[j.parent_link] + parent @ origin
+            at = position[j.parent_link] + rotated(parent, origin)
             here = (parent.reshape(-1, 3) @ turned).reshape(-1, 3, 3)
             if j.is_moving:
                 leader = j.mimic.joint if j.mimic else j.name
@@ -70,7 +75,7 @@ class Kinematics:
                 if j.mimic:
                     value = j.mimic.multiplier * value + j.mimic.offset
                 if j.joint_type == "prismatic":
-                    at = at + (here @ axis) * value[:, None]
+                    at = at + rotated(here, axis) * value[:, None]
                 else:
                     once = (here.reshape(-1, 3) @ turn).reshape(-1, 3, 3)
                     twice = (here.reshape(-1, 3) @ (turn @ turn)).reshape(-1, 3, 3)
