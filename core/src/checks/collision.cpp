@@ -7,19 +7,37 @@
 
 namespace lastgate {
 
+/// A caller may execute the certified rows, so they must be clear of everything, not only of what the
+/// failing check looks at.
+void Validation::confirm_prefix(PairKind failed) noexcept {
+    const auto confirm = [&](PairKind kind) noexcept {
+        if (verdict_.certified_rows == 0) return;
+        Finding finding;
+        if (sweep_.run(kind, verdict_.certified_rows, finding) == Outcome::clear) return;
+        verdict_.certified_rows = finding.segment == none ? 0 : finding.segment - 1;
+    };
+    if (failed == PairKind::box) {
+        // The world was not judged yet; its age and name belong to a later stage than the one that decided.
+        const Verdict decided = verdict_;
+        const bool world_available = check_world_unavailable();
+        verdict_ = decided;
+        if (!world_available) verdict_.certified_rows = 0;
+        confirm(PairKind::self);
+    }
+    if (failed != PairKind::world && verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) confirm(PairKind::world);
+    if (gate_.zones_.primitives().empty()) return;
+    sweep_.set_world(&gate_.zones_);
+    confirm(PairKind::world);
+}
+
 bool Validation::check_self_collision() noexcept {
     if (request_.recovery && !sweep_.collect_start_contacts()) return reject_budget();
     Finding finding;
-    const bool tube = mode() == ControlMode::joint_torque;
-    const Outcome outcome = tube ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
-                                 : sweep_.run(PairKind::self, gate_.path_rows_, finding);
+    const Outcome outcome = mode() == ControlMode::joint_torque
+                                ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
+                                : sweep_.run(PairKind::self, gate_.path_rows_, finding);
     if (settle(PairKind::self, outcome, finding)) return true;
-    // The prefix that a caller may use must be clear of the world as well.
-    if (!tube && verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
-        Finding with_world;
-        const Outcome world_outcome = sweep_.run(PairKind::world, verdict_.certified_rows, with_world);
-        if (world_outcome != Outcome::clear) verdict_.certified_rows = with_world.segment == none ? 0 : with_world.segment - 1;
-    }
+    confirm_prefix(PairKind::self);
     return false;
 }
 
@@ -29,7 +47,9 @@ bool Validation::check_world_collision() noexcept {
     const Outcome outcome = mode() == ControlMode::joint_torque
                                 ? sweep_.run_tube(PairKind::world, gate_.half_width_, finding)
                                 : sweep_.run(PairKind::world, gate_.path_rows_, finding);
-    return settle(PairKind::world, outcome, finding);
+    if (settle(PairKind::world, outcome, finding)) return true;
+    confirm_prefix(PairKind::world);
+    return false;
 }
 
 bool Validation::check_recovery() noexcept {

@@ -46,7 +46,9 @@ bool Validation::check_ee_motion() noexcept {
 bool Validation::check_workspace_box() noexcept {
     if (!config().workspace_box || mode() == ControlMode::body_twist) return true;
     Finding finding;
-    return settle(PairKind::box, sweep_.run(PairKind::box, gate_.path_rows_, finding), finding);
+    if (settle(PairKind::box, sweep_.run(PairKind::box, gate_.path_rows_, finding), finding)) return true;
+    confirm_prefix(PairKind::box);
+    return false;
 }
 
 }  // namespace lastgate
