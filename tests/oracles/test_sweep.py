@@ -54,7 +54,14 @@ def _random_trees() -> list[Setup]:
     return setups
 
 
-BOX_IN_HAND = (Held("panda_hand", lg.CapsuleShape(radius_m=0.04, length_m=0.15), (0, 0, 0.16, 1.2, 0.3, 0.0), ("panda_leftfinger", "panda_rightfinger")),)
+BOX_IN_HAND = (
+    Held(
+        "panda_hand",
+        lg.CapsuleShape(radius_m=0.04, length_m=0.15),
+        (0, 0, 0.16, 1.2, 0.3, 0.0),
+        ("panda_leftfinger", "panda_rightfinger"),
+    ),
+)
 STICKS = (
     Held("link3", lg.CapsuleShape(radius_m=0.01, length_m=0.3), (0.3, 0.0, 0.0, 0.0, 1.2, 0.0)),
     Held("link2", lg.SphereShape(radius_m=0.05), (0.2, 0.12, 0.0, 0.0, 0.0, 0.0), ("link1",)),
