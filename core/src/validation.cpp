@@ -77,7 +77,9 @@ bool Validation::is_timed_joint_path() const noexcept {
 /// Turns the end of a sweep into a verdict.
 bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept {
     if (outcome == Outcome::clear) return true;
-    verdict_.certified_rows = finding.segment == none || finding.segment == 0 ? 0 : finding.segment - 1;
+    // A retreat is judged as a whole: its first rows alone need not lead away from anything.
+    const bool no_prefix = request_.recovery || finding.segment == none || finding.segment == 0;
+    verdict_.certified_rows = no_prefix ? 0 : finding.segment - 1;
     if (outcome == Outcome::budget) return reject_budget();
     const auto volumes = gate_.shapes_.volumes();
     Violation violation;

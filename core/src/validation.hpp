@@ -64,8 +64,9 @@ class Validation {
 
     bool reject(const Violation& violation) noexcept;
     bool reject_budget() noexcept;
-    void shorten_certified_rows(const WorldSnapshot& world) noexcept;
     bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
+    /// Cuts `certified_rows` back to what the checks that were not reached show as well.
+    void confirm_prefix(PairKind failed) noexcept;
     /// A limit every value of which must be shown inside.
     bool require_inside(double value, double min, double max, Violation blame) noexcept;
     bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;

@@ -7,15 +7,40 @@
 
 namespace lastgate {
 
+/// A caller may execute the certified rows, so they must be clear of everything, not only of what the
+/// failing check looks at.
+void Validation::confirm_prefix(PairKind failed) noexcept {
+    const auto confirm = [&](PairKind kind) noexcept {
+        if (verdict_.certified_rows == 0) return;
+        Finding finding;
+        if (sweep_.run(kind, verdict_.certified_rows, finding) == Outcome::clear) return;
+        verdict_.certified_rows = finding.segment == none ? 0 : finding.segment - 1;
+    };
+    if (failed == PairKind::box) {
+        // The world was not judged yet; its age and name belong to a later stage than the one that decided.
+        const Verdict decided = verdict_;
+        const bool world_available = check_world_unavailable();
+        verdict_ = decided;
+        if (!world_available) verdict_.certified_rows = 0;
+        confirm(PairKind::self);
+    }
+    if (verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
+        if (failed == PairKind::box || failed == PairKind::self) confirm(PairKind::world);
+        if (failed != PairKind::field) confirm(PairKind::field);
+    }
+    if (gate_.zones_.primitives().empty()) return;
+    sweep_.set_world(&gate_.zones_);
+    confirm(PairKind::world);
+}
+
 bool Validation::check_self_collision() noexcept {
     if (request_.recovery && !sweep_.collect_start_contacts()) return reject_budget();
     Finding finding;
-    const bool tube = mode() == ControlMode::joint_torque;
-    const Outcome outcome = tube ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
-                                 : sweep_.run(PairKind::self, gate_.path_rows_, finding);
+    const Outcome outcome = mode() == ControlMode::joint_torque
+                                ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
+                                : sweep_.run(PairKind::self, gate_.path_rows_, finding);
     if (settle(PairKind::self, outcome, finding)) return true;
-    shorten_certified_rows(*request_.world);
-    shorten_certified_rows(gate_.zones_);
+    confirm_prefix(PairKind::self);
     return false;
 }
 
@@ -23,29 +48,16 @@ bool Validation::sweep_world(PairKind kind) noexcept {
     Finding finding;
     const Outcome outcome = mode() == ControlMode::joint_torque ? sweep_.run_tube(kind, gate_.half_width_, finding)
                                                                 : sweep_.run(kind, gate_.path_rows_, finding);
-    return settle(kind, outcome, finding);
+    if (settle(kind, outcome, finding)) return true;
+    confirm_prefix(kind);
+    return false;
 }
 
 bool Validation::check_world_collision() noexcept {
     const WorldSnapshot& world = *request_.world;
     if (world.is_declared_absent()) return true;
     const bool has_field = world.field(voxel_slot) != nullptr || world.field(point_slot) != nullptr;
-    if (sweep_world(PairKind::world) && (!has_field || sweep_world(PairKind::field))) return true;
-    shorten_certified_rows(gate_.zones_);
-    return false;
-}
-
-/// The prefix that a caller may use must be clear of what has not been looked at yet as well. While
-/// recovering there is none: a part of a retreat need not be one.
-void Validation::shorten_certified_rows(const WorldSnapshot& world) noexcept {
-    if (!gate_.contacts_.empty()) verdict_.certified_rows = 0;
-    if (world.is_declared_absent()) return;
-    sweep_.set_world(&world);
-    for (const PairKind kind : {PairKind::world, PairKind::field}) {
-        Finding finding;
-        if (verdict_.certified_rows == 0 || sweep_.run(kind, verdict_.certified_rows, finding) == Outcome::clear) continue;
-        verdict_.certified_rows = finding.segment == none ? 0 : finding.segment - 1;
-    }
+    return sweep_world(PairKind::world) && (!has_field || sweep_world(PairKind::field));
 }
 
 bool Validation::check_recovery() noexcept {

@@ -66,8 +66,7 @@ bool Validation::check_workspace_box() noexcept {
     if (!config().workspace_box || mode() == ControlMode::body_twist) return true;
     Finding finding;
     if (settle(PairKind::box, sweep_.run(PairKind::box, gate_.path_rows_, finding), finding)) return true;
-    // The rows before the box is left have not been compared with anything yet.
-    verdict_.certified_rows = 0;
+    confirm_prefix(PairKind::box);
     return false;
 }
 
