@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which of the names we know a wrong one was probably meant to be."""
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+
+# A reader compares a handful of names at a glance; a longer list hides the right one.
+NAMES_SHOWN_MAX = 8
+
+
+def closest_first(wanted: str, known: Iterable[str]) -> list[str]:
+    """Returns at most eight of the known names, the most similar to the wanted one first."""
+
+    def distance(name: str) -> tuple[float, str]:
+        return (-SequenceMatcher(None, wanted.lower(), name.lower(), autojunk=False).ratio(), name)
+
+    return sorted(set(known), key=distance)[:NAMES_SHOWN_MAX]
+
+
+def quote_closest(wanted: str, known: Iterable[str]) -> str:
+    """Returns the closest names as one line for a message; says so when there are none at all."""
+    names = closest_first(wanted, known)
+    return ", ".join(f"`{name}`" for name in names) if names else "none"

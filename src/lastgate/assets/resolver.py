@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One resolver for every description file: a reference and a kind in, a file out."""
+
+from pathlib import Path
+
+from lastgate.assets.file_scheme import resolve_file
+from lastgate.assets.gym_aloha_scheme import resolve_gym_aloha
+from lastgate.assets.live_description import LiveDescription
+from lastgate.assets.menagerie_scheme import resolve_menagerie
+from lastgate.assets.openarm_scheme import resolve_openarm
+from lastgate.assets.pkg_scheme import resolve_pkg
+from lastgate.assets.robot_descriptions_scheme import resolve_rd
+from lastgate.contracts.asset_refs import AssetKind, parse_asset_ref
+from lastgate.contracts.exceptions import ROSConfigError
+
+
+def resolve_asset(ref: str, kind: AssetKind, manifest_dir: Path | str | None = None) -> Path:
+    """Returns the file a reference stands for; `manifest_dir` is where a `file:` reference starts.
+
+    `ros2://robot_description` names no file: it is passed through as a `LiveDescription`, a Path whose
+    text is the reference and which cannot be opened. Raises `ROSConfigError` for everything that is not
+    a readable file of that kind, in one sentence that names the reference; never returns None.
+
+    Example:
+        >>> str(resolve_asset("ros2://robot_description", "urdf"))
+        'ros2://robot_description'
+    """
+    parsed = parse_asset_ref(ref, kind)
+    match parsed.scheme:
+        case "rd":
+            return resolve_rd(parsed.target, kind)
+        case "file":
+            return resolve_file(parsed.target, None if manifest_dir is None else Path(manifest_dir))
+        case "pkg":
+            distribution_name, _, path = parsed.target.partition("/")
+            return resolve_pkg(distribution_name, path)
+        case "gym_aloha":
+            return resolve_gym_aloha(parsed.target)
+        case "openarm":
+            return resolve_openarm(parsed.target)
+        case "menagerie":
+            return resolve_menagerie(parsed.target)
+        case "ros2":
+            return LiveDescription()
+        case _:
+            raise ROSConfigError(
+                f"`{ref}`: the grammar has the scheme `{parsed.scheme}`, the resolver has not"
+            )
