@@ -92,7 +92,6 @@ def verify_srdf(sorting: PairSorting, sweep: Sweep, volumes: dict[str, list[Volu
 def prove_neighbours(
     sorting: PairSorting,
     tree: KinematicTree,
-    meshes: LinkMeshes,
     shapes: dict[str, LinkShapes],
     *,
     joints_max: int,
@@ -103,7 +102,7 @@ def prove_neighbours(
         moving = moving_joints_between(tree, pair)
         if len(moving) > joints_max or is_cross_branch(tree, pair):
             continue
-        proof = prove_never(tree, meshes, shapes, *pair, evaluations_max=EVALUATIONS_MAX)
+        proof = prove_never(tree, shapes, *pair, evaluations_max=EVALUATIONS_MAX)
         if proof.proved:
             sorting.allow(pair, "proved-never", f"branch and bound over {', '.join(moving)}")
 

@@ -160,8 +160,8 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
         if pair in sorting.checked:
             sorting.notes.append(f"`{pair[0]}` / `{pair[1]}`: excluded by the MJCF, which is a claim; the pair stays checked")
     progress("proving neighbours apart", 0.45)
-    prove_neighbours(sorting, tree, meshes, shapes, joints_max=2)
-    _refine(sorting, sweep, covers, tree, meshes, shapes, volumes_max, progress)
+    prove_neighbours(sorting, tree, shapes, joints_max=2)
+    _refine(sorting, sweep, covers, tree, shapes, volumes_max, progress)
     volumes = {link: cover.volumes for link, cover in covers.items()}
     progress("verifying the SRDF", 0.85)
     verify_srdf(sorting, sweep, volumes)
@@ -179,7 +179,6 @@ def _refine(
     sweep: Sweep,
     covers: dict[str, LinkCover],
     tree: KinematicTree,
-    meshes: LinkMeshes,
     shapes: dict[str, LinkShapes],
     volumes_max: int,
     progress: Progress,
@@ -191,7 +190,7 @@ def _refine(
         for pair, state in first.states.items()
         if not state.contact.any() and len(state.samples) > _SUSPECT_RATE * sweep.count
     ]
-    prove_neighbours(sorting, tree, meshes, shapes, joints_max=4, among=suspects)
+    prove_neighbours(sorting, tree, shapes, joints_max=4, among=suspects)
     refinement = Refinement(sweep, covers, sorting.checked, volumes_max)
     refinement.run(progress=lambda rate: progress(f"refining: {100.0 * rate:.2f} % refused for nothing", 0.55))
 

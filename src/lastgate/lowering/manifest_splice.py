@@ -157,15 +157,15 @@ def _geometry_line(entry: LinkCollisionGeometry) -> str:
     shape = f"shape: {entry.shape.shape}, radius_m: {_number(entry.shape.radius_m)}"
     if isinstance(entry.shape, CapsuleShape):
         shape += f", length_m: {_number(entry.shape.length_m)}"
-    return f"  - {{link_name: {_name(entry.link_name)}, shape: {{{shape}}}, origin_xyz_rpy: {_vector(entry.origin_xyz_rpy)}}}"
+    return f"  - {{link_name: {quoted_name(entry.link_name)}, shape: {{{shape}}}, origin_xyz_rpy: {_vector(entry.origin_xyz_rpy)}}}"
 
 
 def _pair_line(entry: AllowedCollisionPair) -> str:
     detail = f', detail: "{_quoted(entry.detail)}"' if entry.detail else ""
-    return f"  - {{link_a: {_name(entry.link_a)}, link_b: {_name(entry.link_b)}, reason: {entry.reason}{detail}}}"
+    return f"  - {{link_a: {quoted_name(entry.link_a)}, link_b: {quoted_name(entry.link_b)}, reason: {entry.reason}{detail}}}"
 
 
-def _name(name: str) -> str:
+def quoted_name(name: str) -> str:
     """Returns a link name as YAML; anything but letters, digits, `_` and `/` inside a word is quoted."""
     plain = name.replace("_", "a").replace("/", "a").isalnum() and not name[0].isdigit()
     return name if plain and name.lower() not in ("null", "true", "false", "yes", "no", "on", "off") else f'"{_quoted(name)}"'
