@@ -31,16 +31,26 @@ _PIECE_SIZE_MIN_M = 0.006
 MARGINAL_GAIN_MIN = 0.10
 
 
-class Piece:
-    """A part of a link's surface, the written volume that contains it, and the field it is judged by."""
+class LinkFields:
+    """The excess of one link: every point, for looking closely, and an even selection shared by all pieces."""
 
-    def __init__(self, triangles: Array, field: ExcessField) -> None:
+    def __init__(self, triangles: Array) -> None:
+        self.fine = ExcessField.around(triangles)
+        whole = fit_capsule(hull_corners(_probe(triangles)))
+        self.shared = self.fine.near(whole, scale=1.2)
+
+
+class Piece:
+    """A part of a link's surface and the written volume that contains it."""
+
+    def __init__(self, triangles: Array, fields: LinkFields) -> None:
         self.triangles = triangles
-        self.field = field
+        self.fields = fields
         corners = hull_corners(triangles.reshape(-1, 3))
         self.core = fit_capsule(corners)
         self.volume = volume_containing(corners, self.core)
-        self.covered = field.inside(*self.volume.ends, self.volume.radius_m)
+        self.field = fields.fine.near(self.core, scale=1.4)
+        self.covered = fields.shared.covered(self.core)
         self._halves: tuple[Piece, Piece] | None = None
         self._cut_tried = False
 
@@ -57,7 +67,8 @@ class Piece:
         if self.halves is None:
             return 0.0
         after = self.halves[0].covered | self.halves[1].covered
-        return self.field.weight(self.covered & ~others) - self.field.weight(after & ~others)
+        shared = self.fields.shared
+        return shared.weight(self.covered & ~others) - shared.weight(after & ~others)
 
 
 @dataclass
@@ -87,15 +98,13 @@ class LinkCover:
 
     def excess(self) -> float:
         """Returns the summed excess of all pieces."""
-        return self.pieces[0].field.weight(np.any([piece.covered for piece in self.pieces], axis=0))
+        return self.pieces[0].fields.shared.weight(np.any([piece.covered for piece in self.pieces], axis=0))
 
-    def cut(self, index: int) -> bool:
-        """Replaces a piece by its halves; returns False and changes nothing where no cut helps."""
-        halves = self.pieces[index].halves
-        if halves is None:
-            return False
-        self.pieces[index : index + 1] = list(halves)
-        return True
+    def cut(self, piece: Piece) -> None:
+        """Replaces a piece by its halves; a piece that has none stays."""
+        if piece.halves is not None:
+            index = next(i for i, own in enumerate(self.pieces) if own is piece)
+            self.pieces[index : index + 1] = list(piece.halves)
 
 
 def fit_link(shapes: LinkShapes, *, volumes_max: int, gain_min: float = MARGINAL_GAIN_MIN) -> LinkCover:
@@ -106,21 +115,15 @@ def fit_link(shapes: LinkShapes, *, volumes_max: int, gain_min: float = MARGINAL
     ]
     pieces: list[Piece] = []
     if len(shapes.triangles):
-        pieces.append(_whole_link(shapes.triangles))
+        pieces.append(Piece(shapes.triangles, LinkFields(shapes.triangles)))
     cover = LinkCover(shapes.link, exact, pieces)
     while cover.pieces and cover.count < volumes_max:
         gains = cover.gains()
         best = int(np.argmax(gains))
-        if gains[best] < gain_min * cover.excess() or not cover.cut(best):
+        if not gains[best] > 0.0 or gains[best] < gain_min * cover.excess():
             break
+        cover.cut(cover.pieces[best])
     return cover
-
-
-def _whole_link(triangles: Array) -> Piece:
-    """Returns the link as one piece, judged only near itself: what no cut could cover costs time for nothing."""
-    whole = Piece(triangles, ExcessField.around(triangles))
-    near = whole.field.near(*whole.volume.ends, 1.2 * whole.volume.radius_m)
-    return Piece(triangles, near)
 
 
 def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
@@ -139,21 +142,20 @@ def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
             if min(len(side) for side in sides) < 4:
                 continue
             cores = [_cheap_capsule(side) for side in sides]
-            cuts.append((_excess_of(piece.field, cores), len(cuts), axis, offset))
+            cuts.append((piece.field.excess(*cores), len(cuts), axis, offset))
     best: tuple[float, Array, float] | None = None
     for _, _, axis, offset in sorted(cuts, key=lambda cut: cut[:2])[:_CUTS_FITTED]:
         sides = _sides(piece.triangles, axis, offset)
         if min(len(side) for side in sides) == 0:
             continue
         cores = [fit_capsule(hull_corners(_probe(side)), starts_kept=1) for side in sides]
-        excess = _excess_of(piece.field, cores)
+        excess = piece.field.excess(*cores)
         if best is None or excess < best[0]:
             best = (excess, axis, offset)
     if best is None:
         return None
-    halves = [Piece(side, piece.field) for side in _sides(piece.triangles, best[1], best[2])]
-    after = piece.field.weight(halves[0].covered | halves[1].covered)
-    if not after < piece.field.weight(piece.covered):
+    halves = [Piece(side, piece.fields) for side in _sides(piece.triangles, best[1], best[2])]
+    if not piece.field.excess(halves[0].core, halves[1].core) < piece.field.excess(piece.core):
         return None
     return halves[0], halves[1]
 
@@ -173,11 +175,6 @@ def _sides(triangles: Array, axis: Array, offset: float) -> list[Array]:
 
 def _cheap_capsule(points: Array) -> Segment:
     return min((capsule_along(points, axis) for axis in principal_axes(points)), key=lambda c: c.volume_m3)
-
-
-def _excess_of(field: ExcessField, cores: list[Segment]) -> float:
-    covered = [field.inside(core.start, core.end, core.radius_m) for core in cores]
-    return field.weight(covered[0] | covered[1])
 
 
 def _probe(triangles: Array) -> Array:

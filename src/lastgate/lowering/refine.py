@@ -23,8 +23,8 @@ _PIECES_TRIED = 5
 # What a sample costs for being refused at all, next to how deep its volumes overlap: without the depth no
 # single cut of a deep overlap would look worthwhile, without this term the last millimetre would not.
 _TOUCH_DEPTH_M = 0.002
-# Rounds in which no measured cut helps; several cuts are sometimes needed before one shows.
-_FRUITLESS_ROUNDS_MAX = 6
+# A cut must remove this much overlap, summed over the sweep, to be worth a volume: a few states set free.
+_CUT_WORTH_M = 0.005
 
 
 @dataclass
@@ -70,30 +70,23 @@ class Refinement:
         return float((self.refused() & clear).sum() / max(int(clear.sum()), 1))
 
     def run(self, target: float = PHANTOM_RATE_TARGET, progress: Callable[[float], None] | None = None) -> None:
-        """Cuts until the target is met, every blamed link is at its bound, or cuts stop helping."""
-        fruitless = 0
+        """Cuts until the target is met or no cut within the bounds is worth its volume."""
         spent: set[int] = set()
         while True:
-            phantom = self.refused() & self.clear()
-            rate = float(phantom.sum() / max(int(self.clear().sum()), 1))
+            clear = self.clear()
+            phantom = self.refused() & clear
+            rate = float(phantom.sum() / max(int(clear.sum()), 1))
             if progress is not None:
                 progress(rate)
-            if rate <= target or fruitless > _FRUITLESS_ROUNDS_MAX:
-                return
             blamed = [entry for entry in self._blame(phantom) if id(entry[2]) not in spent][:_PIECES_TRIED]
-            measured = [(self._removed(link, piece, phantom), blame, link, piece) for blame, link, piece in blamed]
-            if not measured:
+            if rate <= target or not blamed:
                 return
-            for _, _, _, piece in measured:
-                if piece.halves is None:
-                    spent.add(id(piece))
-            measured = [entry for entry in measured if entry[3].halves is not None]
-            if not measured:
+            measured = [(self._removed(link, piece, phantom), link, piece) for _, link, piece in blamed]
+            removed, link, piece = max(measured, key=lambda entry: entry[0])
+            if not removed > _CUT_WORTH_M:
+                spent |= {id(piece) for _, _, piece in measured}
                 continue
-            removed, _, link, piece = max(measured, key=lambda entry: (entry[0], entry[1]))
-            fruitless = 0 if removed > 0.0 else fruitless + 1
-            cover = self.covers[link]
-            cover.cut(next(i for i, own in enumerate(cover.pieces) if own is piece))
+            self.covers[link].cut(piece)
             for pair in self.pairs:
                 if link in pair:
                     self.states[pair] = self._evaluate(pair)
