@@ -65,10 +65,10 @@ def sort_by_structure(tree: KinematicTree, links: list[str], claims: SrdfClaims 
             sorting.allow(pair, "adjacent")
         elif not moving:
             sorting.allow(pair, "adjacent", "rigidly attached")
-        elif len(moving) == 1:
-            sorting.allow(pair, "adjacent", f"joined by {moving[0]} through fixed joints")
         elif claim is not None:
             sorting.allow(pair, "srdf-disabled", claim)
+        elif len(moving) == 1:
+            sorting.allow(pair, "adjacent", f"joined by {moving[0]} through fixed joints")
         else:
             sorting.checked.append(pair)
     return sorting
@@ -95,10 +95,13 @@ def prove_neighbours(
     shapes: dict[str, LinkShapes],
     *,
     joints_max: int,
-    among: list[Pair] | None = None,
 ) -> None:
-    """Allows pairs near each other on one branch whose shapes are proved never to meet."""
-    for pair in list(sorting.checked if among is None else among):
+    """Allows pairs near each other on one branch whose shapes are proved never to meet.
+
+    Neighbours through fixed joints are exempt anyway; where the proof succeeds, it is the better reason.
+    """
+    through_fixed = [pair for pair, entry in sorting.allowed.items() if entry.detail.endswith("through fixed joints")]
+    for pair in sorted([*sorting.checked, *through_fixed]):
         moving = moving_joints_between(tree, pair)
         if len(moving) > joints_max or is_cross_branch(tree, pair):
             continue

@@ -62,6 +62,13 @@ class Piece:
             self._cut_tried = True
         return self._halves
 
+    def divisions(self) -> list[list[Piece]]:
+        """Returns the halves, and what remains after the halves are cut once more, where cuts help."""
+        if self.halves is None:
+            return []
+        deeper = [part for half in self.halves for part in (half.halves or (half,))]
+        return [list(self.halves)] + ([deeper] if len(deeper) > 2 else [])
+
     def gain(self, others: Mask) -> float:
         """Returns the excess the best cut removes, given what the link's other volumes cover anyway."""
         if self.halves is None:
@@ -100,11 +107,10 @@ class LinkCover:
         """Returns the summed excess of all pieces."""
         return self.pieces[0].fields.shared.weight(np.any([piece.covered for piece in self.pieces], axis=0))
 
-    def cut(self, piece: Piece) -> None:
-        """Replaces a piece by its halves; a piece that has none stays."""
-        if piece.halves is not None:
-            index = next(i for i, own in enumerate(self.pieces) if own is piece)
-            self.pieces[index : index + 1] = list(piece.halves)
+    def replace(self, piece: Piece, pieces: list[Piece]) -> None:
+        """Puts other pieces in the place of one."""
+        index = next(i for i, own in enumerate(self.pieces) if own is piece)
+        self.pieces[index : index + 1] = pieces
 
 
 def fit_link(shapes: LinkShapes, *, volumes_max: int, gain_min: float = MARGINAL_GAIN_MIN) -> LinkCover:
@@ -122,7 +128,7 @@ def fit_link(shapes: LinkShapes, *, volumes_max: int, gain_min: float = MARGINAL
         best = int(np.argmax(gains))
         if not gains[best] > 0.0 or gains[best] < gain_min * cover.excess():
             break
-        cover.cut(cover.pieces[best])
+        cover.replace(cover.pieces[best], list(cover.pieces[best].halves or ()))
     return cover
 
 

@@ -197,13 +197,14 @@ def _frame(
         axis = after[:3, :3].T @ axis_in_joint
     if len(path) == 1 and np.array_equal(base_pose, np.eye(4)):
         # A single joint is taken over in the file's own digits.
-        return JointFrame(path[0].xyz, path[0].rpy, _written(axis))
+        return JointFrame(path[0].xyz, path[0].rpy, written_vector(axis))
     pose = base_pose
     for joint in path:
         pose = pose @ joint.origin
-    return JointFrame(_written(pose[:3, 3]), _written(np.array(rpy_from_rotation(pose[:3, :3]))), _written(axis))
+    return JointFrame(written_vector(pose[:3, 3]), written_vector(np.array(rpy_from_rotation(pose[:3, :3]))), written_vector(axis))
 
 
-def _written(vector: Array) -> tuple[float, float, float]:
+def written_vector(vector: Array) -> tuple[float, float, float]:
+    """Returns a vector in the decimals the manifest carries, never minus zero."""
     x, y, z = (round(float(component), _DECIMALS) + 0.0 for component in vector)
     return x, y, z

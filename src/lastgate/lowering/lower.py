@@ -28,7 +28,7 @@ from lastgate.lowering.prove import Containment, prove_containment
 from lastgate.lowering.refine import Refinement
 from lastgate.lowering.shapes import LinkShapes, SourceShape
 from lastgate.lowering.srdf_reader import SrdfClaims, read_srdf
-from lastgate.lowering.sweep import SWEEP_SEED, Pair, Sweep
+from lastgate.lowering.sweep import SWEEP_SAMPLES, SWEEP_SEED, Pair, Sweep
 from lastgate.lowering.urdf_reader import read_urdf
 from lastgate.lowering.volumes import Volume
 
@@ -38,8 +38,6 @@ _REFINE_SAMPLES = 6000
 # Volumes a link gets for its form alone, before the sweep says where more are needed.
 _FORM_VOLUMES_MAX = 3
 _FORM_GAIN_MIN = 0.15
-# A pair that refuses more than this share of the sweep and never meets is worth a longer proof.
-_SUSPECT_RATE = 0.002
 
 Progress = Callable[[str, float], None]
 
@@ -155,44 +153,63 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     progress("preparing the meshes", 0.40)
     meshes = LinkMeshes(shapes)
     sweep = Sweep(tree, meshes, tree.samples(_REFINE_SAMPLES, SWEEP_SEED))
-    sorting = sort_by_structure(tree, list(shapes), description.claims)
-    for pair in sorted(description.excluded):
-        if pair in sorting.checked:
-            sorting.notes.append(f"`{pair[0]}` / `{pair[1]}`: excluded by the MJCF, which is a claim; the pair stays checked")
-    progress("proving neighbours apart", 0.45)
-    prove_neighbours(sorting, tree, shapes, joints_max=2)
-    _refine(sorting, sweep, covers, tree, shapes, volumes_max, progress)
+    sorting = _sorted_by_proof(description, tree, progress)
+    Refinement(sweep, covers, sorting.checked, volumes_max).run(
+        progress=lambda rate: progress(f"refining: {100.0 * rate:.2f} % refused for nothing", 0.60)
+    )
     volumes = {link: cover.volumes for link, cover in covers.items()}
-    progress("verifying the SRDF", 0.85)
+    progress("verifying exemptions on the meshes", 0.85)
     verify_srdf(sorting, sweep, volumes)
     allow_junctions(sorting, sweep, tree, meshes, volumes)
     geometry = [_entry(link, volume) for link in shapes for volume in volumes[link]]
     progress("proving containment", 0.92)
     proofs = prove_geometry(shapes, geometry)
     progress("done", 1.0)
-    pairs = [sorting.allowed[pair] for pair in sorted(sorting.allowed)]
-    return LoweredRobot(robot, description.source, description.frames, shapes, geometry, pairs, proofs, sorting.notes)
+    return LoweredRobot(
+        robot, description.source, description.frames, shapes, geometry, _written(sorting), proofs, sorting.notes
+    )
 
 
-def _refine(
-    sorting: PairSorting,
-    sweep: Sweep,
-    covers: dict[str, LinkCover],
-    tree: KinematicTree,
-    shapes: dict[str, LinkShapes],
-    volumes_max: int,
-    progress: Progress,
-) -> None:
-    """Spends volumes on the checked pairs, after suspects that never meet have had a longer proof."""
-    first = Refinement(sweep, covers, sorting.checked, volumes_max)
-    suspects = [
-        pair
-        for pair, state in first.states.items()
-        if not state.contact.any() and len(state.samples) > _SUSPECT_RATE * sweep.count
-    ]
-    prove_neighbours(sorting, tree, shapes, joints_max=4, among=suspects)
-    refinement = Refinement(sweep, covers, sorting.checked, volumes_max)
-    refinement.run(progress=lambda rate: progress(f"refining: {100.0 * rate:.2f} % refused for nothing", 0.55))
+def sort_pairs_of_manifest(
+    robot: RobotDescription, manifest_dir: Path, *, progress: Progress = _silent
+) -> LoweredRobot:
+    """Sorts the pairs for the volumes a manifest already carries, which stay as they are."""
+    progress("reading the description", 0.0)
+    description = read_description(robot, manifest_dir)
+    tree = KinematicTree.of(robot.base_frame, robot.joints)
+    volumes: dict[str, list[Volume]] = {}
+    for entry in robot.collision_geometry:
+        volumes.setdefault(entry.link_name, []).append(_volume(entry))
+    bare = [link for link in description.shapes if link not in volumes]
+    if bare:
+        raise LoweringError(f"robot `{robot.name}` has no volumes on {', '.join(f'`{link}`' for link in bare)}: lower them first")
+    meshes = LinkMeshes(description.shapes)
+    sweep = Sweep(tree, meshes, tree.samples(SWEEP_SAMPLES, SWEEP_SEED))
+    sorting = _sorted_by_proof(description, tree, progress)
+    progress("verifying exemptions on the meshes", 0.85)
+    verify_srdf(sorting, sweep, volumes)
+    allow_junctions(sorting, sweep, tree, meshes, volumes)
+    progress("done", 1.0)
+    return LoweredRobot(
+        robot, description.source, description.frames, description.shapes, list(robot.collision_geometry),
+        _written(sorting), [], sorting.notes,
+    )
+
+
+def _sorted_by_proof(description: Description, tree: KinematicTree, progress: Progress) -> PairSorting:
+    sorting = sort_by_structure(tree, list(description.shapes), description.claims)
+    for pair in sorted(description.excluded):
+        if pair in sorting.checked:
+            sorting.notes.append(
+                f"`{pair[0]}` / `{pair[1]}`: the MJCF excludes the pair, which is a claim and no proof; it stays checked"
+            )
+    progress("proving neighbours apart", 0.45)
+    prove_neighbours(sorting, tree, description.shapes, joints_max=2)
+    return sorting
+
+
+def _written(sorting: PairSorting) -> list[AllowedCollisionPair]:
+    return [sorting.allowed[pair] for pair in sorted(sorting.allowed)]
 
 
 def prove_geometry(shapes: dict[str, LinkShapes], geometry: list[LinkCollisionGeometry]) -> list[Containment]:
@@ -217,3 +234,9 @@ def _entry(link: str, volume: Volume) -> LinkCollisionGeometry:
         else CapsuleShape(radius_m=volume.radius_m, length_m=volume.length_m)
     )
     return LinkCollisionGeometry(link_name=link, shape=shape, origin_xyz_rpy=(*volume.xyz, *volume.rpy))
+
+
+def _volume(entry: LinkCollisionGeometry) -> Volume:
+    x, y, z, roll, pitch, yaw = entry.origin_xyz_rpy
+    length_m = entry.shape.length_m if isinstance(entry.shape, CapsuleShape) else 0.0
+    return Volume(entry.shape.radius_m, length_m, (x, y, z), (roll, pitch, yaw))

@@ -67,9 +67,16 @@ class _Oracle:
         self.model = pinocchio.buildModelFromUrdf(str(urdf_path))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.geometry = pinocchio.buildGeomFromUrdf(
-                self.model, str(urdf_path), pinocchio.GeometryType.COLLISION, _package_folders(urdf_path)
-            )
+            folders = [str(folder) for folder in urdf_path.parents]
+            load = pinocchio.buildGeomFromUrdf
+            self.geometry = load(self.model, str(urdf_path), pinocchio.GeometryType.COLLISION, folders)
+            if robot.lowering.visual_links:
+                # Links lowered from their visual shapes are judged by the same shapes.
+                shown = load(self.model, str(urdf_path), pinocchio.GeometryType.VISUAL, folders)
+                for item in shown.geometryObjects:
+                    if self.model.frames[item.parentFrame].name in robot.lowering.visual_links:
+                        item.name = f"{item.name} visual"
+                        self.geometry.addGeometryObject(item)
         links = set(robot.link_names)
         self.owner: list[str | None] = []
         for item in self.geometry.geometryObjects:
@@ -208,7 +215,3 @@ def _touching(cores: dict[str, tuple[Array, Array, Array]], placed: dict[str, Ar
     (start_a, end_a, radius_a), (start_b, end_b, radius_b) = ends
     distance = segments_to_segments(start_a[:, :, None], end_a[:, :, None], start_b[:, None], end_b[:, None])
     return (distance <= radius_a[:, None] + radius_b[None, :]).any(axis=(1, 2))
-
-
-def _package_folders(urdf_path: Path) -> list[str]:
-    return [str(folder) for folder in urdf_path.parents]

@@ -36,6 +36,14 @@ class PairState:
     contact: NDArray[np.bool_]  # per sample in `samples`: the meshes meet
 
 
+@dataclass(frozen=True)
+class _Move:
+    worth_m: float  # overlap removed per volume added
+    link: str
+    piece: Piece
+    pieces: list[Piece]
+
+
 class Refinement:
     """Cuts pieces greedily by the number of refused clear configurations each cut removes."""
 
@@ -81,12 +89,13 @@ class Refinement:
             blamed = [entry for entry in self._blame(phantom) if id(entry[2]) not in spent][:_PIECES_TRIED]
             if rate <= target or not blamed:
                 return
-            measured = [(self._removed(link, piece, phantom), link, piece) for _, link, piece in blamed]
-            removed, link, piece = max(measured, key=lambda entry: entry[0])
-            if not removed > _CUT_WORTH_M:
-                spent |= {id(piece) for _, _, piece in measured}
+            moves = [move for _, link, piece in blamed for move in self._moves(link, piece, phantom)]
+            best = max(moves, key=lambda move: move.worth_m, default=None)
+            if best is None or not best.worth_m > _CUT_WORTH_M:
+                spent |= {id(piece) for _, _, piece in blamed}
                 continue
-            self.covers[link].cut(piece)
+            link = best.link
+            self.covers[link].replace(best.piece, best.pieces)
             for pair in self.pairs:
                 if link in pair:
                     self.states[pair] = self._evaluate(pair)
@@ -112,12 +121,23 @@ class Refinement:
                 found.append((depth, link, cover.pieces[piece_index]))
         return sorted(found, key=lambda entry: (-entry[0], entry[1], entry[2].volume.xyz))
 
-    def _removed(self, link: str, piece: Piece, phantom: NDArray[np.bool_]) -> float:
-        """Returns how much overlap in refused clear samples, pair by pair, a cut would remove."""
-        if piece.halves is None:
-            return 0.0
+    def _moves(self, link: str, piece: Piece, phantom: NDArray[np.bool_]) -> list[_Move]:
+        """Returns what a piece may become within the bound: two halves, or the halves of its halves.
+
+        A round, short link needs several cuts before the first state is set free; looking two deep sees that.
+        """
+        room = self.volumes_max - self.covers[link].count
+        found: list[_Move] = []
+        for pieces in piece.divisions():
+            added = len(pieces) - 1
+            if added <= room:
+                found.append(_Move(self._removed(link, piece, pieces, phantom) / added, link, piece, pieces))
+        return found
+
+    def _removed(self, link: str, piece: Piece, pieces: list[Piece], phantom: NDArray[np.bool_]) -> float:
+        """Returns how much overlap in refused clear samples, pair by pair, a division would remove."""
         cover = self.covers[link]
-        after = [own for own in cover.pieces if own is not piece] + list(piece.halves)
+        after = [own for own in cover.pieces if own is not piece] + pieces
         volumes = cover.exact + [own.volume for own in after]
         removed = 0.0
         for pair, state in self.states.items():
