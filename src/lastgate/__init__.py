@@ -1,4 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last gate between anything that proposes robot motion and the motors."""
+"""The last gate between anything that proposes robot motion and the motors.
+
+    import lastgate as lg
+
+    gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)
+    verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
+"""
+
+from lastgate import contracts
+from lastgate.action import ActionChunk, RobotState
+from lastgate.contracts import *  # noqa: F403 -- every schema of the contract is importable from here
+from lastgate.estop import SafetyLatch
+from lastgate.gate import BatchVerdict, Gate
+from lastgate.robots import load_robot, robot_names
+from lastgate.verdict import Unchecked, Verdict, Violation
+from lastgate.world import NO_WORLD, World
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "NO_WORLD",
+    "ActionChunk",
+    "BatchVerdict",
+    "Gate",
+    "RobotState",
+    "SafetyLatch",
+    "Unchecked",
+    "Verdict",
+    "Violation",
+    "World",
+    "__version__",
+    "load_robot",
+    "robot_names",
+    *contracts.__all__,
+]

@@ -52,7 +52,7 @@ def _resolve_package_uri(uri: str, rest: str, urdf_path: Path, packages: Mapping
     package, _, inside = rest.lstrip("/").partition("/")
     if not package or not inside or package in {".", ".."}:
         raise ROSConfigError(f"{urdf_path}: mesh `{uri}`: write `package://<package>/<path>`")
-    folders = [packages[package]] if package in packages else list(_package_folders(package, urdf_path))
+    folders = [packages[package]] if package in packages else list(package_folders(package, urdf_path))
     found_package = False
     for folder in folders:
         found_package = True
@@ -73,7 +73,7 @@ def _resolve_package_uri(uri: str, rest: str, urdf_path: Path, packages: Mapping
     raise _mesh_missing(uri, folders[0] / inside, urdf_path)
 
 
-def _package_folders(package: str, urdf_path: Path) -> Iterator[Path]:
+def package_folders(package: str, urdf_path: Path) -> Iterator[Path]:
     """Yields every folder above the URDF that may be the package, nearest first."""
     for folder in urdf_path.resolve().parents:
         if folder.name == package or _package_xml_name(folder) == package:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 LICENCE_FILE_NAMES: Final = ("LICENSE", "LICENCE", "COPYING")
+LICENCE_NAME_CHARACTERS_MAX: Final = 80  # An expression of three SPDX names fits; a text does not.
 LICENCE_TEXT_BYTES_MAX: Final = 64 * 1024  # The GPL, the longest of them, has 35 kB.
 
 # A licence is recognised by sentences that no other licence in the table has; all of a row must occur.
@@ -57,7 +58,8 @@ def licence_near(start: Path, root: Path) -> str | None:
 def licence_of_distribution(installed: Distribution) -> str | None:
     """Says what the metadata of an installed distribution gives as its licence, or None."""
     metadata = installed.metadata
-    declared = metadata.get("License-Expression") or metadata.get("License")
+    fields = [*(metadata.get_all("License-Expression") or []), *(metadata.get_all("License") or [])]
+    declared = str(fields[0]) if fields else ""
     if not declared:
         classifiers = metadata.get_all("Classifier") or []
         licences = [entry.rsplit(" :: ", 1)[1] for entry in classifiers if entry.startswith("License :: ")]
@@ -65,8 +67,9 @@ def licence_of_distribution(installed: Distribution) -> str | None:
     if not declared:
         return None
     # Some distributions paste the whole text into the field.
-    text = recognise_licence(declared) or " ".join(declared.split()) if len(declared) > 80 else declared
-    return f"{text[:80]} (metadata of {metadata['Name']} {installed.version})"
+    is_whole_text = len(declared) > LICENCE_NAME_CHARACTERS_MAX
+    name = (recognise_licence(declared) or "not recognised, read it") if is_whole_text else declared
+    return f"{name} (metadata of {metadata['Name']} {installed.version})"
 
 
 def render_header(lines: list[tuple[str, str]], *, newline: str) -> str:

@@ -22,7 +22,7 @@ ELEMENTS_MAX: Final = 250_000
 NAME_CHARACTERS_MAX: Final = 256
 # A path may be PATH_MAX long. Number arrays (`vertex`, `elevation`, `qpos`) are longer and are not names.
 VALUE_CHARACTERS_MAX: Final = 4096
-NUMBER_CHARACTERS: Final = frozenset("0123456789+-.eEinfaNINFA \t\r\n")
+NUMBER_CHARACTERS: Final = frozenset("0123456789+-.eE \t\r\n")
 NAMING_ATTRIBUTES: Final = frozenset(
     {"name", "link", "joint", "link1", "link2", "parent_link", "child_link", "reference", "body", "class"}
 )
@@ -128,7 +128,7 @@ def _require_harmless(data: bytes, *, source: str) -> None:
 
 
 def _is_number_array(value: str) -> bool:
-    return NUMBER_CHARACTERS.issuperset(value)
+    return " " in value and NUMBER_CHARACTERS.issuperset(value)
 
 
 def _too_long(what: str, text: str, limit: int) -> str:

@@ -108,7 +108,9 @@ def vendor_urdf(
     )
     path = output_dir / f"{robot_id}.urdf"
     is_new = _write_new_file(path, insert_header(renamed.data, header, newline=newline))
-    notes = renamed.notes if licences else (*renamed.notes, f"{path}: licence {LICENCE_NOT_FOUND}")
+    notes = (*renamed.notes, *_notes_on_relative_meshes(renamed.data, path))
+    if not licences:
+        notes = (*notes, f"{path}: licence {LICENCE_NOT_FOUND}")
     return VendoredUrdf(path=path, is_new=is_new, new_name_by_old=renamed.new_name_by_old, notes=notes)
 
 
@@ -157,6 +159,18 @@ def _rd_upstream(module_name: str) -> Upstream:
 
 def _present(*licences: str | None) -> tuple[str, ...]:
     return tuple(licence for licence in licences if licence)
+
+
+def _notes_on_relative_meshes(data: bytes, path: Path) -> list[str]:
+    """Says so if meshes are named relative to the upstream file and cannot be found from the copy."""
+    names = [mesh.get("filename", "") for mesh in read_xml(data, source=str(path)).iter("mesh")]
+    lost = [name for name in names if "://" not in name and not (path.parent / name).is_file()]
+    if not lost:
+        return []
+    return [
+        f"{path}: {len(lost)} mesh names are relative to the upstream file, the first is `{lost[0]}`; "
+        "copy the meshes too"
+    ]
 
 
 def _write_new_file(path: Path, data: bytes) -> bool:

@@ -2,18 +2,22 @@
 """Expands xacro, when a file is vendored and never when a robot is loaded."""
 
 import re
+import sys
 from collections.abc import Mapping
-from contextlib import chdir
+from contextlib import chdir, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
-from xml.dom.minidom import Node
+from typing import Any
+from xml.dom.minidom import Document, Node
 
 from lxml import etree
 
+from lastgate.assets.mesh_uri import package_folders
 from lastgate.assets.safe_xml import load_xml, read_xml
 from lastgate.contracts.exceptions import ROSConfigError
 
 MACRO_MARKS = ("${", "$(")
+PACKAGE_MISSING = re.compile(r"Package not found: ([\w.-]+)")
 
 
 def find_xacro(root: etree._Element) -> tuple[int, str] | None:
@@ -23,9 +27,10 @@ def find_xacro(root: etree._Element) -> tuple[int, str] | None:
     nor do comments, where generators leave the macros they came from.
     """
     for element in root.iter(etree.Element):
-        tag = etree.QName(element)
-        if str(element.tag).startswith("xacro:") or (tag.namespace or "").endswith("/xacro"):
-            return element.sourceline or 1, f"<xacro:{tag.localname.removeprefix('xacro:')}>"
+        # A bound prefix shows as `{http://www.ros.org/wiki/xacro}name`, an unbound one as it is written.
+        namespace, _, name = str(element.tag).replace("xacro:", "{/xacro}", 1).rpartition("}")
+        if namespace.endswith("/xacro"):
+            return element.sourceline or 1, f"<xacro:{name}>"
         texts = (*element.attrib.values(), element.text or "", *(child.tail or "" for child in element))
         for text in texts:
             for mark in MACRO_MARKS:
@@ -41,6 +46,23 @@ def expand_xacro(path: Path, *, arguments: Mapping[str, str], packages: Mapping[
     missing, if the file does not expand, if something unexpanded is left, or if a mesh name would be
     absolute and lies in none of the packages.
     """
+    load_xml(path)  # Names the line of what is not XML; xacro's own message does not.
+    known = {**_enclosing_packages(path), **packages}
+    dom = _expand(path, arguments=arguments, packages=known)
+    # The document itself is written: xacrodoc's writers make every mesh name absolute.
+    for element in dom.getElementsByTagName("*"):
+        if element.hasAttribute("filename"):
+            portable = _portable_name(element.getAttribute("filename"), known, path)
+            element.setAttribute("filename", portable)
+    _drop_macro_comments(dom)
+    text: bytes = dom.toprettyxml(indent="  ", encoding="utf-8")
+    text = re.sub(rb"\n(?:[ \t]*\n)+", b"\n", text)
+    _require_expanded(text, path)
+    return text
+
+
+def _expand(path: Path, *, arguments: Mapping[str, str], packages: dict[str, Path]) -> Document:
+    """Runs xacro, and adds to `packages` those it asks for that lie above the file."""
     try:
         from xacrodoc import XacroDoc
         from xacrodoc import packages as package_finder
@@ -49,27 +71,26 @@ def expand_xacro(path: Path, *, arguments: Mapping[str, str], packages: Mapping[
             f"{path}: expanding xacro needs the package xacrodoc, which is not installed\n\n"
             "hint: pip install 'lastgate[xacro]'"
         ) from error
-    load_xml(path)  # Names the line of what is not XML; xacro's own message does not.
-    known = {**_enclosing_package(path), **packages}
-    try:
-        package_finder.update_package_cache({name: str(folder) for name, folder in known.items()})
-        # xacro opens relative includes from the working folder.
-        with chdir(path.parent):
-            document = XacroDoc.from_file(path, subargs=dict(arguments), resolve_packages=False)
-    except Exception as error:  # xacro evaluates Python, so anything may come out of it.
-        raise ROSConfigError(f"{path}: xacro does not expand: {_first_line(error)}") from error
-    finally:
-        package_finder.reset()
-    # The document itself is written: xacrodoc's writers make every mesh name absolute.
-    for element in document.dom.getElementsByTagName("*"):
-        if element.hasAttribute("filename"):
-            portable = _portable_name(element.getAttribute("filename"), known, path)
-            element.setAttribute("filename", portable)
-    _drop_macro_comments(document.dom)
-    text: bytes = document.dom.toprettyxml(indent="  ", encoding="utf-8")
-    text = re.sub(rb"\n(?:[ \t]*\n)+", b"\n", text)
-    _require_expanded(text, path)
-    return text
+    while True:
+        try:
+            package_finder.update_package_cache({name: str(folder) for name, folder in packages.items()})
+            # xacro opens relative includes from the working folder, and may print; stdout carries data.
+            with chdir(path.parent), redirect_stdout(sys.stderr):
+                return XacroDoc.from_file(path, subargs=dict(arguments), resolve_packages=False).dom
+        except Exception as error:  # xacro evaluates Python, so anything may come out of it.
+            missing = PACKAGE_MISSING.search(str(error))
+            if missing is None:
+                raise ROSConfigError(f"{path}: xacro does not expand: {_one_line(error)}") from error
+            name = missing[1]
+            folder = next(package_folders(name, path), None)
+            if folder is None or name in packages:
+                raise ROSConfigError(
+                    f"{path}: xacro asks for the package `{name}`, and no folder above the file is it\n\n"
+                    f"hint: say where it is: `--package {name}=/path/to/{name}`"
+                ) from error
+            packages[name] = folder
+        finally:
+            package_finder.reset()
 
 
 def xacro_versions() -> str:
@@ -77,7 +98,7 @@ def xacro_versions() -> str:
     return f"xacrodoc {version('xacrodoc')}"
 
 
-def _enclosing_package(path: Path) -> dict[str, Path]:
+def _enclosing_packages(path: Path) -> dict[str, Path]:
     """Returns the packages whose package.xml lies above the file, by their names."""
     found: dict[str, Path] = {}
     for folder in path.resolve().parents:
@@ -103,7 +124,7 @@ def _portable_name(name: str, packages: Mapping[str, Path], path: Path) -> str:
     )
 
 
-def _drop_macro_comments(node: Node) -> None:
+def _drop_macro_comments(node: Any) -> None:
     """Removes comments that quote macros; in a flat file they only look like something unexpanded."""
     for child in list(node.childNodes):
         if child.nodeType == Node.COMMENT_NODE and any(mark in child.data for mark in MACRO_MARKS):
@@ -121,6 +142,6 @@ def _require_expanded(text: bytes, path: Path) -> None:
         )
 
 
-def _first_line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text or type(error).__name__

@@ -4,6 +4,7 @@
 from lastgate.contracts.asset_refs import AssetKind, AssetRef, parse_asset_ref
 from lastgate.contracts.enums import ControlMode, FailureKind, Severity
 from lastgate.contracts.envelope import SafetyEnvelope
+from lastgate.contracts.envelope_intersection import intersect_envelopes, joint_velocity_limits
 from lastgate.contracts.evidence import (
     CollisionEvidence,
     ControllerEvidence,
@@ -56,9 +57,17 @@ from lastgate.contracts.shapes import (
     Zone,
 )
 from lastgate.contracts.skill import RSkillManifest
+from lastgate.contracts.violations import (
+    CATALOGUE,
+    ViolationCode,
+    ViolationEntry,
+    find_violation,
+    violation_code_of,
+)
 from lastgate.contracts.world import ApproachViewpoint, OccupancyGridRef, WorldCollisionPrimitive, WorldState
 
 __all__ = [
+    "CATALOGUE",
     "AllowedCollisionPair",
     "ApproachViewpoint",
     "AssetKind",
@@ -106,6 +115,8 @@ __all__ = [
     "SphereShape",
     "TimeoutEvidence",
     "UrdfAsset",
+    "ViolationCode",
+    "ViolationEntry",
     "WorkspaceEvidence",
     "WorldCollisionPrimitive",
     "WorldShape",
@@ -113,6 +124,10 @@ __all__ = [
     "Zone",
     "config_error_from",
     "describe_validation_error",
+    "find_violation",
+    "intersect_envelopes",
+    "joint_velocity_limits",
     "parse_asset_ref",
     "read_evidence",
+    "violation_code_of",
 ]

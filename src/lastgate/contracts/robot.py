@@ -21,6 +21,7 @@ from lastgate.contracts.schema import (
     Name,
     Positive,
     Schema,
+    SchemaVersion,
     Text,
     Vector2,
     Vector3,
@@ -299,7 +300,7 @@ class RobotDescription(Schema):
 
     renamed_keys: ClassVar[Mapping[str, Callable[[Any], str]]] = _RENAMED_KEYS
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     name: Name
     assets: AssetRefs = AssetRefs()
     base_frame: Name
@@ -331,13 +332,6 @@ class RobotDescription(Schema):
     def link_names(self) -> tuple[str, ...]:
         """Returns every link, the base frame first, each after its parent."""
         return (self.base_frame, *(joint.child_link for joint in self.joints))
-
-    @field_validator("schema_version", mode="before")
-    @classmethod
-    def _require_known_schema(cls, version: object) -> object:
-        if isinstance(version, bool) or version != 1:
-            raise ValueError(f"this lastgate reads schema version 1, got {version!r}")
-        return version
 
     def _problems(self) -> list[str]:
         return [*self._mode_problems(), *self._footprint_problems(), *structure_problems(self)]

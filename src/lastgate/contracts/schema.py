@@ -3,7 +3,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import (
@@ -39,11 +39,18 @@ def require_ordered(value: object) -> object:
     return value
 
 
+def _require_known_version(version: object) -> object:
+    if isinstance(version, bool) or version != 1:
+        raise ValueError(f"this lastgate reads schema version 1, got {version!r}")
+    return 1
+
+
 # Strict: neither `true` nor "0.5" is a number. Whole numbers are. The last step drops the subclasses of float
 # that YAML readers use to remember how a number was written.
 Finite = Annotated[float, Field(strict=True, allow_inf_nan=False), AfterValidator(float)]
 Positive = Annotated[Finite, Field(gt=0.0)]
 NotNegative = Annotated[Finite, Field(ge=0.0)]
+SchemaVersion = Annotated[Literal[1], BeforeValidator(_require_known_version)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
 Text = Annotated[str, Field(strict=True)]
@@ -162,7 +169,8 @@ def _with(subject: str, text: str) -> str:
 
 def _worded(kind: str, text: str, names_subject: bool) -> PydanticCustomError:
     # The text goes in as a value, so that a brace in a user's name is not read as a placeholder.
-    return PydanticCustomError(kind, "{text}", {"text": text, "names_subject": names_subject})
+    context = {"text": text, "names_subject": names_subject}
+    return PydanticCustomError(kind, "{text}", context)  # pyright: ignore[reportArgumentType]
 
 
 def describe_validation_error(error: ValidationError) -> list[str]:

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a skill says about itself before it may propose motion."""
 
-import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
-from pydantic import Field, JsonValue, field_validator
+from pydantic import Field, JsonValue
 
 from lastgate.contracts.envelope import SafetyEnvelope
-from lastgate.contracts.schema import Name, Schema, Text
+from lastgate.contracts.schema import Name, Schema, SchemaVersion, Text
 
 
 class RSkillManifest(Schema):
@@ -19,24 +18,10 @@ class RSkillManifest(Schema):
 
     subject_noun: ClassVar[str] = "skill"
 
-    schema_version: Literal[1] = 1
+    schema_version: SchemaVersion = 1
     name: Name
     version: Annotated[Text, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$")]
     description: Text = ""
     envelope: SafetyEnvelope | None = None
     # A JSON schema for the parameters of a goal, for tools that show or check them.
     goal_params_schema: dict[str, JsonValue] | None = None
-
-    @field_validator("goal_params_schema")
-    @classmethod
-    def _require_finite_numbers(cls, schema: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-        pending: list[JsonValue] = [schema]
-        while pending:
-            value = pending.pop()
-            if isinstance(value, dict):
-                pending += value.values()
-            elif isinstance(value, list):
-                pending += value
-            elif isinstance(value, float) and not math.isfinite(value):
-                raise ValueError(f"holds {value!r}, which is not JSON")
-        return schema

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translation only: no rule, no default, no arithmetic on robots. If a line here could be wrong about a
+// robot, it belongs in core/.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "config.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace lastgate;
+
+namespace {
+
+/// Exactly what the core reads. A float32 or strided array is refused, not silently copied.
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Cells = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::span<const double> span_of(const Vector& array) { return {array.data(), array.size()}; }
+std::span<const double> span_of(const std::optional<Vector>& array) {
+    return array ? span_of(*array) : std::span<const double>{};
+}
+
+nb::tuple tuple_of(Vec3 v) { return nb::make_tuple(v.x, v.y, v.z); }
+
+template <typename T>
+auto* new_array(std::vector<T>&& values) {
+    return new std::vector<T>(std::move(values));
+}
+
+/// Hands a vector over to NumPy.
+nb::object matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
+    auto* owned = new_array(std::move(values));
+    nb::capsule owner(owned, [](void* pointer) noexcept { delete static_cast<std::vector<double>*>(pointer); });
+    return nb::cast(nb::ndarray<nb::numpy, double>(owned->data(), shape.size(), shape.data(), owner));
+}
+
+Segment segment_of(const Vector& ends) {
+    if (ends.size() != 6) throw std::invalid_argument("a segment needs six numbers");
+    const double* e = ends.data();
+    return {{e[0], e[1], e[2]}, {e[3], e[4], e[5]}};
+}
+
+nb::tuple tuple_of(const Witness& witness) {
+    return nb::make_tuple(witness.distance_m, tuple_of(witness.on_first), tuple_of(witness.on_second));
+}
+
+void bind_verdict(nb::module_& module) {
+    nb::class_<Violation>(module, "Violation")
+        .def_prop_ro("code", [](const Violation& v) { return static_cast<int>(v.code); })
+        .def_prop_ro("subject_kind", [](const Violation& v) { return static_cast<int>(v.subject_kind); })
+        .def_prop_ro("against_kind", [](const Violation& v) { return static_cast<int>(v.against_kind); })
+        .def_ro("subject", &Violation::subject)
+        .def_ro("against", &Violation::against)
+        .def_ro("row", &Violation::row)
+        .def_ro("element", &Violation::element)
+        .def_ro("value", &Violation::value)
+        .def_ro("limit_min", &Violation::limit_min)
+        .def_ro("limit_max", &Violation::limit_max)
+        .def_ro("segment_t", &Violation::segment_t)
+        .def_ro("first_contact_t", &Violation::first_contact_t)
+        .def_ro("distance_m", &Violation::distance_m)
+        .def_ro("margin_m", &Violation::margin_m)
+        .def_prop_ro("witness_a", [](const Violation& v) { return tuple_of(v.witness_a); })
+        .def_prop_ro("witness_b", [](const Violation& v) { return tuple_of(v.witness_b); });
+
+    nb::class_<Verdict>(module, "Verdict")
+        .def(nb::init<>())
+        .def_prop_ro("accepted", [](const Verdict& v) { return v.accepted == 1; })
+        .def_prop_ro("recovery", [](const Verdict& v) { return v.recovery == 1; })
+        .def_ro("stage", &Verdict::stage)
+        .def_ro("unchecked", &Verdict::unchecked)
+        .def_ro("certified_rows", &Verdict::certified_rows)
+        .def_ro("evaluations", &Verdict::evaluations)
+        .def_ro("min_clearance_m", &Verdict::min_clearance_m)
+        .def_ro("state_age_s", &Verdict::state_age_s)
+        .def_ro("world_age_s", &Verdict::world_age_s)
+        .def_ro("world_id", &Verdict::world_id)
+        .def_ro("violation", &Verdict::violation)
+        .def("to_bytes", [](const Verdict& v) { return nb::bytes(reinterpret_cast<const char*>(&v), sizeof v); });
+}
+
+void bind_config(nb::module_& module) {
+    nb::class_<KernelConfig>(module, "KernelConfig")
+        .def_ro("robot_name", &KernelConfig::robot_name)
+        .def_ro("base_frame", &KernelConfig::base_frame)
+        .def_ro("skill_id", &KernelConfig::skill_id)
+        .def_ro("skill_version", &KernelConfig::skill_version)
+        .def_ro("link_names", &KernelConfig::link_names)
+        .def_ro("dof_names", &KernelConfig::joint_names)
+        .def_ro("effector_names", &KernelConfig::effector_names)
+        .def_ro("zone_names", &KernelConfig::zone_names)
+        .def_ro("deadman_required", &KernelConfig::deadman_required)
+        .def_prop_ro("step_s", [](const KernelConfig& c) { return c.gate.step_s; })
+        .def_prop_ro("velocity_max", [](const KernelConfig& c) { return c.gate.velocity_max; })
+        .def_prop_ro("acceleration_max", [](const KernelConfig& c) { return c.gate.acceleration_max; })
+        .def_prop_ro("torque_max", [](const KernelConfig& c) { return c.gate.torque_max; })
+        .def_prop_ro("position_min", [](const KernelConfig& c) {
+            std::vector<double> values;
+            for (const DofSpec& dof : c.model.dofs) values.push_back(dof.position_min);
+            return values;
+        })
+        .def_prop_ro("position_max", [](const KernelConfig& c) {
+            std::vector<double> values;
+            for (const DofSpec& dof : c.model.dofs) values.push_back(dof.position_max);
+            return values;
+        })
+        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> nb::object {
+            if (!c.gate.workspace_box) return nb::none();
+            return nb::make_tuple(tuple_of(c.gate.workspace_box->min), tuple_of(c.gate.workspace_box->max));
+        })
+        .def_prop_ro("gripper_range", [](const KernelConfig& c) -> nb::object {
+            if (!c.gate.gripper_range) return nb::none();
+            return nb::make_tuple(c.gate.gripper_range->min, c.gate.gripper_range->max);
+        })
+        .def_prop_ro("max_ee_speed_m_s", [](const KernelConfig& c) { return c.gate.max_ee_speed_m_s; })
+        .def_prop_ro("max_ee_angular_speed_rad_s", [](const KernelConfig& c) { return c.gate.max_ee_angular_speed_rad_s; })
+        .def_prop_ro("max_ee_accel_m_s2", [](const KernelConfig& c) { return c.gate.max_ee_accel_m_s2; })
+        .def_prop_ro("max_cartesian_step_m", [](const KernelConfig& c) { return c.gate.max_cartesian_step_m; })
+        .def_prop_ro("max_cartesian_step_rad", [](const KernelConfig& c) { return c.gate.max_cartesian_step_rad; })
+        .def_prop_ro("max_base_linear_speed_m_s", [](const KernelConfig& c) { return c.gate.max_base_linear_speed_m_s; })
+        .def_prop_ro("max_base_angular_speed_rad_s", [](const KernelConfig& c) { return c.gate.max_base_angular_speed_rad_s; })
+        .def_prop_ro("self_collision_margin_m", [](const KernelConfig& c) { return c.gate.self_margin_m; })
+        .def_prop_ro("world_collision_margin_m", [](const KernelConfig& c) { return c.gate.world_margin_m; })
+        .def_prop_ro("cartesian_deviation_m", [](const KernelConfig& c) { return c.gate.cartesian_deviation_m; })
+        .def_prop_ro("state_age_s_max", [](const KernelConfig& c) { return c.gate.state_age_s_max; })
+        .def_prop_ro("world_age_s_max", [](const KernelConfig& c) { return c.gate.world_age_s_max; })
+        .def_prop_ro("control_modes", [](const KernelConfig& c) {
+            std::vector<std::size_t> modes;
+            for (std::size_t mode = 0; mode < control_mode_count; ++mode) {
+                if (c.gate.enabled_modes.test(mode)) modes.push_back(mode);
+            }
+            return modes;
+        });
+    module.def("read_config", &read_config, "text"_a);
+}
+
+VoxelSpec voxel_spec(std::tuple<double, double, double> origin, double resolution_m, std::array<std::uint32_t, 3> size, bool unknown_is_free, bool outside_is_free) {
+    return {{std::get<0>(origin), std::get<1>(origin), std::get<2>(origin)}, resolution_m, size, unknown_is_free, outside_is_free};
+}
+
+std::vector<CellIndex> cells_of(const Cells& cells) {
+    if (cells.shape(1) != 3) throw std::invalid_argument("cells need three indices each");
+    std::vector<CellIndex> indices(cells.shape(0));
+    for (std::size_t index = 0; index < indices.size(); ++index) {
+        const std::uint32_t* cell = cells.data() + 3 * index;
+        indices[index] = {cell[0], cell[1], cell[2]};
+    }
+    return indices;
+}
+
+void bind_field(nb::module_& module) {
+    nb::class_<ObstacleField>(module, "ObstacleField")
+        .def_static("from_points", [](Matrix xyz) {
+            if (xyz.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
+            return std::make_shared<ObstacleField>(ObstacleField::from_points({xyz.data(), xyz.size()}));
+        }, "xyz"_a.noconvert())
+        .def_static("from_voxels", [](Bytes3 occupancy, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
+            const std::array<std::uint32_t, 3> size{static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(2), 0xFFFFFFFFU)),
+                                                    static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(1), 0xFFFFFFFFU)),
+                                                    static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(0), 0xFFFFFFFFU))};
+            return std::make_shared<ObstacleField>(ObstacleField::from_voxels(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), {occupancy.data(), occupancy.size()}));
+        }, "occupancy"_a.noconvert(), nb::kw_only(), "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
+        .def_static("from_cells", [](Cells occupied, Cells free, std::array<std::uint32_t, 3> size, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
+            const auto solid = cells_of(occupied);
+            const auto open = cells_of(free);
+            return std::make_shared<ObstacleField>(ObstacleField::from_cells(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), solid, open));
+        }, "occupied"_a.noconvert(), "free"_a.noconvert(), nb::kw_only(), "size"_a, "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
+        .def("distances", [](const ObstacleField& field, Matrix ends, double cutoff_m) {
+            if (ends.shape(1) != 6) throw std::invalid_argument("segments need six numbers each");
+            std::vector<double> out(ends.shape(0));
+            for (std::size_t index = 0; index < out.size(); ++index) {
+                const double* e = ends.data() + 6 * index;
+                std::uint32_t obstacle = none;
+                out[index] = field.distance({{e[0], e[1], e[2]}, {e[3], e[4], e[5]}}, cutoff_m, obstacle).distance_m;
+            }
+            const std::size_t count = out.size();
+            return matrix_of(std::move(out), {count});
+        }, "ends"_a.noconvert(), "cutoff_m"_a)
+        .def("clearances", [](const ObstacleField& field, Matrix points) {
+            if (points.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
+            std::vector<double> out(points.shape(0));
+            for (std::size_t index = 0; index < out.size(); ++index) {
+                const double* p = points.data() + 3 * index;
+                out[index] = field.clearance({p[0], p[1], p[2]});
+            }
+            const std::size_t count = out.size();
+            return matrix_of(std::move(out), {count});
+        }, "points"_a.noconvert())
+        .def_prop_ro("obstacle_count", &ObstacleField::obstacle_count)
+        .def_prop_ro("memory_bytes", &ObstacleField::memory_bytes);
+}
+
+void bind_world(nb::module_& module) {
+    nb::class_<WorldSnapshot>(module, "WorldSnapshot")
+        .def(
+            "__init__",
+            [](WorldSnapshot* self, Kinds kinds, Matrix sizes, Matrix poses, std::uint64_t id, double stamp_s, bool in_base_frame) {
+                if (sizes.shape(0) != kinds.size() || sizes.shape(1) != 3 || poses.shape(0) != kinds.size() || poses.shape(1) != 7) {
+                    throw std::invalid_argument("obstacles need one kind, three sizes and seven pose numbers each");
+                }
+                new (self) WorldSnapshot();
+                self->begin(id, stamp_s, in_base_frame);
+                for (std::size_t index = 0; index < kinds.size(); ++index) {
+                    const double* size = sizes.data() + 3 * index;
+                    const auto kind = static_cast<PrimitiveKind>(kinds.data()[index]);
+                    self->add(make_primitive(kind, {size[0], size[1], size[2]}, poses.data() + 7 * index));
+                }
+            },
+            "kinds"_a.noconvert(), "sizes"_a.noconvert(), "poses"_a.noconvert(), nb::kw_only(), "id"_a, "stamp_s"_a, "in_base_frame"_a)
+        .def("set_voxels", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
+            world.set_field(voxel_slot, std::move(field), stamp_s);
+        }, "field"_a, "stamp_s"_a)
+        .def("set_points", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
+            world.set_field(point_slot, std::move(field), stamp_s);
+        }, "field"_a, "stamp_s"_a)
+        .def_static("declared_absent", [] {
+            auto world = std::make_unique<WorldSnapshot>();
+            world->declare_absent();
+            return world.release();
+        }, nb::rv_policy::take_ownership)
+        .def_prop_ro("usable", &WorldSnapshot::is_usable)
+        .def_prop_ro("overflowing", &WorldSnapshot::is_overflowing)
+        .def_prop_ro("count", [](const WorldSnapshot& world) { return world.primitives().size(); })
+        .def("distance", [](const WorldSnapshot& world, std::size_t index, Vector ends) {
+            if (index >= world.primitives().size()) throw std::invalid_argument("no such obstacle");
+            return tuple_of(distance_segment_primitive(segment_of(ends), world.primitives()[index]));
+        }, "index"_a, "ends"_a.noconvert());
+    module.def("distance_segments", [](Vector first, Vector second) {
+        return tuple_of(distance_segment_segment(segment_of(first), segment_of(second)));
+    }, "first"_a.noconvert(), "second"_a.noconvert());
+}
+
+Attachment attachment_of(std::uint16_t id, std::int32_t link, double radius_m, const Vector& ends, const std::vector<std::size_t>& touch) {
+    const Segment segment = segment_of(ends);
+    Attachment attachment;
+    attachment.id = id;
+    attachment.volume = {link, radius_m, segment.a, segment.b};
+    for (const std::size_t index : touch) attachment.touch.set(index);
+    return attachment;
+}
+
+void bind_gate(nb::module_& module) {
+    nb::class_<Gate>(module, "Gate")
+        .def("__init__", [](Gate* self, const KernelConfig& config, bool avx2) {
+            GateConfig gate = config.gate;
+            gate.lane_build = avx2 ? LaneBuild::avx2 : LaneBuild::generic;
+            new (self) Gate(std::make_shared<const RobotModel>(config.model), gate);
+        }, "config"_a, nb::kw_only(), "avx2"_a)
+        .def(
+            "check",
+            // The GIL stays held: a check is bounded and short, and nobody may write the arrays meanwhile.
+            [](Gate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, int frame, std::optional<Vector> positions,
+               std::optional<Vector> velocities, std::optional<Vector> gripper_positions, std::optional<Vector> stamps_s, double stamp_s,
+               const WorldSnapshot* world, double now_s, bool recovery) {
+                CheckRequest request;
+                request.chunk = {control_mode, rows.shape(0), rows.shape(1), {rows.data(), rows.size()}, effector,
+                                 static_cast<CartesianFrame>(frame)};
+                request.state = {span_of(positions), span_of(velocities), span_of(gripper_positions), span_of(stamps_s), stamp_s,
+                                 positions.has_value()};
+                request.world = world;
+                request.now_s = now_s;
+                request.recovery = recovery;
+                return gate.check(request);
+            },
+            "rows"_a.noconvert(), "control_mode"_a, "effector"_a, "frame"_a, "positions"_a.noconvert().none(), "velocities"_a.noconvert().none(),
+            "gripper_positions"_a.noconvert().none(), "stamps_s"_a.noconvert().none(), "stamp_s"_a, "world"_a.none(), "now_s"_a, "recovery"_a)
+        .def(
+            "check_configurations",
+            [](Gate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableBytes accepted,
+               MutableVector clearance_m) {
+                const std::size_t count = configurations.shape(0);
+                const std::size_t joints = gate.model().row_dofs().size();
+                const std::size_t grippers = gate.model().dof_count() - joints;
+                if (configurations.shape(1) != joints || accepted.size() != count || clearance_m.size() != count ||
+                    (gripper_positions && gripper_positions->size() != grippers)) {
+                    throw std::invalid_argument("configurations need one column per joint");
+                }
+                nb::gil_scoped_release release;
+                gate.check_configurations({configurations.data(), configurations.size()}, count, span_of(gripper_positions), world,
+                                          {accepted.data(), count}, {clearance_m.data(), count});
+            },
+            "configurations"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
+        .def("attach", [](Gate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch) {
+            return gate.attach(attachment_of(id, link, radius_m, ends, touch));
+        }, "id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch"_a)
+        .def("detach", &Gate::detach, "id"_a)
+        .def_prop_ro("path", [](const Gate& gate) {
+            const auto path = gate.path();
+            const std::size_t variables = gate.model().variable_count();
+            return matrix_of(std::vector<double>(path.begin(), path.end()), {path.size() / variables, variables});
+        })
+        .def_prop_ro("checked_link_pairs", [](const Gate& gate) {
+            std::vector<std::tuple<int, int>> pairs;
+            for (const VolumePair pair : gate.shapes().volume_pairs()) {
+                pairs.emplace_back(gate.shapes().volumes()[pair.a].link, gate.shapes().volumes()[pair.b].link);
+            }
+            return pairs;
+        })
+        .def("link_frames", [](const Gate& gate, Matrix configurations) {
+            const RobotModel& model = gate.model();
+            if (configurations.shape(1) != model.variable_count()) throw std::invalid_argument("configurations need one column per variable");
+            const std::size_t count = configurations.shape(0);
+            std::vector<double> out(count * model.link_count() * 12);
+            std::vector<Transform> frames(model.bodies().size());
+            double* at = out.data();
+            for (std::size_t index = 0; index < count; ++index) {
+                forward_kinematics(model, configurations.data() + index * model.variable_count(), frames);
+                for (std::size_t link = 0; link < model.link_count(); ++link) {
+                    const Transform pose = frames[model.body_of_link(link)] * model.link_in_body(link);
+                    const Mat3 rows = transposed(pose.rotation);
+                    const double translation[3] = {pose.translation.x, pose.translation.y, pose.translation.z};
+                    const Vec3 row[3] = {rows.x, rows.y, rows.z};
+                    for (int axis = 0; axis < 3; ++axis) {
+                        *at++ = row[axis].x;
+                        *at++ = row[axis].y;
+                        *at++ = row[axis].z;
+                        *at++ = translation[axis];
+                    }
+                }
+            }
+            return matrix_of(std::move(out), {count, model.link_count(), 3, 4});
+        }, "configurations"_a.noconvert())
+        .def_prop_ro("reach", [](const Gate& gate) {
+            std::vector<std::vector<double>> all;
+            for (const Volume& volume : gate.shapes().volumes()) {
+                const std::size_t depth = gate.model().bodies()[volume.body].depth;
+                all.emplace_back(volume.reach.begin(), volume.reach.begin() + static_cast<std::ptrdiff_t>(depth));
+            }
+            return all;
+        });
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+    module.attr("ROWS_MAX") = capacity::rows_max;
+    module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
+    module.attr("LINKS_MAX") = capacity::links_max;
+    module.attr("NONE") = none;
+    module.def("has_avx2", [] { return best_lane_build() == LaneBuild::avx2; });
+    bind_verdict(module);
+    bind_config(module);
+    bind_field(module);
+    bind_world(module);
+    bind_gate(module);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+/// Every bound of the core, with its reason. Over a bound is a rejection, never a truncation.
+namespace lastgate::capacity {
+
+/// Rows in one chunk. The longest action horizon in wide use is 100 (ACT); 256 leaves room without
+/// letting a caller hand over an unbounded loop.
+inline constexpr std::size_t rows_max = 256;
+
+/// Degrees of freedom: two 7-joint arms, two 16-joint hands, legs and a torso need 61.
+inline constexpr std::size_t dofs_max = 64;
+
+/// Links of the description, fixed ones included. The largest humanoid looked at has 98.
+inline constexpr std::size_t links_max = 256;
+
+/// Rigid bodies after fixed joints are folded: one per moving joint (mimic joints included) and the root.
+inline constexpr std::size_t bodies_max = 128;
+
+/// Moving joints between the root and the deepest body; a finger tip of a humanoid hand sits 17 deep.
+inline constexpr std::size_t chain_max = 40;
+
+/// Shapes on the robot: eight per body for 40 bodies.
+inline constexpr std::size_t volumes_max = 320;
+
+/// Shapes a gripper may hold. A tray of 16 things is a lot for two hands.
+inline constexpr std::size_t attached_max = 16;
+
+/// End effectors: four limbs and a head, and room.
+inline constexpr std::size_t effectors_max = 8;
+
+/// Obstacles in one snapshot. Sixteen times the 64 of the peer that speaks this wire contract.
+inline constexpr std::size_t primitives_max = 1024;
+
+/// Items (pairs that a row could not clear) waiting for bisection. Every pair of a 40-body robot for
+/// one row is below 1,000; a chunk that fills this is in contact everywhere.
+inline constexpr std::size_t items_max = 16384;
+
+/// Pairs or (body, obstacle) entries whose lane results are kept for a whole chunk. More than this many
+/// near things at once are left to the double path.
+inline constexpr std::size_t lane_entries_max = 8192;
+
+/// Bisections of one segment. The motion bound of a segment is at most a few hundred metres, and
+/// 2^-23 of that is below the resolution.
+inline constexpr std::size_t depth_max = 24;
+
+/// Coordinates of a robot in metres, of a joint in radians or metres, and of obstacles. They keep
+/// double rounding below `rounding_m` (tolerance.hpp) and the sine reduction exact.
+inline constexpr double robot_extent_m_max = 100.0;
+inline constexpr double joint_position_max = 1.0e4;
+/// How far a base may drive within one chunk: 256 rows of 20 ms at 2 m/s. Bounds the rounding of the lanes.
+inline constexpr double base_travel_m_max = 10.0;
+inline constexpr double world_extent_m_max = 1.0e4;
+
+}  // namespace lastgate::capacity

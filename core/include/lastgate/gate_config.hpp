@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lastgate/capacity.hpp"
+#include "lastgate/control_mode.hpp"
+#include "lastgate/lane_tables.hpp"
+#include "lastgate/math.hpp"
+#include "lastgate/world_snapshot.hpp"
+
+namespace lastgate {
+
+struct Interval {
+    double min = 0.0;
+    double max = 0.0;
+};
+
+/// A box that a tool must stay inside, in the base frame.
+struct WorkspaceBox {
+    Vec3 min;
+    Vec3 max;
+};
+
+/// How a gripper command moves one joint: channel `closed` … `open` maps linearly to its positions.
+struct GripperJointConfig {
+    std::uint16_t effector = 0;
+    std::uint16_t dof = 0;
+    double position_closed = 0.0;
+    double position_open = 0.0;
+    double channel_closed = 0.0;
+    double channel_open = 0.0;
+};
+
+/// The limits in force (robot and skill already intersected) and the numbers of one deployment.
+/// What is not declared is absent, and what needs it cannot be enabled.
+struct GateConfig {
+    double step_s = 0.0;  ///< Time from one row to the next.
+
+    std::vector<double> velocity_max;                     ///< Per degree of freedom, speed factor applied.
+    std::optional<std::vector<double>> acceleration_max;  ///< Per degree of freedom.
+    std::optional<std::vector<double>> torque_max;        ///< Per degree of freedom, envelope cap applied.
+    std::optional<WorkspaceBox> workspace_box;
+    std::optional<double> max_ee_speed_m_s;
+    std::optional<double> max_ee_angular_speed_rad_s;
+    std::optional<double> max_ee_accel_m_s2;
+    std::optional<double> max_cartesian_step_m;
+    std::optional<double> max_cartesian_step_rad;
+    std::optional<double> max_base_linear_speed_m_s;
+    std::optional<double> max_base_angular_speed_rad_s;
+    std::optional<Interval> gripper_range;
+    std::vector<GripperJointConfig> gripper_joints;
+    std::vector<PrimitiveSpec> no_go_zones;  ///< Checked like obstacles, whatever the world says.
+
+    double self_margin_m = 0.0;
+    double world_margin_m = 0.0;
+    double cartesian_deviation_m = 0.0;  ///< How far the robot's own Cartesian controller may stray from ours.
+    double state_age_s_max = 0.0;
+    double world_age_s_max = 0.0;
+    std::bitset<control_mode_count> enabled_modes;
+
+    /// Configurations one check may look at: the time budget in a unit that every machine counts alike.
+    std::uint32_t evaluations_max = 20000;
+    LaneBuild lane_build = LaneBuild::generic;  ///< Never changes a verdict, only its speed.
+};
+
+}  // namespace lastgate

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "../validation.hpp"
+#include "lastgate/tolerance.hpp"
+
+namespace lastgate {
+namespace {
+
+/// Which part of the world is to blame, in `Violation::element`.
+enum Blame : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3 };
+
+}  // namespace
+
+/// Stage 9: the snapshot is there, whole, in the robot's base frame and fresh by its source's stamp.
+bool Validation::check_world_unavailable() noexcept {
+    const WorldSnapshot* world = request_.world;
+    sweep_.set_world(world);
+    const auto unavailable = [&](Blame blame) noexcept {
+        Violation violation;
+        violation.code = ViolationCode::world_unavailable;
+        violation.element = blame;
+        return violation;
+    };
+    if (world == nullptr) return reject(unavailable(absent));
+    if (world->is_declared_absent()) {
+        verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::world);
+        return true;
+    }
+    verdict_.world_id = world->id();
+    if (world->is_overflowing()) {
+        Violation violation;
+        violation.code = ViolationCode::world_overflow;
+        violation.limit_max = static_cast<double>(capacity::primitives_max);
+        return reject(violation);
+    }
+    if (!world->is_usable()) return reject(unavailable(not_usable));
+    if (!world->is_in_base_frame()) return reject(unavailable(wrong_frame));
+    const double age_s = request_.now_s - world->stamp_s();
+    verdict_.world_age_s = age_s;
+    if (!require_inside(age_s, -tolerance::future_stamp_s, config().world_age_s_max, unavailable(stale))) return false;
+    for (std::size_t slot = 0; slot < field_slots; ++slot) {
+        if (world->field(slot) == nullptr) continue;
+        const double field_age_s = request_.now_s - world->field_stamp_s(slot);
+        Violation blame = unavailable(stale);
+        if (slot == voxel_slot) blame.code = ViolationCode::voxel_unavailable;
+        if (!require_inside(field_age_s, -tolerance::future_stamp_s, config().world_age_s_max, blame)) return false;
+        verdict_.world_age_s = field_age_s > verdict_.world_age_s ? field_age_s : verdict_.world_age_s;
+    }
+    return true;
+}
+
+}  // namespace lastgate

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cartesian rows, resolved step by step to the joint path that is checked.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "../validation.hpp"
+
+namespace lastgate {
+namespace {
+
+/// Metres that one radian of orientation error weighs. At arm scale 0.1 keeps position first where a
+/// robot with fewer than six joints cannot have both.
+constexpr double metres_per_radian = 0.1;
+
+/// Damping of the least squares step (squared, in the weighted unit): 1 cm, the usual choice near
+/// singular poses; it slows convergence there and costs nothing elsewhere.
+constexpr double damping2 = 1e-4;
+
+/// Steps per row. A row moves the tool a few centimetres, which takes four; 24 covers singular poses.
+constexpr int iterations_max = 24;
+
+/// Weighted error at which a row counts as reached: ten micrometres.
+constexpr double reached_m = 1e-5;
+
+/// What cannot be followed to this is not a motion we can predict.
+constexpr double residual_m_max = 0.01;
+
+using Vec6 = std::array<double, 6>;
+
+/// Solves the symmetric positive definite 6x6 system in place (Cholesky).
+bool solve6(std::array<Vec6, 6>& a, Vec6& b) noexcept {
+    for (std::size_t i = 0; i < 6; ++i) {
+        for (std::size_t j = 0; j <= i; ++j) {
+            double sum = a[i][j];
+            for (std::size_t k = 0; k < j; ++k) sum -= a[i][k] * a[j][k];
+            if (i == j) {
+                if (!(sum > 0.0)) return false;
+                a[i][i] = std::sqrt(sum);
+            } else {
+                a[i][j] = sum / a[j][j];
+            }
+        }
+    }
+    for (std::size_t i = 0; i < 6; ++i) {
+        for (std::size_t k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
+        b[i] /= a[i][i];
+    }
+    for (std::size_t i = 6; i-- > 0;) {
+        for (std::size_t k = i + 1; k < 6; ++k) b[i] -= a[k][i] * b[k];
+        b[i] /= a[i][i];
+    }
+    return true;
+}
+
+/// Rotation error as a vector, usable up to half a turn.
+Vec3 turn_towards(const Mat3& from, const Mat3& to) noexcept {
+    const Vec3 axis = rotation_difference(from, to);
+    const double sine = norm(axis);
+    if (!(sine > 1e-12)) return axis;
+    return (angle_between(from, to) / sine) * axis;
+}
+
+}  // namespace
+
+/// Moves `configuration` so that the tool reaches `target`, by damped least squares over the joints
+/// that rows command. What remains is left in `residual_m`.
+bool Validation::resolve_row(const Effector& effector, const Transform& target, double* configuration, double& residual_m) noexcept {
+    std::array<Vec6, capacity::chain_max> columns;
+    for (int iteration = 0; iteration <= iterations_max; ++iteration) {
+        forward_kinematics(model(), configuration, gate_.sample_frames_);
+        const Transform tool = gate_.sample_frames_[effector.body] * effector.in_body;
+        const Vec3 move = target.translation - tool.translation;
+        const Vec3 turn = metres_per_radian * turn_towards(tool.rotation, target.rotation);
+        residual_m = norm(move);
+        const double error_m = std::sqrt(dot(move, move) + dot(turn, turn));
+        if (!std::isfinite(error_m)) return false;
+        if (error_m <= reached_m || iteration == iterations_max) return true;
+
+        const auto chain = model().chain(effector.body);
+        std::array<Vec6, 6> normal{};
+        for (std::size_t i = 0; i < 6; ++i) normal[i][i] = damping2 * std::min(1.0, error_m / 0.01);
+        for (std::size_t depth = 0; depth < chain.size(); ++depth) {
+            const Body& body = model().bodies()[chain[depth]];
+            columns[depth] = Vec6{};
+            const bool moves = body.dof < model().dof_count() && model().dof(body.dof).in_rows;
+            if (!moves) continue;
+            const Transform& frame = gate_.sample_frames_[chain[depth]];
+            const Vec3 axis = body.multiplier * frame.rotation.z;
+            const bool revolute = body.kind == JointKind::revolute;
+            const Vec3 linear = revolute ? cross(axis, tool.translation - frame.translation) : axis;
+            const Vec3 angular = revolute ? metres_per_radian * axis : Vec3{};
+            columns[depth] = {linear.x, linear.y, linear.z, angular.x, angular.y, angular.z};
+            for (std::size_t i = 0; i < 6; ++i) {
+                for (std::size_t j = 0; j <= i; ++j) normal[i][j] += columns[depth][i] * columns[depth][j];
+            }
+        }
+        Vec6 pull{move.x, move.y, move.z, turn.x, turn.y, turn.z};
+        if (!solve6(normal, pull)) return false;
+        for (std::size_t depth = 0; depth < chain.size(); ++depth) {
+            double step = 0.0;
+            for (std::size_t i = 0; i < 6; ++i) step += columns[depth][i] * pull[i];
+            configuration[model().bodies()[chain[depth]].dof] += step;
+        }
+    }
+    return false;
+}
+
+/// A pose is a target; a delta is relative to where the tool is then; a twist is a delta per second.
+bool Validation::build_cartesian_path() noexcept {
+    const Effector& effector = model().effectors()[request_.chunk.effector];
+    double widest_m = 0.0;
+    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
+        std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
+        Transform target;
+        if (mode() == ControlMode::cartesian_pose) {
+            const double x = cell(row, 0);
+            const double y = cell(row, 1);
+            const double z = cell(row, 2);
+            const double w = cell(row, 3);
+            const double scale = 1.0 / std::sqrt(x * x + y * y + z * z + w * w);
+            target = {rotation_from_quaternion(scale * x, scale * y, scale * z, scale * w), cell3(row, 4)};
+        } else {
+            forward_kinematics(model(), path_row(row), gate_.sample_frames_);
+            const Transform tool = gate_.sample_frames_[effector.body] * effector.in_body;
+            const double scale = mode() == ControlMode::cartesian_twist ? config().step_s : 1.0;
+            const bool in_tool = request_.chunk.frame == CartesianFrame::tool;
+            const Vec3 move = in_tool ? tool.rotation * (scale * cell3(row, 0)) : scale * cell3(row, 0);
+            const Vec3 turn = in_tool ? tool.rotation * (scale * cell3(row, 3)) : scale * cell3(row, 3);
+            target = {rotation_from_vector(turn) * tool.rotation, tool.translation + move};
+        }
+        double residual_m = 0.0;
+        Violation blame = blame_element(ViolationCode::cartesian_unreachable, row, 0);
+        if (!resolve_row(effector, target, path_row(row + 1), residual_m)) return reject(blame);
+        if (!require_inside(residual_m, 0.0, residual_m_max, blame)) return false;
+        widest_m = std::max(widest_m, residual_m);
+    }
+    sweep_.widen(widest_m + config().cartesian_deviation_m);
+    return true;
+}
+
+}  // namespace lastgate

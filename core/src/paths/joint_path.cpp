@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// How joint, gripper and base rows become a path of configurations.
+#include <algorithm>
+#include <cmath>
+
+#include "../validation.hpp"
+
+namespace lastgate {
+
+/// Row 0 of every path: the measured state. A gripper nobody measured may stand anywhere in its range,
+/// so its middle is taken and half its range counts as motion that may already have happened.
+void Validation::begin_path() noexcept {
+    const StateView& state = request_.state;
+    double* start = path_row(0);
+    std::fill(gate_.uncertainty_.begin(), gate_.uncertainty_.end(), 0.0);
+    std::fill_n(start, model().variable_count(), 0.0);
+    const auto dofs = model().row_dofs();
+    for (std::size_t column = 0; column < dofs.size(); ++column) start[dofs[column]] = state.positions[column];
+    std::size_t gripper = 0;
+    for (std::size_t index = 0; index < model().dof_count(); ++index) {
+        const DofSpec& dof = model().dof(index);
+        if (dof.in_rows) continue;
+        if (state.gripper_positions.empty()) {
+            start[index] = 0.5 * (dof.position_min + dof.position_max);
+            gate_.uncertainty_[index] = 0.5 * (dof.position_max - dof.position_min);
+            verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::gripper_state);
+        } else {
+            start[index] = state.gripper_positions[gripper++];
+        }
+    }
+    gate_.path_rows_ = request_.chunk.row_count;
+}
+
+bool Validation::build_joint_path() noexcept {
+    const auto dofs = model().row_dofs();
+    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
+        std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
+        for (std::size_t column = 0; column < dofs.size(); ++column) path_row(row + 1)[dofs[column]] = cell(row, column);
+    }
+    return true;
+}
+
+bool Validation::build_velocity_path() noexcept {
+    const auto dofs = model().row_dofs();
+    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
+        std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
+        for (std::size_t column = 0; column < dofs.size(); ++column) {
+            path_row(row + 1)[dofs[column]] += cell(row, column) * config().step_s;
+        }
+    }
+    return true;
+}
+
+/// A torque leads anywhere the velocity limits allow. The gripper, at its stops, anywhere in its range.
+bool Validation::build_torque_tube() noexcept {
+    const double horizon_s = config().step_s * static_cast<double>(request_.chunk.row_count);
+    std::fill(gate_.half_width_.begin(), gate_.half_width_.end(), 0.0);
+    for (std::size_t index = 0; index < model().dof_count(); ++index) {
+        const DofSpec& dof = model().dof(index);
+        if (dof.in_rows) {
+            gate_.half_width_[index] = config().velocity_max[index] * horizon_s;
+        } else {
+            path_row(0)[index] = 0.5 * (dof.position_min + dof.position_max);
+            gate_.half_width_[index] = 0.5 * (dof.position_max - dof.position_min);
+            gate_.uncertainty_[index] = 0.0;
+        }
+    }
+    gate_.path_rows_ = 0;
+    return true;
+}
+
+/// Fingers go from where they are to where the channel sends them; a binary command may mean either end.
+bool Validation::build_gripper_path() noexcept {
+    const bool known_effector = request_.chunk.effector < model().effectors().size();
+    if (!known_effector && !config().gripper_joints.empty()) {
+        Violation violation;
+        violation.code = ViolationCode::cartesian_frame;
+        return reject(violation);
+    }
+    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
+        std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
+        for (const GripperJointConfig& joint : config().gripper_joints) {
+            if (joint.effector != request_.chunk.effector) continue;
+            if (mode() == ControlMode::gripper_binary) {
+                const double middle = 0.5 * (joint.position_closed + joint.position_open);
+                gate_.uncertainty_[joint.dof] = std::max(gate_.uncertainty_[joint.dof], 0.5 * std::abs(joint.position_open - joint.position_closed));
+                path_row(row + 1)[joint.dof] = middle;
+                continue;
+            }
+            const double share = (cell(row, 0) - joint.channel_closed) / (joint.channel_open - joint.channel_closed);
+            path_row(row + 1)[joint.dof] = joint.position_closed + share * (joint.position_open - joint.position_closed);
+        }
+    }
+    return true;
+}
+
+/// The base as x, y and yaw from where it stands. Between two rows the true motion is an arc; the
+/// straight line in (x, y, yaw) strays from it by at most the sagitta, which widens the margins.
+bool Validation::build_base_path() noexcept {
+    if (!model().mobile_base()) return false;
+    const std::size_t x = model().dof_count();
+    double widest_m = 0.0;
+    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
+        std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
+        const double step_s = config().step_s;
+        const double heading = path_row(row)[x + 2];
+        const double turn = cell(row, 5) * step_s;
+        const Vec3 v{cell(row, 0) * step_s, cell(row, 1) * step_s, 0.0};
+        // Exact integration of a constant body twist: the chord points along the middle heading.
+        const double half_turn = 0.5 * turn;
+        const double shrink = std::abs(half_turn) > 1e-9 ? sincos(half_turn).sin / half_turn : 1.0;
+        const auto [s, c] = sincos(heading + half_turn);
+        path_row(row + 1)[x] += shrink * (c * v.x - s * v.y);
+        path_row(row + 1)[x + 1] += shrink * (s * v.x + c * v.y);
+        path_row(row + 1)[x + 2] += turn;
+        // Chord of length L turned by a: sagitta below L * a / 8, and along the chord below L * a^2 / 24.
+        const double length_m = norm(v);
+        widest_m = std::max(widest_m, length_m * (std::abs(turn) / 8.0 + turn * turn / 24.0));
+    }
+    sweep_.widen(widest_m);
+    return true;
+}
+
+bool Validation::build_path() noexcept {
+    begin_path();
+    bool built = false;
+    switch (mode()) {
+        case ControlMode::joint_position:
+        case ControlMode::joint_trajectory:
+        case ControlMode::dex_hand_joint: built = build_joint_path(); break;
+        case ControlMode::joint_velocity: built = build_velocity_path(); break;
+        case ControlMode::joint_torque: built = build_torque_tube(); break;
+        case ControlMode::cartesian_pose:
+        case ControlMode::cartesian_delta:
+        case ControlMode::cartesian_twist: built = build_cartesian_path(); break;
+        case ControlMode::body_twist: built = build_base_path(); break;
+        case ControlMode::gripper_binary:
+        case ControlMode::gripper_position:
+        case ControlMode::composite_mode: built = build_gripper_path(); break;
+        case ControlMode::foot_placement: break;
+    }
+    if (!built) return false;
+    // A path outside the range in which the arithmetic is bounded cannot be swept.
+    const std::size_t variables = model().variable_count();
+    for (std::size_t index = 0; index < (gate_.path_rows_ + 1) * variables; ++index) {
+        const std::size_t variable = index % variables;
+        const double bound = variable < model().dof_count() ? capacity::joint_position_max : capacity::base_travel_m_max;
+        if (std::abs(gate_.path_[index]) <= bound) continue;
+        const std::size_t row = index / variables;
+        return require_inside(gate_.path_[index], -bound, bound, blame_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, variable));
+    }
+    sweep_.place_rows();
+    return true;
+}
+
+}  // namespace lastgate

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lastgate/gate.hpp"
+
+namespace lastgate {
+
+enum class Outcome : std::uint8_t { clear, violated, budget };
+
+/// Where a path stops being shown.
+struct Finding {
+    std::uint32_t segment = none;  ///< Counted by the row it leads to, from 1; 1 leads from the measured state to row 1.
+    OpenItem item;
+    double segment_t = 0.0;
+    double first_contact_t = 0.0;
+    Witness witness{};  ///< Of the volumes, radii subtracted.
+    std::uint32_t obstacle = none;  ///< Which cell or point of a field.
+};
+
+/// Shows, or fails to show, that pairs keep their demand at every instant of a joint path.
+///
+/// A row shows a pair clear for half a segment on either side when its distance exceeds the demand by
+/// more than the pair can move in that time. What no row shows is bisected in time until it is shown,
+/// violated, or moves less than the resolution.
+/// A joint position as the lanes take it.
+float lane_position(const Body& body, double variable) noexcept;
+
+class Sweep {
+    friend class BatchCheck;
+
+  public:
+    Sweep(Gate& gate, Verdict& verdict) noexcept : gate_(gate), verdict_(verdict) {}
+
+    /// Frames, cores and motion bounds of all rows of the gate's path.
+    void place_rows() noexcept;
+
+    /// Added to every margin: residual and declared deviation of Cartesian paths.
+    void widen(double extra_m) noexcept { extra_m_ = extra_m; }
+    void set_world(const WorldSnapshot* world) noexcept { world_ = world; }
+
+    /// The first segment (in path order, up to `row_last`) that is not shown.
+    Outcome run(PairKind kind, std::size_t row_last, Finding& finding) noexcept;
+    /// Row 0 without any motion: smallest distance minus demand over all pairs, at most 1.
+    /// `all_shown` tells whether every pair exceeds its demand.
+    double clearance_of_row_alone() noexcept;
+    bool all_shown() const noexcept { return gate_.items_.empty() && !overflow_; }
+    /// Everything within `half_width` of the gate's row 0, per variable.
+    Outcome run_tube(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept;
+    /// Pairs that start inside their margin, for recovery; false when there are too many to follow.
+    bool collect_start_contacts() noexcept;
+    Outcome follow_start_contacts(Finding& finding, PairKind& kind) noexcept;
+
+    double min_clearance_m() const noexcept { return best_m_; }
+    std::uint32_t evaluations() const noexcept { return evaluations_; }
+    /// In double; computed when first asked for.
+    const Transform* frames_of_row(std::size_t row) noexcept;
+    /// Never smaller than what the tool of an effector moves, in metres, and turns, in radians, towards `row`.
+    double tool_motion(std::size_t effector, std::size_t row) noexcept;
+    double tool_turn(std::size_t effector, std::size_t row) const noexcept;
+
+  private:
+    std::size_t body_count() const noexcept { return gate_.model_->bodies().size(); }
+    std::size_t variable_count() const noexcept { return gate_.model_->variable_count(); }
+    std::size_t volume_count() const noexcept { return gate_.shapes_.volumes().size(); }
+    const double* row(std::size_t index) const noexcept { return gate_.path_.data() + index * variable_count(); }
+
+    void place_frames(std::size_t row) noexcept;
+    void bound_row_motion(std::size_t row, std::span<const double> half_step) noexcept;
+    void fill_half_step(std::size_t row) noexcept;
+
+    double motion_of_volume(std::size_t volume, std::size_t from_depth, std::span<const double> step) const noexcept;
+    double motion_of_effector(std::size_t effector, std::span<const double> step) const noexcept;
+    double pair_motion(PairKind kind, const OpenItem& item, std::span<const double> step) const noexcept;
+    double demand(PairKind kind, std::uint16_t a, std::uint16_t b) const noexcept;
+
+    void place_lanes() noexcept;
+    void fill_lanes(std::size_t group_index) noexcept;
+    void test_lanes(PairKind kind, std::size_t row_last) noexcept;
+    void test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept;
+    void shortlist_with_lanes(std::size_t group_count) noexcept;
+    bool row_in_doubt(std::size_t row) const noexcept;
+    bool in_doubt(std::size_t row, std::size_t entry) const noexcept;
+
+    bool scan_row(PairKind kind, std::size_t row) noexcept;
+    bool scan_row_self(std::size_t row) noexcept;
+    bool scan_row_world(std::size_t row) noexcept;
+    bool scan_row_box(std::size_t row) noexcept;
+    bool scan_row_field(std::size_t row) noexcept;
+    bool note(PairKind kind, std::size_t row, std::uint32_t key, std::uint16_t a, std::uint16_t b, double distance_m) noexcept;
+    void shortlist_primitives(std::size_t row_last) noexcept;
+
+    /// `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.
+    Witness measure(PairKind kind, const OpenItem& item, const Transform* frames, double within_m) noexcept;
+    double field_reach(const OpenItem& item, double motion_m) const noexcept;
+    Segment core_in_base(std::size_t volume, const Transform* frames) const noexcept;
+    bool sample_segment(std::size_t segment, double t) noexcept;
+    std::uint32_t open_segment(PairKind kind, std::size_t segment) noexcept;
+    Outcome bisect_segment(PairKind kind, std::size_t segment, Finding& finding) noexcept;
+    bool find_unshown(PairKind kind, std::span<const double> half_width, OpenItem& item, Witness& witness) noexcept;
+    std::size_t widest_variable(PairKind kind, const OpenItem& item, std::span<const double> half_width) noexcept;
+    void report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept;
+
+    Gate& gate_;
+    Verdict& verdict_;
+    const WorldSnapshot* world_ = nullptr;
+    double extra_m_ = 0.0;
+    /// Farther than a metre is as good as free: the reported bound stops there, so that distant
+    /// obstacles cost nothing.
+    double best_m_ = 1.0;
+    std::uint32_t evaluations_ = 0;
+    bool overflow_ = false;
+    bool row_alone_ = false;
+    std::uint32_t last_obstacle_ = none;
+    bool lanes_used_ = false;
+    std::uint8_t group_doubt_[capacity::rows_max / lane_count];  ///< Which rows of a group any entry leaves open.
+    std::size_t item_first_[capacity::rows_max + 3];  ///< Written up to the last scanned row before it is read.
+};
+
+}  // namespace lastgate

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lastgate {
+namespace {
+
+constexpr std::uint16_t stage_passed_all = 12;
+
+constexpr std::uint32_t bit(Unchecked part) noexcept { return static_cast<std::uint32_t>(part); }
+
+}  // namespace
+
+bool Validation::reject(const Violation& violation) noexcept {
+    verdict_.violation = violation;
+    return false;
+}
+
+bool Validation::reject_budget() noexcept {
+    Violation violation;
+    violation.code = ViolationCode::budget_exceeded;
+    violation.value = sweep_.evaluations();
+    violation.limit_max = config().evaluations_max;
+    return reject(violation);
+}
+
+bool Validation::require_inside(double value, double min, double max, Violation blame) noexcept {
+    if (inside(value, {min, max})) return true;
+    blame.value = value;
+    blame.limit_min = min;
+    blame.limit_max = max;
+    return reject(blame);
+}
+
+bool Validation::reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept {
+    Violation blame = blame_dof(code, row, dof);
+    blame.value = value;
+    blame.limit_min = allowed.min;
+    blame.limit_max = allowed.max;
+    return reject(blame);
+}
+
+Violation Validation::blame_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept {
+    Violation violation;
+    violation.code = code;
+    violation.subject_kind = SubjectKind::dof;
+    violation.subject = static_cast<std::uint32_t>(dof);
+    violation.row = static_cast<std::uint32_t>(row);
+    return violation;
+}
+
+Violation Validation::blame_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept {
+    Violation violation;
+    violation.code = code;
+    violation.subject_kind = SubjectKind::element;
+    violation.subject = static_cast<std::uint32_t>(column);
+    violation.row = static_cast<std::uint32_t>(row);
+    violation.element = static_cast<std::uint32_t>(row * request_.chunk.width + column);
+    return violation;
+}
+
+/// Whether consecutive rows of the path are one step of time apart. A gripper command is a target,
+/// not a trajectory: its rows say where the fingers go, not how fast.
+bool Validation::is_timed_joint_path() const noexcept {
+    switch (mode()) {
+        case ControlMode::joint_torque:
+        case ControlMode::gripper_binary:
+        case ControlMode::gripper_position:
+        case ControlMode::composite_mode:
+        case ControlMode::body_twist: return false;
+        default: return true;
+    }
+}
+
+/// Turns the end of a sweep into a verdict.
+bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept {
+    if (outcome == Outcome::clear) return true;
+    verdict_.certified_rows = finding.segment == none || finding.segment == 0 ? 0 : finding.segment - 1;
+    if (outcome == Outcome::budget) return reject_budget();
+    const auto volumes = gate_.shapes_.volumes();
+    Violation violation;
+    violation.row = finding.segment - 1;
+    violation.segment_t = finding.segment_t;
+    violation.first_contact_t = finding.first_contact_t;
+    violation.distance_m = finding.witness.distance_m;
+    violation.margin_m = finding.item.demand_m;
+    violation.witness_a = finding.witness.on_first;
+    violation.witness_b = finding.witness.on_second;
+    violation.value = finding.witness.distance_m;
+    violation.limit_min = finding.item.demand_m;
+    if (kind == PairKind::box) {
+        violation.code = ViolationCode::workspace_box;
+        violation.subject_kind = SubjectKind::effector;
+        violation.subject = finding.item.a;
+        return reject(violation);
+    }
+    const auto name_volume = [&](std::uint16_t volume) noexcept {
+        const std::uint16_t held = gate_.shapes_.attachment_of(volume);
+        return held == not_attached ? std::uint32_t{volumes[volume].link} : std::uint32_t{held};
+    };
+    const bool held_a = gate_.shapes_.attachment_of(finding.item.a) != not_attached;
+    violation.code = kind == PairKind::self ? ViolationCode::self_collision : ViolationCode::world_collision;
+    violation.subject_kind = held_a ? SubjectKind::attached : SubjectKind::link;
+    violation.subject = name_volume(finding.item.a);
+    if (kind == PairKind::world) {
+        violation.against_kind = AgainstKind::primitive;
+        violation.against = finding.item.b;
+    } else if (kind == PairKind::field) {
+        const ObstacleField& field = *request_.world->field(finding.item.b);
+        violation.against_kind = finding.item.b == voxel_slot ? AgainstKind::voxel : AgainstKind::point;
+        // Without an obstacle it was the edge of the grid, or the inside of something solid.
+        violation.against = finding.obstacle == none ? none : field.label(finding.obstacle);
+    } else {
+        const bool held_b = gate_.shapes_.attachment_of(finding.item.b) != not_attached;
+        violation.against_kind = held_b ? AgainstKind::attached : AgainstKind::link;
+        violation.against = name_volume(finding.item.b);
+    }
+    return reject(violation);
+}
+
+Verdict Validation::run() noexcept {
+    // A verdict that nobody finished stays a rejection with the code `not_checked`.
+    using Check = bool (Validation::*)() noexcept;
+    struct Stage {
+        std::uint16_t number;
+        Check check;
+    };
+    constexpr Stage order[] = {
+        {2, &Validation::check_control_mode},      {3, &Validation::check_ndof_mismatch},
+        {4, &Validation::check_dim_mismatch},      {5, &Validation::check_nan_in_action},
+        {6, &Validation::check_row_limits},        {7, &Validation::check_state_unavailable},
+        {8, &Validation::build_path},              {8, &Validation::check_path_limits},
+        {9, &Validation::check_world_unavailable}, {10, &Validation::check_self_collision},
+        {11, &Validation::check_world_collision},  {11, &Validation::check_recovery},
+        {11, &Validation::check_no_go_zones},
+    };
+    gate_.contacts_.clear();
+    for (const Stage& stage : order) {
+        verdict_.stage = stage.number;
+        const bool passed = (this->*stage.check)();
+        verdict_.evaluations = sweep_.evaluations();
+        if (!passed) return verdict_;
+    }
+    verdict_.stage = stage_passed_all;
+    verdict_.min_clearance_m = sweep_.min_clearance_m();
+    verdict_.certified_rows = static_cast<std::uint32_t>(request_.chunk.row_count);
+    verdict_.accepted = 1;
+    verdict_.violation = Violation{};
+    return verdict_;
+}
+
+/// Stage 6: limits of single rows that need no state.
+bool Validation::check_row_limits() noexcept {
+    switch (mode()) {
+        case ControlMode::joint_position:
+        case ControlMode::joint_trajectory:
+        case ControlMode::dex_hand_joint: return check_joint_position_rows();
+        case ControlMode::joint_velocity: return check_joint_velocity_rows();
+        case ControlMode::joint_torque: return check_joint_torque_rows();
+        case ControlMode::cartesian_pose: return check_cartesian_pose_rows();
+        case ControlMode::cartesian_delta: return check_cartesian_delta_rows();
+        case ControlMode::cartesian_twist: return check_cartesian_twist_rows();
+        case ControlMode::body_twist: return check_body_twist_rows();
+        case ControlMode::gripper_binary:
+        case ControlMode::gripper_position:
+        case ControlMode::composite_mode: return check_gripper_range();
+        case ControlMode::foot_placement: break;
+    }
+    return false;
+}
+
+bool Validation::check_path_limits() noexcept {
+    if (!config().acceleration_max) verdict_.unchecked |= bit(Unchecked::joint_acceleration);
+    if (!config().workspace_box) verdict_.unchecked |= bit(Unchecked::workspace_box);
+    if (!config().max_ee_speed_m_s) verdict_.unchecked |= bit(Unchecked::ee_speed);
+    if (!config().max_ee_accel_m_s2) verdict_.unchecked |= bit(Unchecked::ee_acceleration);
+    if (mode() == ControlMode::joint_torque) return check_tube_limits();
+    return check_joint_position_path() && check_joint_velocity_path() && check_joint_acceleration_limit() && check_ee_motion() &&
+           check_workspace_box();
+}
+
+}  // namespace lastgate

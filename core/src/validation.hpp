@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "lastgate/gate.hpp"
+#include "sweep.hpp"
+
+namespace lastgate {
+
+/// Asks "is it inside?", never "is it outside?": NaN answers no to both.
+inline bool inside(double value, Interval allowed) noexcept { return allowed.min <= value && value <= allowed.max; }
+
+/// One run of the validation order. Every check returns true when it shows its rule kept, and
+/// otherwise records the first offender, scanning step by step.
+class Validation {
+  public:
+    Validation(Gate& gate, const CheckRequest& request) noexcept : gate_(gate), request_(request), sweep_(gate, verdict_) {}
+
+    Verdict run() noexcept;
+
+  private:
+    // checks/: one file per rule, in the order of the stages.
+    bool check_control_mode() noexcept;
+    bool check_ndof_mismatch() noexcept;
+    bool check_dim_mismatch() noexcept;
+    bool check_nan_in_action() noexcept;
+    bool check_row_limits() noexcept;
+    bool check_joint_position_rows() noexcept;
+    bool check_joint_velocity_rows() noexcept;
+    bool check_joint_torque_rows() noexcept;
+    bool check_cartesian_frame() noexcept;
+    bool check_cartesian_pose_rows() noexcept;
+    bool check_cartesian_delta_rows() noexcept;
+    bool check_cartesian_twist_rows() noexcept;
+    bool check_body_twist_rows() noexcept;
+    bool check_gripper_range() noexcept;
+    bool check_state_unavailable() noexcept;
+    bool check_path_limits() noexcept;
+    bool check_joint_position_path() noexcept;
+    bool check_joint_velocity_path() noexcept;
+    bool check_joint_acceleration_limit() noexcept;
+    bool check_ee_motion() noexcept;
+    bool check_ee_step(std::size_t row, std::size_t effector) noexcept;
+    bool check_workspace_box() noexcept;
+    bool check_world_unavailable() noexcept;
+    bool check_self_collision() noexcept;
+    bool check_world_collision() noexcept;
+    bool sweep_world(PairKind kind) noexcept;
+    bool check_tube_limits() noexcept;
+    bool check_recovery() noexcept;
+    bool check_no_go_zones() noexcept;
+
+    // paths/: how each control mode becomes a joint path. False when it cannot.
+    bool build_path() noexcept;
+    void begin_path() noexcept;
+    bool build_joint_path() noexcept;
+    bool build_velocity_path() noexcept;
+    bool build_torque_tube() noexcept;
+    bool build_cartesian_path() noexcept;
+    bool resolve_row(const Effector& effector, const Transform& target, double* configuration, double& residual_m) noexcept;
+    bool build_base_path() noexcept;
+    bool build_gripper_path() noexcept;
+
+    bool reject(const Violation& violation) noexcept;
+    bool reject_budget() noexcept;
+    bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
+    /// A limit every value of which must be shown inside.
+    bool require_inside(double value, double min, double max, Violation blame) noexcept;
+    bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;
+    Violation blame_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept;
+    Violation blame_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept;
+
+    ControlMode mode() const noexcept { return static_cast<ControlMode>(request_.chunk.control_mode); }
+    double cell(std::size_t row, std::size_t column) const noexcept { return request_.chunk.flat[row * request_.chunk.width + column]; }
+    Vec3 cell3(std::size_t row, std::size_t column) const noexcept { return {cell(row, column), cell(row, column + 1), cell(row, column + 2)}; }
+    double* path_row(std::size_t row) noexcept { return gate_.path_.data() + row * gate_.model_->variable_count(); }
+    const GateConfig& config() const noexcept { return gate_.config_; }
+    const RobotModel& model() const noexcept { return *gate_.model_; }
+    bool is_timed_joint_path() const noexcept;
+
+    Gate& gate_;
+    const CheckRequest& request_;
+    Verdict verdict_{};
+    Sweep sweep_;
+};
+
+}  // namespace lastgate

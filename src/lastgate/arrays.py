@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes numbers in from callers: what is not float64 and contiguous is refused with the sentence that fixes it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate.contracts import ROSConfigError
+
+Float64 = NDArray[np.float64]
+
+
+def require_array(values: object, *, name: str, dimensions: int) -> Float64:
+    """Returns `values` as a read-only copy; lists of numbers are taken, arrays must already be float64 and contiguous.
+
+    NaN passes: it is the gate that rejects it, with the joint and the row.
+
+    Raises:
+        ROSConfigError: Wrong type, dtype, layout or number of dimensions.
+    """
+    if isinstance(values, np.ndarray):
+        if values.dtype != np.float64:
+            raise ROSConfigError(
+                f"{name} is {values.dtype}, the gate reads float64: pass `{name}.astype(np.float64)`"
+            )
+        if not values.flags.c_contiguous:
+            raise ROSConfigError(f"{name} is strided: pass `np.ascontiguousarray({name})`")
+        array = values.copy()
+    elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
+        try:
+            array = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ROSConfigError(f"{name} is not a rectangle of numbers: {error}") from None
+    else:
+        raise ROSConfigError(
+            f"{name} is a {type(values).__name__}, the gate reads NumPy arrays or lists: pass `np.asarray({name}, dtype=np.float64)`"
+        )
+    if array.ndim != dimensions:
+        hint = f": pass `{name}[np.newaxis, :]` for a single row" if (array.ndim, dimensions) == (1, 2) else ""
+        raise ROSConfigError(f"{name} has {array.ndim} dimensions and needs {dimensions}{hint}")
+    array.flags.writeable = False
+    return array

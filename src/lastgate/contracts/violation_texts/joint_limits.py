@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Violations of limits in joint space, and of the gripper's range."""
+
+from lastgate.contracts.enums import FailureKind
+from lastgate.contracts.violation_codes import ViolationCode, ViolationEntry
+
+JOINT_LIMIT_ENTRIES = (
+    ViolationEntry(
+        code=ViolationCode.joint_position_limit,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks=(
+            "That every joint stays inside `position_limits`: in the rows themselves and, where rows are "
+            "velocities or Cartesian, along the joint path they lead to."
+        ),
+        why_it_matters=(
+            "Beyond its range a joint meets its end stop, or a controller that faults under load."
+        ),
+        known_limits=(
+            "Ranges that depend on other joints are not modelled. A continuous joint has no range."
+        ),
+        example="joint_position_limit: elbow at step 3 is 2.6100 rad, limit 2.5000 rad",
+        what_to_do=(
+            "Check the unit (rad, not degrees or normalised values) and the joint order, then the policy's "
+            "training range. A measured position outside the range needs the recovery mode or a hand."
+        ),
+    ),
+    ViolationEntry(
+        code=ViolationCode.joint_velocity_limit,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks=(
+            "That every step needs at most `velocity_limit` times `max_joint_speed_factor`, from the "
+            "measured position to row 0 and from each row to the next; in JOINT_VELOCITY also the row "
+            "itself."
+        ),
+        why_it_matters="A jump between rows is a command for a speed that no limit in the rows would show.",
+        known_limits=(
+            "The speed between two rows is their difference over the step time; what a controller adds by "
+            "interpolating differently is not seen."
+        ),
+        example=(
+            "joint_velocity_limit: wrist at step 0 is 9.4000 rad/s, limit 2.6100 rad/s, when row 0 is far "
+            "from where the arm stands."
+        ),
+        what_to_do=(
+            "Compare `step_s` with the rate at which rows are executed, start chunks from the measured "
+            "state, and slow the motion down."
+        ),
+    ),
+    ViolationEntry(
+        code=ViolationCode.joint_torque_limit,
+        kind=FailureKind.FORCE,
+        what_it_checks=(
+            "That every JOINT_TORQUE value is inside the joint's `effort_limit` and the envelope's "
+            "`max_torque_nm`."
+        ),
+        why_it_matters="Torque turns into speed and contact force with nothing in between.",
+        known_limits=(
+            "The torque that arises when a position controller meets an obstacle is not predicted."
+        ),
+        example="joint_torque_limit: shoulder at step 0 is 120.0000 Nm, limit 87.0000 Nm",
+        what_to_do=(
+            "Scale or saturate in the policy, where it is a decision; the gate does not edit commands."
+        ),
+    ),
+    ViolationEntry(
+        code=ViolationCode.joint_acceleration_limit,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks=(
+            "That the change of step velocity stays inside `acceleration_limit`, for joints that declare one."
+        ),
+        why_it_matters=(
+            "Rows that are each slow enough can still ask for a jerk that the drive answers with a fault."
+        ),
+        known_limits=(
+            "Without a measured velocity the start cannot be judged as closely as the rest; a joint without "
+            "`acceleration_limit` is not checked, and the verdict lists it."
+        ),
+        example="A chunk that reverses direction from one row to the next at full speed.",
+        what_to_do="Smooth the chunk or blend it with the one before; give `velocities` in the state.",
+    ),
+    ViolationEntry(
+        code=ViolationCode.gripper_range,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks=(
+            "That a GRIPPER_POSITION, GRIPPER_BINARY or COMPOSITE_MODE value is inside `gripper_min` to "
+            "`gripper_max`, in units of the command channel."
+        ),
+        why_it_matters="Outside the channel's range a driver may clamp, wrap around or fault.",
+        known_limits="How hard the gripper closes is not checked here.",
+        example="A policy that gives -1 for closed, to a gripper whose channel runs from 0 to 1.",
+        what_to_do="Map the policy's output to the channel declared in the manifest's `end_effectors`.",
+    ),
+)

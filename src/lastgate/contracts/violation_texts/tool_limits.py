@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Violations of limits on the end effector and on the base."""
+
+from lastgate.contracts.enums import FailureKind
+from lastgate.contracts.violation_codes import ViolationCode, ViolationEntry
+
+TOOL_LIMIT_ENTRIES = (
+    ViolationEntry(
+        code=ViolationCode.cartesian_step,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks="That the translation of one Cartesian row is at most `max_cartesian_step_m`.",
+        why_it_matters="One wrong number in a Cartesian row moves the whole arm.",
+        known_limits=(
+            "It bounds one row; the sum over a chunk is bounded by the workspace box and the speeds."
+        ),
+        example="A CARTESIAN_DELTA row in millimetres for a robot that reads metres.",
+        what_to_do="Check the unit and the frame, then split the motion into more rows.",
+    ),
+    ViolationEntry(
+        code=ViolationCode.cartesian_rotation_step,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks="That the rotation of one Cartesian row is at most `max_cartesian_step_rad`.",
+        why_it_matters="A large rotation about the tool swings everything the tool carries.",
+        known_limits=(
+            "The angle is the length of the rotation vector, or the angle between two orientations; the way "
+            "around is not chosen by the row."
+        ),
+        example="Roll, pitch and yaw in degrees where a rotation vector in radians is read.",
+        what_to_do="Send rotation vectors in radians and split large rotations into more rows.",
+    ),
+    ViolationEntry(
+        code=ViolationCode.ee_speed,
+        kind=FailureKind.FORCE,
+        what_it_checks=(
+            "That no tool point moves faster than `max_ee_speed_m_s`: in CARTESIAN_TWIST rows, and by "
+            "forward kinematics along the path in the joint modes."
+        ),
+        why_it_matters="The energy of a contact grows with the square of the speed.",
+        known_limits="Only tool points of declared end effectors are looked at; an elbow may be faster.",
+        example="ee_speed: gripper at step 4 is 0.8000 m/s, limit 0.5000 m/s",
+        what_to_do=(
+            "Slow the chunk down. A skill may ask for less speed than the robot allows, never for more."
+        ),
+    ),
+    ViolationEntry(
+        code=ViolationCode.ee_angular_speed,
+        kind=FailureKind.FORCE,
+        what_it_checks="That no end effector turns faster than `max_ee_angular_speed_rad_s`.",
+        why_it_matters="A long object in the gripper turns a slow wrist into a fast tip.",
+        known_limits=(
+            "The speed of the carried object's tip is not computed; attach the object so that its volume is "
+            "checked for contact."
+        ),
+        example="A CARTESIAN_TWIST row with its angular part in degrees per second.",
+        what_to_do="Check the unit, then slow the rotation down.",
+    ),
+    ViolationEntry(
+        code=ViolationCode.ee_acceleration,
+        kind=FailureKind.FORCE,
+        what_it_checks="That the change of tool velocity along the path is at most `max_ee_accel_m_s2`.",
+        why_it_matters=(
+            "A sudden start or stop of the tool throws what it holds and shakes what carries it."
+        ),
+        known_limits=(
+            "It is the difference of step velocities over the step time; what happens within a step is up "
+            "to the controller."
+        ),
+        example="A chunk that goes from rest to full tool speed in its first row.",
+        what_to_do=(
+            "Ramp the motion up over several rows and start each chunk with the velocity of the last one."
+        ),
+    ),
+    ViolationEntry(
+        code=ViolationCode.base_linear_speed,
+        kind=FailureKind.FORCE,
+        what_it_checks="That a BODY_TWIST row moves the base at most at `max_base_linear_speed_m_s`.",
+        why_it_matters="The base carries the weight of the whole robot into a contact.",
+        known_limits="The commanded speed is judged, not the speed the floor lets the wheels reach.",
+        example="A teleoperation stick that was mapped without a scale.",
+        what_to_do="Scale the command at its source.",
+    ),
+    ViolationEntry(
+        code=ViolationCode.base_angular_speed,
+        kind=FailureKind.FORCE,
+        what_it_checks="That a BODY_TWIST row turns the base at most at `max_base_angular_speed_rad_s`.",
+        why_it_matters="A turning base sweeps an outstretched arm through the room.",
+        known_limits="The commanded rate is judged, not the measured one.",
+        example="A turn rate in degrees per second.",
+        what_to_do="Check the unit, scale the command, and fold the arm before turning.",
+    ),
+    ViolationEntry(
+        code=ViolationCode.workspace_box,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks=(
+            "That the tool point stays inside the workspace box of the base frame: in Cartesian rows, and "
+            "by forward kinematics along the path in the joint modes."
+        ),
+        why_it_matters="The box is the space that people were told the tool stays in.",
+        known_limits=(
+            "Only tool points are kept inside; an elbow may leave the box. Use no-go zones to keep every "
+            "link out of a volume."
+        ),
+        example="workspace_box: gripper at step 7 is -0.0200 m along z, limit 0.0000 m",
+        what_to_do=(
+            "Check in which frame the target is given, then move the task into the box or the box to the "
+            "task, in the robot's manifest."
+        ),
+    ),
+    ViolationEntry(
+        code=ViolationCode.quaternion_norm,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks="That the quaternion of a CARTESIAN_POSE row has unit length.",
+        why_it_matters=(
+            "A quaternion off unit length has no one meaning: two programs normalise it to two poses, or "
+            "scale the arm."
+        ),
+        known_limits="A unit quaternion in the order w x y z is read as x y z w without a complaint.",
+        example="A row of zeros, or a row that has the position first and the quaternion after it.",
+        what_to_do="Send x y z w, then x y z; normalise after interpolating.",
+    ),
+    ViolationEntry(
+        code=ViolationCode.cartesian_frame,
+        kind=FailureKind.CONTROLLER,
+        state="cartesian_frame",
+        what_it_checks=(
+            "That the chunk names an end effector of the robot and a frame in which its rows can be read."
+        ),
+        why_it_matters="The same numbers in another frame are another motion.",
+        known_limits="It cannot tell that a known frame is not the one that was meant.",
+        example="An `ee_name` of a left arm on a robot that declares only one gripper.",
+        what_to_do=(
+            "Use the names of the manifest's `end_effectors`, and rows in the base frame or the tool's own."
+        ),
+    ),
+    ViolationEntry(
+        code=ViolationCode.cartesian_unreachable,
+        kind=FailureKind.WORKSPACE,
+        what_it_checks=(
+            "That a joint path exists which follows the Cartesian rows from the measured state, within the "
+            "declared deviation."
+        ),
+        why_it_matters=(
+            "Where the arm cannot follow, what it does instead is up to its controller and was not checked."
+        ),
+        known_limits=(
+            "The path is found step by step from the measured state; a pose that only another arm "
+            "configuration reaches counts as unreachable."
+        ),
+        example="A delta along the tool axis of an arm that is already stretched out.",
+        what_to_do="Stay away from singular poses, or plan in joint space and send joint rows.",
+    ),
+)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The violation catalogue: one entry per code, the source of reports and of `lastgate explain`."""
+
+import difflib
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.contracts.violation_codes import ViolationCode, ViolationEntry
+from lastgate.contracts.violation_texts.collisions import COLLISION_ENTRIES
+from lastgate.contracts.violation_texts.inputs import INPUT_ENTRIES
+from lastgate.contracts.violation_texts.joint_limits import JOINT_LIMIT_ENTRIES
+from lastgate.contracts.violation_texts.requests import REQUEST_ENTRIES
+from lastgate.contracts.violation_texts.tool_limits import TOOL_LIMIT_ENTRIES
+
+__all__ = ["CATALOGUE", "ViolationCode", "ViolationEntry", "find_violation", "violation_code_of"]
+
+_ALL_ENTRIES = (
+    *REQUEST_ENTRIES,
+    *JOINT_LIMIT_ENTRIES,
+    *TOOL_LIMIT_ENTRIES,
+    *INPUT_ENTRIES,
+    *COLLISION_ENTRIES,
+)
+
+CATALOGUE: Mapping[ViolationCode, ViolationEntry] = MappingProxyType(
+    {entry.code: entry for entry in sorted(_ALL_ENTRIES, key=lambda entry: entry.code.number)}
+)
+
+_CODE_BY_NUMBER = {code.number: code for code in ViolationCode}
+_ENTRY_BY_WORD = {code.value: entry for code, entry in CATALOGUE.items()}
+
+
+def violation_code_of(number: int) -> ViolationCode:
+    """Returns the code the core knows by `number`; a number of no code raises `ROSConfigError`."""
+    code = _CODE_BY_NUMBER.get(number)
+    if code is None:
+        raise ROSConfigError(f"no violation has the number {number!r}")
+    return code
+
+
+def find_violation(word: str) -> ViolationEntry:
+    """Returns the entry of a code, written with `_` or `-` or as its number.
+
+    Raises:
+        ROSConfigError: There is no such code; the message lists the nearest ones.
+    """
+    spelled = word.strip().lower().replace("-", "_")
+    if spelled.isascii() and spelled.isdigit():
+        return CATALOGUE[violation_code_of(int(spelled))]
+    entry = _ENTRY_BY_WORD.get(spelled)
+    if entry is not None:
+        return entry
+    words = [*_ENTRY_BY_WORD]
+    nearest = difflib.get_close_matches(spelled, words, n=8, cutoff=0.4) or words[:8]
+    raise ROSConfigError(f"unknown violation code: `{word}`; nearest: {', '.join(nearest)}")

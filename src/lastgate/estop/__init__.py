@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Emergency stops: the latch, and what a violation does to it."""
+
+from lastgate.estop.latch import ResetOutcome, SafetyLatch, StopSource
+from lastgate.estop.response import OnStale, OnViolation, Response, respond_to
+
+__all__ = ["OnStale", "OnViolation", "ResetOutcome", "Response", "SafetyLatch", "StopSource", "respond_to"]

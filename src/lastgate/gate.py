@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate: one robot, one step length, one answer per chunk."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate import _core
+from lastgate.action import ActionChunk, RobotState, require_number
+from lastgate.arrays import Float64, require_array
+from lastgate.contracts import (
+    CapsuleShape,
+    RobotDescription,
+    ROSConfigError,
+    RSkillManifest,
+    SphereShape,
+    ViolationCode,
+)
+from lastgate.coverage import require_coverage
+from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
+from lastgate.naming import VerdictNames
+from lastgate.verdict import Verdict
+from lastgate.world import NoWorld, World
+
+
+# Chooses the build of the lanes; verdicts are the same, only the speed differs.
+LANES_VARIABLE = "LASTGATE_LANES"
+
+
+def chosen_lanes() -> str:
+    """Returns `avx2` or `generic`: what `LASTGATE_LANES` asks for, else the fastest this machine runs.
+
+    Raises:
+        ROSConfigError: The variable names no build, or one this machine cannot run.
+    """
+    available = ("avx2", "generic") if _core.has_avx2() else ("generic",)
+    wanted = os.environ.get(LANES_VARIABLE, available[0])
+    if wanted not in available:
+        raise ROSConfigError(f"{LANES_VARIABLE}={wanted} cannot be used here; available: {', '.join(available)}")
+    return wanted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BatchVerdict:
+    """Is the answer to `check_batch`, one entry per configuration.
+
+    Attributes:
+        accepted: Inside the limits, and every checked pair farther apart than its margin.
+        clearance_m: Smallest distance minus margin, at most 1, never above the truth; -inf outside the limits.
+    """
+
+    accepted: NDArray[np.bool_]
+    clearance_m: Float64
+
+
+class Gate:
+    """Accepts chunks whole or rejects them whole, for one robot.
+
+    Allocates here and never again; belongs to one thread.
+
+    Args:
+        robot: The robot, with volumes for every moving link.
+        step_s: Time from one row to the next. A chunk carries none, so the gate must be told.
+        skill: Tightens the robot's envelope.
+        evaluations_max: Configurations one check may look at before it rejects with `budget_exceeded`.
+
+    Raises:
+        ROSConfigError: The robot cannot be armed; the message names the joint, link or field.
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        *,
+        step_s: float,
+        skill: RSkillManifest | None = None,
+        evaluations_max: int = EVALUATIONS_MAX,
+    ) -> None:
+        if not isinstance(robot, RobotDescription):
+            raise ROSConfigError(
+                f"robot is a {type(robot).__name__}, expected a RobotDescription: use lastgate.load_robot(...)"
+            )
+        require_coverage(robot)
+        step_s = require_number(step_s, name="step_s")
+        text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
+        try:
+            self._config = _core.read_config(text)
+            self._native = _core.Gate(self._config, avx2=chosen_lanes() == "avx2")
+        except ValueError as error:
+            raise ROSConfigError(f"robot `{robot.name}` cannot be armed: {error}") from None
+        if not self._native.checked_link_pairs and len(robot.collision_geometry) > 1:
+            raise ROSConfigError(
+                f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
+            )
+        self.robot = robot
+        self.step_s = step_s
+        self.model_digest = hashlib.sha256(text.encode()).hexdigest()
+        in_gripper = gripper_joint_names(robot)
+        joints = [joint.name for joint in robot.actuated_joints]
+        self.joint_names = tuple(name for name in joints if name not in in_gripper)
+        self.gripper_joint_names = tuple(name for name in joints if name in in_gripper)
+        self._row_columns = [index for index, name in enumerate(joints) if name not in in_gripper]
+        self.link_names = tuple(self._config.link_names)
+        self.effector_names = tuple(self._config.effector_names)
+        self._attachments: dict[str, int] = {}
+        self._names = VerdictNames(robot=robot, config=self._config, attachments=self._attachments)
+
+    @property
+    def n_dof(self) -> int:
+        """Is how many joints a joint row commands."""
+        return len(self.joint_names)
+
+    def check(
+        self,
+        chunk: ActionChunk,
+        *,
+        state: RobotState | None,
+        world: World | NoWorld | None,
+        now_s: float,
+        recovery: bool = False,
+    ) -> Verdict:
+        """Decides about one chunk, from the measured state through its last row, between the rows too.
+
+        Args:
+            chunk: What is proposed.
+            state: What was measured; None rejects with `state_unavailable`.
+            world: What else is there, or `NO_WORLD` said aloud; None rejects with `world_unavailable`.
+            now_s: The time, on the clock of the stamps.
+            recovery: Asks for the retreat rule: pairs that start inside their margin may only move apart, at a
+                quarter of the speed limits.
+        """
+        if not isinstance(chunk, ActionChunk):
+            raise ROSConfigError(
+                f"chunk is a {type(chunk).__name__}, expected an ActionChunk: use lastgate.ActionChunk(rows, mode=...)"
+            )
+        native = self._native.check(
+            chunk.rows,
+            int(chunk.mode),
+            self._effector_index(chunk.ee_name),
+            self._frame_index(chunk.frame_id),
+            None if state is None else state.positions,
+            None if state is None else state.velocities,
+            None if state is None else state.gripper_positions,
+            None if state is None else state.stamps_s,
+            0.0 if state is None else state.stamp_s,
+            self._native_world(world),
+            require_number(now_s, name="now_s"),
+            recovery,
+        )
+        violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=world)
+        return Verdict(
+            native=native,
+            chunk=chunk,
+            violation=violation,
+            joint_rows=self._native.path[1:, self._row_columns] if native.stage > 8 else np.empty((0, self.n_dof)),
+            world_id="" if world is None else world.world_id,
+            model_digest=self.model_digest,
+        )
+
+    def check_batch(
+        self,
+        configurations: Float64,
+        *,
+        world: World | NoWorld,
+        gripper_positions: Sequence[float] | Float64 | None = None,
+    ) -> BatchVerdict:
+        """Looks at single configurations, (N, n_dof): limits, self, world. No motion, no state, no freshness.
+
+        Raises:
+            ROSConfigError: The array is not float64, contiguous and (N, n_dof), or the world cannot be used.
+        """
+        rows = require_array(configurations, name="configurations", dimensions=2)
+        if rows.shape[1] != self.n_dof:
+            raise ROSConfigError(f"configurations has {rows.shape[1]} columns, this robot has {self.n_dof} joints")
+        native_world = self._native_world(world)
+        if native_world is None or (isinstance(world, World) and not self._is_usable(world)):
+            raise ROSConfigError(f"world `{world.world_id if world else None}` cannot be used: over capacity or in another frame")
+        gripper = None
+        if gripper_positions is not None:
+            gripper = require_array(gripper_positions, name="gripper_positions", dimensions=1)
+        accepted = np.zeros(len(rows), dtype=np.uint8)
+        clearance_m = np.empty(len(rows))
+        self._native.check_configurations(rows, gripper, native_world, accepted, clearance_m)
+        return BatchVerdict(accepted.view(np.bool_), clearance_m)
+
+    def attach(
+        self,
+        link: str,
+        shape: SphereShape | CapsuleShape,
+        *,
+        object_id: str,
+        origin_xyz_rpy: Sequence[float] = (0.0,) * 6,
+        touch_links: Sequence[str] = (),
+    ) -> None:
+        """Makes a held object part of the robot: it counts in self, world and sweep checks.
+
+        Args:
+            link: The link it moves with; that link is always allowed to touch it.
+            shape: A sphere or capsule; attach several under one `object_id` for other shapes.
+            origin_xyz_rpy: Its pose in the link's frame.
+            touch_links: Other links that may touch it, such as the fingers that hold it.
+
+        Raises:
+            ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
+        """
+        touching = {self._link_index(name) for name in (link, *touch_links)}
+        ends = np.array(capsule_ends(shape, origin_xyz_rpy), dtype=np.float64)
+        number = self._attachments.setdefault(object_id, len(self._attachments))
+        if not self._native.attach(number, self._link_index(link), shape.radius_m, ends, sorted(touching)):
+            raise ROSConfigError(f"`{object_id}` cannot be attached to `{link}`: not finite, or no room for another shape")
+
+    def detach(self, object_id: str) -> None:
+        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        number = self._attachments.get(object_id)
+        if number is None or not self._native.detach(number):
+            raise ROSConfigError(f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}")
+
+    def link_poses(self, configuration: Sequence[float] | Float64, *, gripper_positions: Sequence[float] = ()) -> dict[str, Float64]:
+        """Returns each link's 3 x 4 pose in the base frame at one configuration."""
+        wanted = dict(zip(self.joint_names, configuration, strict=True))
+        wanted |= dict(zip(self.gripper_joint_names, gripper_positions or [0.0] * len(self.gripper_joint_names), strict=True))
+        values = [wanted[joint.name] for joint in self.robot.actuated_joints]
+        base = [0.0] * (self._native.path.shape[1] - len(values))
+        frames = self._native.link_frames(np.array([values + base]))
+        return dict(zip(self.link_names, frames[0], strict=True))
+
+    @property
+    def checked_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Is every pair of links whose volumes are compared."""
+        pairs = {(self.link_names[a], self.link_names[b]) for a, b in self._native.checked_link_pairs}
+        return tuple(sorted(pairs))
+
+    def _link_index(self, name: str) -> int:
+        if name not in self.link_names:
+            raise ROSConfigError(f"robot `{self.robot.name}` has no link `{name}`; links: {', '.join(self.link_names)}")
+        return self.link_names.index(name)
+
+    def _effector_index(self, ee_name: str) -> int:
+        if ee_name in self.effector_names:
+            return self.effector_names.index(ee_name)
+        return 0 if not ee_name and len(self.effector_names) == 1 else _core.NONE
+
+    def _frame_index(self, frame_id: str) -> int:
+        if frame_id in ("", self.robot.base_frame):
+            return 1
+        return 2 if frame_id in self.effector_names else 0
+
+    def _native_world(self, world: World | NoWorld | None) -> _core.WorldSnapshot | None:
+        if world is None:
+            return None
+        if isinstance(world, World) and world.frame_id not in ("", self.robot.base_frame):
+            return world.native_elsewhere
+        if isinstance(world, World | NoWorld):
+            return world.native
+        raise ROSConfigError(f"world is a {type(world).__name__}, expected a World or NO_WORLD")
+
+    def _is_usable(self, world: World) -> bool:
+        return world.native.usable and not world.native.overflowing and world.frame_id in ("", self.robot.base_frame)
+
+
+__all__ = ["BatchVerdict", "Gate", "ViolationCode"]

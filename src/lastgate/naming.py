@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the indices of a native violation into the names the user wrote."""
+
+from lastgate import _core
+from lastgate.action import ActionChunk
+from lastgate.contracts import ControlMode, RobotDescription, ViolationCode, violation_code_of
+from lastgate.verdict import Violation
+from lastgate.world import NoWorld, World
+
+_DOF, _LINK, _EFFECTOR, _ELEMENT, _ATTACHED = 1, 2, 3, 4, 5
+_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_VOXEL, _AGAINST_POINT, _AGAINST_ATTACHED = 1, 2, 3, 4, 5, 6
+
+_STATE_BLAME = ("no state was given", "the state is incomplete", "the state is not finite", "the state is stale")
+_WORLD_BLAME = ("no world was given", "the world is in another frame", "the world holds numbers that cannot be used", "the world is stale")
+
+_COLUMN_NAMES = {
+    ControlMode.CARTESIAN_POSE: ("qx", "qy", "qz", "qw", "x", "y", "z"),
+    ControlMode.CARTESIAN_DELTA: ("dx", "dy", "dz", "rx", "ry", "rz"),
+    ControlMode.CARTESIAN_TWIST: ("vx", "vy", "vz", "wx", "wy", "wz"),
+    ControlMode.BODY_TWIST: ("vx", "vy", "vz", "wx", "wy", "wz"),
+    ControlMode.GRIPPER_BINARY: ("gripper",),
+    ControlMode.GRIPPER_POSITION: ("gripper",),
+    ControlMode.COMPOSITE_MODE: ("gripper",),
+}
+
+_UNITS = {
+    ViolationCode.gripper_range: "",
+    ViolationCode.cartesian_step: "m",
+    ViolationCode.cartesian_rotation_step: "rad",
+    ViolationCode.ee_speed: "m/s",
+    ViolationCode.ee_angular_speed: "rad/s",
+    ViolationCode.ee_acceleration: "m/s^2",
+    ViolationCode.base_linear_speed: "m/s",
+    ViolationCode.base_angular_speed: "rad/s",
+    ViolationCode.cartesian_unreachable: "m",
+    ViolationCode.workspace_box: "m",
+    ViolationCode.state_unavailable: "s",
+    ViolationCode.world_unavailable: "s",
+    ViolationCode.self_collision: "m",
+    ViolationCode.world_collision: "m",
+    ViolationCode.recovery_not_growing: "m",
+}
+
+_MOTION_UNITS = {
+    ViolationCode.joint_position_limit: "",
+    ViolationCode.joint_velocity_limit: "/s",
+    ViolationCode.recovery_speed: "/s",
+    ViolationCode.joint_acceleration_limit: "/s^2",
+}
+
+_WITH_WITNESS = {ViolationCode.self_collision, ViolationCode.world_collision, ViolationCode.recovery_not_growing}
+
+
+class VerdictNames:
+    """Names what a verdict of one gate is about."""
+
+    def __init__(self, *, robot: RobotDescription, config: _core.KernelConfig, attachments: dict[str, int]) -> None:
+        self._robot = robot
+        self._config = config
+        self._attachments = attachments
+        self._joints = robot.actuated_joints
+
+    def violation(self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None) -> Violation:
+        """Returns the violation of a rejected verdict with names instead of indices."""
+        raw = native.violation
+        code = violation_code_of(raw.code)
+        in_box = code == ViolationCode.workspace_box and raw.subject_kind == _EFFECTOR
+        has_witness = code in _WITH_WITNESS
+        box = self._config.workspace_box if code == ViolationCode.workspace_box else None
+        return Violation(
+            code=code,
+            step=None if raw.row == _core.NONE else raw.row,
+            subject=self._subject(raw, chunk),
+            against=self._against(raw, world),
+            value=raw.value,
+            limit_min=raw.limit_min,
+            limit_max=raw.limit_max,
+            unit=self._unit(code, raw),
+            detail=self._detail(code, raw, chunk),
+            segment_t=raw.segment_t if has_witness or in_box else None,
+            first_contact_t=raw.first_contact_t if has_witness or in_box else None,
+            witness_a=raw.witness_a if has_witness else None,
+            witness_b=raw.witness_b if has_witness else None,
+            world_id="" if world is None else world.world_id,
+            world_age_s=native.world_age_s if isinstance(world, World) else None,
+            measured_xyz=self._measured_xyz(code, raw, chunk),
+            box=box,
+        )
+
+    def _subject(self, raw: _core.Violation, chunk: ActionChunk) -> str:
+        match raw.subject_kind:
+            case n if n == _DOF:
+                base = ("base x", "base y", "base yaw")
+                return self._joints[raw.subject].name if raw.subject < len(self._joints) else base[raw.subject - len(self._joints)]
+            case n if n == _LINK:
+                return self._config.link_names[raw.subject]
+            case n if n == _EFFECTOR:
+                return self._config.effector_names[raw.subject]
+            case n if n == _ATTACHED:
+                return self._attached_name(raw.subject)
+            case n if n == _ELEMENT:
+                return self._column_name(raw.subject, chunk)
+        return ""
+
+    def _against(self, raw: _core.Violation, world: World | NoWorld | None) -> str:
+        match raw.against_kind:
+            case n if n == _AGAINST_LINK:
+                return self._config.link_names[raw.against]
+            case n if n == _AGAINST_PRIMITIVE:
+                return world.object_name(raw.against) if isinstance(world, World) else f"world_{raw.against}"
+            case n if n == _AGAINST_ZONE:
+                return self._config.zone_names[raw.against]
+            case n if n == _AGAINST_VOXEL:
+                # Without a cell it was the edge of what the grid covers, or the inside of something solid.
+                return "unseen space" if raw.against == _core.NONE else f"voxel_{raw.against}"
+            case n if n == _AGAINST_POINT:
+                return f"point_{raw.against}"
+            case n if n == _AGAINST_ATTACHED:
+                return self._attached_name(raw.against)
+        return ""
+
+    def _attached_name(self, number: int) -> str:
+        return next(name for name, known in self._attachments.items() if known == number)
+
+    def _column_name(self, column: int, chunk: ActionChunk) -> str:
+        names = _COLUMN_NAMES.get(chunk.mode)  # type: ignore[call-overload]
+        if names is not None:
+            return names[column]
+        rows = [name for name in self._config.dof_names if name not in self._gripper_names()]
+        return rows[column] if column < len(rows) else f"column {column}"
+
+    def _gripper_names(self) -> set[str]:
+        return {joint.name for end in self._robot.end_effectors if end.gripper for joint in end.gripper.joints}
+
+    def _unit(self, code: ViolationCode, raw: _core.Violation) -> str:
+        if raw.subject_kind != _DOF or code not in (*_MOTION_UNITS, ViolationCode.joint_torque_limit):
+            return _UNITS.get(code, "")
+        prismatic = raw.subject < len(self._joints) and self._joints[raw.subject].joint_type == "prismatic"
+        if code == ViolationCode.joint_torque_limit:
+            return "N" if prismatic else "Nm"
+        return ("m" if prismatic else "rad") + _MOTION_UNITS[code]
+
+    def _measured_xyz(self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk) -> tuple[float, float, float] | None:
+        if code != ViolationCode.workspace_box:
+            return None
+        if raw.subject_kind == _EFFECTOR:
+            return raw.witness_a
+        x, y, z = chunk.rows[raw.row, 4:7]
+        return float(x), float(y), float(z)
+
+    def _detail(self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk) -> str:
+        match code:
+            case ViolationCode.not_checked:
+                return "no check ran"
+            case ViolationCode.control_mode:
+                name = chunk.mode.name if isinstance(chunk.mode, ControlMode) else str(chunk.mode)
+                return f"control_mode {name} is not enabled for robot `{self._robot.name}`"
+            case ViolationCode.ndof_mismatch:
+                return f"rows are {raw.value:.0f} wide, this mode on this robot needs {raw.limit_max:.0f}"
+            case ViolationCode.dim_mismatch if raw.element == 1:
+                return f"horizon is {raw.value:.0f} rows, allowed {raw.limit_min:.0f} to {raw.limit_max:.0f}"
+            case ViolationCode.dim_mismatch:
+                return f"flat holds {raw.value:.0f} numbers, rows times width is {raw.limit_max:.0f}"
+            case ViolationCode.nan_in_action:
+                return f"{self._subject(raw, chunk)} (element {raw.element}) is {raw.value}"
+            case ViolationCode.cartesian_frame:
+                return f"no end effector `{chunk.ee_name}` or no frame `{chunk.frame_id}` to read the rows in"
+            case ViolationCode.state_unavailable:
+                who = f" ({self._joints[raw.subject].name})" if raw.subject_kind == _DOF else ""
+                age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
+                return _STATE_BLAME[raw.element] + who + age
+            case ViolationCode.world_unavailable:
+                age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
+                return _WORLD_BLAME[raw.element] + age
+            case ViolationCode.world_overflow:
+                return f"the world holds more than {raw.limit_max:.0f} obstacles"
+            case ViolationCode.budget_exceeded:
+                return f"not decided within {raw.limit_max:.0f} evaluations"
+            case ViolationCode.workspace_box if raw.subject_kind == _EFFECTOR:
+                return f"the tool of {self._config.effector_names[raw.subject]} is {-raw.value:.4f} m outside the workspace box"
+        return ""

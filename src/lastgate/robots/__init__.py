@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fleet: one folder per robot, and the loader of manifests."""
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from lastgate.contracts import RobotDescription, ROSConfigError, config_error_from
+
+FLEET_DIR = Path(__file__).parent
+MANIFEST_NAME = "robot.yaml"
+
+
+def robot_names() -> tuple[str, ...]:
+    """Returns the robots that come with lastgate."""
+    return tuple(sorted(path.parent.name for path in FLEET_DIR.glob(f"*/{MANIFEST_NAME}")))
+
+
+def find_manifest(robot: str | Path) -> Path:
+    """Returns the manifest of a fleet robot by name, or the file itself.
+
+    Raises:
+        ROSConfigError: There is no such robot or file; the message lists the nearest names.
+    """
+    path = Path(robot)
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+        if path.is_dir():
+            path = path / MANIFEST_NAME
+        if not path.is_file():
+            raise ROSConfigError(f"no manifest at `{path}`")
+        return path
+    found = FLEET_DIR / str(robot) / MANIFEST_NAME
+    if found.is_file():
+        return found
+    names = robot_names()
+    nearest = difflib.get_close_matches(str(robot), names, n=3, cutoff=0.5)
+    hint = f"did you mean `{nearest[0]}`? " if nearest else ""
+    raise ROSConfigError(f"unknown robot: `{robot}`\n\nhint: {hint}robots: {', '.join(names)}")
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Parses a manifest file; text that is not a YAML mapping raises `ROSConfigError` with the line."""
+    try:
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import YAMLError
+    except ModuleNotFoundError:
+        raise ROSConfigError("reading a robot.yaml needs ruamel.yaml: pip install 'lastgate[robots]'") from None
+    try:
+        document = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise ROSConfigError(f"{path}: not a YAML file: {error}") from None
+    if not isinstance(document, dict):
+        raise ROSConfigError(f"{path}: a manifest is a mapping, this is a {type(document).__name__}")
+    return document
+
+
+def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
+    """Loads a robot by fleet name or manifest path; a `RobotDescription` is returned as it is.
+
+    Raises:
+        ROSConfigError: Unknown name, unreadable file, or a manifest with problems; all of them are listed.
+    """
+    if isinstance(robot, RobotDescription):
+        return robot
+    path = find_manifest(robot)
+    try:
+        return RobotDescription(**read_manifest(path))
+    except ValidationError as error:
+        raise config_error_from(error, source=str(path)) from None

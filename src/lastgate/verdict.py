@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer of the gate, in names and words. Python adds names to a verdict; it never changes one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntFlag
+
+from lastgate import _core
+from lastgate.action import ActionChunk
+from lastgate.arrays import Float64
+from lastgate.contracts import (
+    CATALOGUE,
+    CollisionEvidence,
+    ControllerEvidence,
+    FailureEvidence,
+    FailureKind,
+    ForceEvidence,
+    JointLimitEvidence,
+    RejectedChunkError,
+    ViolationCode,
+    WorkspaceEvidence,
+)
+
+
+class Unchecked(IntFlag):
+    """Names what a verdict did not look at, because nothing was declared or given for it."""
+
+    WORLD = 1 << 0
+    JOINT_ACCELERATION = 1 << 1
+    INITIAL_ACCELERATION = 1 << 2
+    WORKSPACE_BOX = 1 << 3
+    EE_SPEED = 1 << 4
+    EE_ACCELERATION = 1 << 5
+    GRIPPER_STATE = 1 << 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """Is the reason a chunk was rejected, with the numbers that prove it.
+
+    Attributes:
+        code: Which rule was broken; `lastgate explain CODE` says what it means.
+        step: Row of the chunk, from 0, that breaks it or towards which the motion leads; None where no row is to blame.
+        subject: The joint, end effector, link or held object, by name.
+        against: The other link, the obstacle or the zone; empty where there is none.
+        value: What the chunk asks for, in `unit`.
+        limit_min, limit_max: What the rule allows.
+        detail: What the numbers do not say.
+        segment_t: Where between the previous row (0) and this one (1) `value` was found.
+        first_contact_t: Not later than the first violating instant of that segment.
+        witness_a, witness_b: The nearest points, in the base frame.
+    """
+
+    code: ViolationCode
+    step: int | None
+    subject: str
+    against: str
+    value: float
+    limit_min: float
+    limit_max: float
+    unit: str
+    detail: str
+    segment_t: float | None = None
+    first_contact_t: float | None = None
+    witness_a: tuple[float, float, float] | None = None
+    witness_b: tuple[float, float, float] | None = None
+    world_id: str = ""
+    world_age_s: float | None = None
+    measured_xyz: tuple[float, float, float] | None = None
+    box: tuple[tuple[float, float, float], tuple[float, float, float]] | None = None
+
+    @property
+    def kind(self) -> FailureKind:
+        """Is the kind under which the violation is reported."""
+        return CATALOGUE[self.code].kind
+
+    @property
+    def limit(self) -> float:
+        """Is the bound that was crossed: the lower one when the value is below it, else the upper one."""
+        return self.limit_min if self.value < self.limit_min else self.limit_max
+
+    @property
+    def collision_kind(self) -> str | None:
+        """Is `self` or `world` for a collision, None otherwise."""
+        if self.code == ViolationCode.self_collision:
+            return "self"
+        if self.code == ViolationCode.world_collision:
+            return "world"
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.sentence()}"
+
+    def sentence(self) -> str:
+        """Returns what happened in one sentence with both numbers."""
+        where = "" if self.step is None else f" at step {self.step}"
+        if self.segment_t is not None and self.against:
+            moment = (
+                f"on the way to step {self.step}, {self.segment_t:.0%} of the segment"
+                if self.segment_t < 1.0
+                else f"at step {self.step}"
+            )
+            return (
+                f"{self.subject} / {self.against} are {self.value:.4f} m apart {moment}, "
+                f"and must stay more than {self.limit_min:.4f} m apart"
+            )
+        if self.detail:
+            return f"{self.detail}{where}"
+        if self.limit_min == self.limit_max:
+            allowed = f"must be {self.limit_min:.4f}"
+        else:
+            allowed = f"allowed {self.limit_min:.4f} to {self.limit_max:.4f}"
+        return f"{self.subject}{where} is {self.value:.4f} {self.unit}, {allowed} {self.unit}".rstrip()
+
+    def evidence(self) -> FailureEvidence:
+        """Returns the evidence a `FailureTrigger` carries for this violation."""
+        step = self.step or 0
+        if self.collision_kind is not None:
+            return CollisionEvidence(
+                collision_kind=self.collision_kind,
+                link_a=self.subject,
+                link_b_or_object=self.against,
+                horizon_step=step,
+                min_distance_m=self.value,
+                segment_t=self.segment_t,
+                witness_a=self.witness_a,
+                witness_b=self.witness_b,
+                world_id=self.world_id or None,
+                world_age_s=self.world_age_s,
+                margin_m=max(self.limit_min, 0.0),
+            )
+        quantity = _JOINT_QUANTITY.get(self.code)
+        if quantity is not None:
+            return JointLimitEvidence(
+                joint=self.subject,
+                quantity=quantity,
+                measured=self.value,
+                limit_min=self.limit_min,
+                limit_max=self.limit_max,
+                unit=self.unit,
+                horizon_step=step,
+            )
+        if self.box is not None and self.measured_xyz is not None:
+            return WorkspaceEvidence(
+                ee_name=self.subject, measured_xyz=self.measured_xyz, box_min=self.box[0], box_max=self.box[1]
+            )
+        if self.kind == FailureKind.FORCE:
+            return ForceEvidence(joint_or_ee=self.subject, measured_n=self.value, limit_n=self.limit_max or 1e-300)
+        entry = CATALOGUE[self.code]
+        detail = self.sentence() if entry.field is None else f"field={entry.field}: {self.sentence()}"
+        return ControllerEvidence(controller_name="lastgate", state=entry.state or str(self.code), detail=detail)
+
+
+_JOINT_QUANTITY = {
+    ViolationCode.joint_position_limit: "position",
+    ViolationCode.joint_velocity_limit: "velocity",
+    ViolationCode.joint_acceleration_limit: "acceleration",
+    ViolationCode.joint_torque_limit: "torque",
+    ViolationCode.recovery_speed: "velocity",
+}
+
+
+class Verdict:
+    """Is the answer to one check.
+
+    It has no truth value: read `accepted`. The chunk to execute is `verdict.chunk`, which raises
+    `RejectedChunkError` unless the chunk was accepted.
+    """
+
+    __slots__ = ("_chunk", "_native", "_violation", "joint_rows", "model_digest", "world_id")
+
+    def __init__(
+        self,
+        *,
+        native: _core.Verdict,
+        chunk: ActionChunk,
+        violation: Violation | None,
+        joint_rows: Float64,
+        world_id: str,
+        model_digest: str,
+    ) -> None:
+        self._native = native
+        self._chunk = chunk
+        self._violation = violation
+        self.joint_rows = joint_rows
+        self.world_id = world_id
+        self.model_digest = model_digest
+
+    @property
+    def accepted(self) -> bool:
+        """Tells whether everything was shown; the only answer that permits motion."""
+        return self._native.accepted
+
+    @property
+    def chunk(self) -> ActionChunk:
+        """Is the chunk that was checked, byte for byte; reading it on a rejection raises `RejectedChunkError`."""
+        if not self.accepted:
+            raise RejectedChunkError(f"the chunk was rejected and must not be executed: {self._violation}")
+        return self._chunk
+
+    @property
+    def violations(self) -> Sequence[Violation]:
+        """Is the first offender of the first failing stage, or nothing."""
+        return () if self._violation is None else (self._violation,)
+
+    @property
+    def min_clearance_m(self) -> float:
+        """Is never above the smallest distance minus margin over the whole path; NaN on a rejection."""
+        return self._native.min_clearance_m if self.accepted else float("nan")
+
+    @property
+    def certified_rows(self) -> int:
+        """Is how many rows, from the first, were shown clear."""
+        return self._native.certified_rows
+
+    @property
+    def stage(self) -> int:
+        """Is the stage of the validation order that decided; 12 when all passed."""
+        return self._native.stage
+
+    @property
+    def evaluations(self) -> int:
+        """Is how many configurations were looked at."""
+        return self._native.evaluations
+
+    @property
+    def recovery(self) -> bool:
+        """Tells whether it was accepted under the recovery rule."""
+        return self._native.recovery
+
+    @property
+    def unchecked(self) -> Unchecked:
+        """Names what was not looked at."""
+        return Unchecked(self._native.unchecked)
+
+    def to_bytes(self) -> bytes:
+        """Returns the core's verdict as it is recorded and compared."""
+        return self._native.to_bytes()
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Verdict has no truth value; read verdict.accepted")
+
+    def __repr__(self) -> str:
+        return f"<Verdict {'accepted' if self.accepted else f'rejected: {self._violation}'}>"
+
+    def explain(self) -> str:
+        """Returns one paragraph that says what was decided, by which numbers, and what to do."""
+        rows = len(self._chunk.rows)
+        left_out = ", ".join(flag.name.lower() for flag in self.unchecked if flag.name)
+        left_out = f" Not checked: {left_out}." if left_out else ""
+        if self._violation is None:
+            return (
+                f"Accepted: from the measured state through all {rows} rows every checked pair keeps at least "
+                f"{self.min_clearance_m:.4f} m beyond its margin at every instant (world {self.world_id}, "
+                f"{self.evaluations} configurations looked at).{left_out}"
+            )
+        advice = CATALOGUE[self._violation.code].what_to_do
+        prefix = f" The first {self.certified_rows} of {rows} rows were shown clear." if self.certified_rows else ""
+        return (
+            f"Rejected, {self._violation.code}: {self._violation.sentence()}.{prefix} "
+            f"World {self.world_id}.{left_out} What to do: {advice}"
+        )
