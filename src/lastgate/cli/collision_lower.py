@@ -15,7 +15,9 @@ import typer
 
 from lastgate.contracts.exceptions import ROSConfigError
 
-RobotOption = Annotated[str | None, typer.Option("--robot", metavar="F", help="A robot.yaml, its folder, or a fleet name.")]
+RobotOption = Annotated[
+    str | None, typer.Option("--robot", metavar="F", help="A robot.yaml, its folder, or a fleet name.")
+]
 AcmOnly = Annotated[bool, typer.Option("--acm-only", help="Only the allowed pairs.")]
 GeometryOnly = Annotated[bool, typer.Option("--geometry-only", help="Only volumes and joint frames.")]
 
@@ -23,7 +25,9 @@ GeometryOnly = Annotated[bool, typer.Option("--geometry-only", help="Only volume
 def lower_command(
     robot: RobotOption = None,
     *,
-    write: Annotated[bool, typer.Option("--write", help="Change the manifest; without it only the diff is shown.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Change the manifest; without it only the diff is shown.")
+    ] = False,
     acm_only: AcmOnly = False,
     geometry_only: GeometryOnly = False,
 ) -> None:
@@ -60,13 +64,13 @@ def check_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or there was nothing to check."""
-    from lastgate.cli.manifest_path import fleet_manifests
+    from lastgate.robots import find_manifest, robot_names
 
     try:
         _require_one_scope(acm_only=acm_only, geometry_only=geometry_only)
         if every == (robot is not None):
             raise ROSConfigError("say either `--robot F` or `--all`")
-        paths = list(fleet_manifests().values()) if every else [_require_robot(robot)]
+        paths = [find_manifest(name) for name in robot_names()] if every else [_require_robot(robot)]
     except ROSConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from error
@@ -85,11 +89,10 @@ def check_command(
 
 
 def _check_one(path: Path, *, acm_only: bool, geometry_only: bool, every: bool) -> str:
-    from lastgate.cli.manifest_path import load_manifest
     from lastgate.lowering.manifest_splice import read_manifest
 
     try:
-        assets = read_manifest(load_manifest(path), source=str(path)).assets
+        assets = read_manifest(load_text(path), source=str(path)).assets
         if every and assets.urdf is None and assets.mjcf is None:
             print(f"{path}: written by hand, nothing to compare with", file=sys.stderr)
             return "by hand"
@@ -107,12 +110,11 @@ def _check_one(path: Path, *, acm_only: bool, geometry_only: bool, every: bool) 
 
 def relowered(path: Path, *, acm_only: bool, geometry_only: bool) -> tuple[str, str, list[str]]:
     """Returns a manifest's text, the text it lowers to, and what a person should know about it."""
-    from lastgate.cli.manifest_path import load_manifest
     from lastgate.cli.progress_bar import progress_bar
     from lastgate.lowering.lower import lower_robot, sort_pairs_of_manifest
     from lastgate.lowering.manifest_splice import read_manifest, splice
 
-    text = load_manifest(path)
+    text = load_text(path)
     robot = read_manifest(text, source=str(path))
     with progress_bar(robot.name) as progress:
         if acm_only and robot.collision_geometry:
@@ -128,6 +130,14 @@ def relowered(path: Path, *, acm_only: bool, geometry_only: bool) -> tuple[str, 
         pairs=None if geometry_only else lowered.pairs,
     )
     return text, after, lowered.notes
+
+
+def load_text(path: Path) -> str:
+    """Returns a manifest's text with its line ends untouched."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ROSConfigError(f"{path}: cannot be read: {error}") from error
 
 
 def unified_diff(before: str, after: str, path: Path) -> str:
@@ -154,7 +164,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def _require_robot(robot: str | None) -> Path:
-    from lastgate.cli.manifest_path import find_manifest
+    from lastgate.robots import find_manifest
 
     if robot is None:
         raise ROSConfigError("say which robot: `--robot F`")

@@ -16,14 +16,21 @@ def add_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the robot is called.")],
     *,
     urdf: Annotated[str, typer.Option(metavar="REF", help="The URDF: `file:`, `pkg:` or `rd:`.")],
-    srdf: Annotated[str | None, typer.Option(metavar="REF", help="An SRDF whose disabled pairs are taken over, as claims.")] = None,
+    srdf: Annotated[
+        str | None,
+        typer.Option(metavar="REF", help="An SRDF whose disabled pairs are taken over, as claims."),
+    ] = None,
     mjcf: Annotated[str | None, typer.Option(metavar="REF", help="An MJCF to note in the manifest.")] = None,
-    output_dir: Annotated[Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder of the manifest.")] = Path(),
+    output_dir: Annotated[
+        Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder of the manifest.")
+    ] = Path(),
     visual: Annotated[
-        list[str] | None, typer.Option(metavar="LINK", help="Cover a link's visual shape, where it has no other. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="LINK", help="Cover a link's visual shape, where it has no other. Repeatable."),
     ] = None,
     waive: Annotated[
-        list[str] | None, typer.Option(metavar="LINK=REASON", help="Let a link go without a volume. Repeatable.")
+        list[str] | None,
+        typer.Option(metavar="LINK=REASON", help="Let a link go without a volume. Repeatable."),
     ] = None,
     samples: Annotated[int, typer.Option(min=100, help="Configurations for the error rates.")] = 2000,
 ) -> None:
@@ -34,7 +41,9 @@ def add_command(
     try:
         path = output_dir / "robot.yaml"
         if path.exists():
-            raise ROSConfigError(f"`{path}` is already there; `lastgate collision lower --robot {path}` updates it")
+            raise ROSConfigError(
+                f"`{path}` is already there; `lastgate collision lower --robot {path}` updates it"
+            )
         text = _first_manifest(name, urdf, srdf, mjcf, output_dir, visual or [], waive or [])
         lowered_text, notes = _lowered(text, path)
         from lastgate.cli.collision_lower import replace_file
@@ -57,7 +66,13 @@ def add_command(
 
 
 def _first_manifest(
-    name: str, urdf: str, srdf: str | None, mjcf: str | None, folder: Path, visual: list[str], waive: list[str]
+    name: str,
+    urdf: str,
+    srdf: str | None,
+    mjcf: str | None,
+    folder: Path,
+    visual: list[str],
+    waive: list[str],
 ) -> str:
     from lastgate.assets.resolver import resolve_asset
     from lastgate.lowering.manifest_splice import quoted_name
@@ -87,6 +102,11 @@ def _lowered(text: str, path: Path) -> tuple[str, list[str]]:
     with progress_bar(robot.name) as progress:
         lowered = lower_robot(robot, path.parent, progress=progress)
     spliced = splice(
-        text, source=str(path), acm_source=lowered.source, frames=lowered.frames, geometry=lowered.geometry, pairs=lowered.pairs
+        text,
+        source=str(path),
+        acm_source=lowered.source,
+        frames=lowered.frames,
+        geometry=lowered.geometry,
+        pairs=lowered.pairs,
     )
     return spliced, lowered.notes

@@ -6,25 +6,34 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lastgate.contracts.exceptions import ROSConfigError
 
+if TYPE_CHECKING:
+    from lastgate.contracts.robot import RobotDescription
+    from lastgate.lowering.report import RobotReport
+    from lastgate.lowering.shapes import LinkShapes
+
 
 def report_command(
     robot: Annotated[str, typer.Argument(metavar="R", help="A fleet name, a robot.yaml or its folder.")],
     *,
-    output_dir: Annotated[Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder for page and picture.")] = Path(),
+    output_dir: Annotated[
+        Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder for page and picture.")
+    ] = Path(),
     samples: Annotated[int, typer.Option(min=100, help="Random configurations for the error rates.")] = 2000,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON and write nothing.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the numbers as JSON and write nothing.")
+    ] = False,
 ) -> None:
     """Measures a robot's volumes against its meshes and writes a page with a picture; prints its path.
 
     Exits with 2 if the manifest or one of its files cannot be used.
     """
-    from lastgate.cli.manifest_path import find_manifest
+    from lastgate.robots import find_manifest
 
     try:
         path = find_manifest(robot)
@@ -50,24 +59,31 @@ def write_report(path: Path, folder: Path, *, samples: int, notes: list[str]) ->
     return page
 
 
-def _report(path: Path, *, samples: int, notes: list[str]):  # type: ignore[no-untyped-def]
+def _report(
+    path: Path, *, samples: int, notes: list[str]
+) -> tuple[RobotReport, RobotDescription, dict[str, LinkShapes]]:
     from lastgate.assets.resolver import resolve_asset
-    from lastgate.cli.manifest_path import load_manifest
+    from lastgate.cli.collision_lower import load_text
     from lastgate.cli.progress_bar import progress_bar
     from lastgate.lowering.lower import read_description
     from lastgate.lowering.manifest_splice import read_manifest
     from lastgate.lowering.measure import measure
     from lastgate.lowering.report import report_robot
 
-    robot = read_manifest(load_manifest(path), source=str(path))
+    robot = read_manifest(load_text(path), source=str(path))
     if not robot.collision_geometry:
-        raise ROSConfigError(f"{path}: robot `{robot.name}` has no volumes yet: `lastgate collision lower --robot {path} --write`")
+        raise ROSConfigError(
+            f"{path}: robot `{robot.name}` has no volumes yet: `lastgate collision lower --robot {path} --write`"
+        )
     description = read_description(robot, path.parent)
     rates = None
     if robot.assets.urdf is not None:
         urdf = resolve_asset(robot.assets.urdf.ref, "urdf", path.parent)
         with progress_bar(robot.name) as progress:
             rates = measure(
-                robot, urdf, samples=samples, progress=lambda share: progress(f"{samples} configurations", share)
+                robot,
+                urdf,
+                samples=samples,
+                progress=lambda share: progress(f"{samples} configurations", share),
             )
     return report_robot(robot, description.shapes, rates, notes), robot, description.shapes

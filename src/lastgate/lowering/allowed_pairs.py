@@ -83,7 +83,9 @@ def verify_srdf(sorting: PairSorting, sweep: Sweep, volumes: dict[str, list[Volu
         rate = float(sweep.mesh_contact(pair, near).sum()) / SWEEP_SAMPLES
         if rate > 0.0:
             claim = f"SRDF says {entry.detail}; " if entry.detail else "SRDF gives no reason; "
-            sorting.allow(pair, "srdf-contradicted", f"{claim}meshes meet in {100.0 * rate:.2f} % of the sweep")
+            sorting.allow(
+                pair, "srdf-contradicted", f"{claim}meshes meet in {100.0 * rate:.2f} % of the sweep"
+            )
             sorting.notes.append(
                 f"`{pair[0]}` / `{pair[1]}`: the SRDF disables a pair whose meshes meet in {100.0 * rate:.2f} % of states"
             )
@@ -100,7 +102,9 @@ def prove_neighbours(
 
     Neighbours through fixed joints are exempt anyway; where the proof succeeds, it is the better reason.
     """
-    through_fixed = [pair for pair, entry in sorting.allowed.items() if entry.detail.endswith("through fixed joints")]
+    through_fixed = [
+        pair for pair, entry in sorting.allowed.items() if entry.detail.endswith("through fixed joints")
+    ]
     for pair in sorted([*sorting.checked, *through_fixed]):
         moving = moving_joints_between(tree, pair)
         if len(moving) > joints_max or is_cross_branch(tree, pair):
@@ -111,7 +115,11 @@ def prove_neighbours(
 
 
 def allow_junctions(
-    sorting: PairSorting, sweep: Sweep, tree: KinematicTree, meshes: LinkMeshes, volumes: dict[str, list[Volume]]
+    sorting: PairSorting,
+    sweep: Sweep,
+    tree: KinematicTree,
+    meshes: LinkMeshes,
+    volumes: dict[str, list[Volume]],
 ) -> None:
     """Allows pairs whose volumes always touch and whose meshes never do; reports those that fail the second."""
     pinned = np.arange(SWEEP_SAMPLES)
@@ -125,6 +133,10 @@ def allow_junctions(
             further = Sweep(tree, meshes, tree.samples(_JUNCTION_SAMPLES, SWEEP_SEED + 1))
             contacts = int(further.mesh_contact(pair, np.arange(_JUNCTION_SAMPLES)).sum())
             if contacts == 0:
-                sorting.allow(pair, "junction", f"meshes apart in {SWEEP_SAMPLES} + {_JUNCTION_SAMPLES} states")
+                sorting.allow(
+                    pair, "junction", f"meshes apart in {SWEEP_SAMPLES} + {_JUNCTION_SAMPLES} states"
+                )
                 continue
-        sorting.notes.append(f"{name} and the meshes meet in some: the pair stays checked and refuses everything")
+        sorting.notes.append(
+            f"{name} and the meshes meet in some: the pair stays checked and refuses everything"
+        )

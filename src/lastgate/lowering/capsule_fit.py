@@ -69,7 +69,9 @@ def principal_axes(points: Array) -> Array:
     centred = points - points.mean(axis=0)
     _, principal = np.linalg.eigh(centred.T @ centred)
     # A fixed sign keeps the result independent of the eigen-solver's choice.
-    return np.array([axis * (1.0 if axis[np.abs(axis).argmax()] > 0.0 else -1.0) for axis in principal.T[::-1]])
+    return np.array(
+        [axis * (1.0 if axis[np.abs(axis).argmax()] > 0.0 else -1.0) for axis in principal.T[::-1]]
+    )
 
 
 def _start_axes(points: Array) -> Array:
@@ -137,7 +139,9 @@ def _descend(points: Array, start: Segment) -> Segment:
     def slack_gradient(z: Array) -> Array:
         rest, fraction = offsets(z)
         unit = rest / np.sqrt(np.einsum("ij,ij->i", rest, rest) + _SMOOTHING)[:, None]
-        return np.hstack([unit * (1.0 - fraction)[:, None], unit * fraction[:, None], np.ones((len(unit), 1))])
+        return np.hstack(
+            [unit * (1.0 - fraction)[:, None], unit * fraction[:, None], np.ones((len(unit), 1))]
+        )
 
     result = minimize(
         volume,

@@ -91,6 +91,8 @@ def surface_samples(triangles: Array, spacing_m: float) -> Array:
         keep = u + v <= 1.0 + 1e-12
         u, v = u[keep][None, :, None], v[keep][None, :, None]
         found.append(
-            (group[:, :1] + u * (group[:, 1:2] - group[:, :1]) + v * (group[:, 2:] - group[:, :1])).reshape(-1, 3)
+            (group[:, :1] + u * (group[:, 1:2] - group[:, :1]) + v * (group[:, 2:] - group[:, :1])).reshape(
+                -1, 3
+            )
         )
     return np.concatenate(found)

@@ -63,41 +63,56 @@ def lower_joint_frames(
     listed = {joint.name: joint for joint in robot.joints}
     for joint in urdf.joints:
         if joint.is_moving and joint.name not in listed and joint.child not in waived:
-            problems.append(Diagnostic(
-                str(urdf.path), joint.line,
-                f"joint `{joint.name}` moves `{joint.child}` but robot `{robot.name}` does not list it",
-            ))
+            problems.append(
+                Diagnostic(
+                    str(urdf.path),
+                    joint.line,
+                    f"joint `{joint.name}` moves `{joint.child}` but robot `{robot.name}` does not list it",
+                )
+            )
     for spec in robot.joints:
         parent = base_link if spec.parent_link == robot.base_frame else spec.parent_link
         if spec.parent_link not in (*urdf.links, robot.base_frame) or spec.child_link not in urdf.links:
             if spec.child_link not in waived:
                 missing = [link for link in (spec.parent_link, spec.child_link) if link not in urdf.links]
-                problems.append(Diagnostic(
-                    str(urdf.path), None,
-                    f"joint `{spec.name}` of robot `{robot.name}`: the URDF has no link {', '.join(f'`{m}`' for m in missing)}",
-                ))
+                problems.append(
+                    Diagnostic(
+                        str(urdf.path),
+                        None,
+                        f"joint `{spec.name}` of robot `{robot.name}`: the URDF has no link {', '.join(f'`{m}`' for m in missing)}",
+                    )
+                )
             continue
         path = _path(urdf, parent, spec.child_link)
         if path is None:
-            problems.append(Diagnostic(
-                str(urdf.path), None,
-                f"joint `{spec.name}`: link `{spec.child_link}` is not below link `{spec.parent_link}` in the URDF",
-            ))
+            problems.append(
+                Diagnostic(
+                    str(urdf.path),
+                    None,
+                    f"joint `{spec.name}`: link `{spec.child_link}` is not below link `{spec.parent_link}` in the URDF",
+                )
+            )
             continue
         moving = [joint for joint in path if joint.joint_type != "fixed"]
         wanted = [] if spec.joint_type == "fixed" else [spec.name]
         if [joint.name for joint in moving] != wanted:
-            problems.append(Diagnostic(
-                str(urdf.path), path[0].line if path else None,
-                f"joint `{spec.name}` ({spec.joint_type}): between `{spec.parent_link}` and `{spec.child_link}` the URDF "
-                f"moves {', '.join(f'`{joint.name}`' for joint in moving) or 'nothing'}",
-            ))
+            problems.append(
+                Diagnostic(
+                    str(urdf.path),
+                    path[0].line if path else None,
+                    f"joint `{spec.name}` ({spec.joint_type}): between `{spec.parent_link}` and `{spec.child_link}` the URDF "
+                    f"moves {', '.join(f'`{joint.name}`' for joint in moving) or 'nothing'}",
+                )
+            )
             continue
         if moving and moving[0].joint_type != spec.joint_type:
-            problems.append(Diagnostic(
-                str(urdf.path), moving[0].line,
-                f"joint `{spec.name}` is {spec.joint_type} in the manifest and {moving[0].joint_type} in the URDF",
-            ))
+            problems.append(
+                Diagnostic(
+                    str(urdf.path),
+                    moving[0].line,
+                    f"joint `{spec.name}` is {spec.joint_type} in the manifest and {moving[0].joint_type} in the URDF",
+                )
+            )
             continue
         pose = base_pose if spec.parent_link == robot.base_frame else np.eye(4)
         frame = _frame(path, pose, spec.name, urdf, problems)
@@ -130,10 +145,13 @@ def fold_links(robot: RobotDescription, urdf: UrdfModel) -> tuple[FoldedLinks, l
             carrier[joint.child] = (owner, pose @ joint.origin)
     for link, shapes in urdf.collisions.items():
         if shapes and link not in carrier and not _is_below_waived(link, above, waived):
-            problems.append(Diagnostic(
-                str(urdf.path), None,
-                f"link `{link}` has collision shapes and no link of robot `{robot.name}` carries them",
-            ))
+            problems.append(
+                Diagnostic(
+                    str(urdf.path),
+                    None,
+                    f"link `{link}` has collision shapes and no link of robot `{robot.name}` carries them",
+                )
+            )
     return FoldedLinks(carrier), problems
 
 
@@ -152,14 +170,19 @@ def _anchor(robot: RobotDescription, urdf: UrdfModel, problems: list[Diagnostic]
         return robot.base_frame, np.eye(4)
     root = (asset.root_frame if asset is not None else None) or urdf.root
     if root not in urdf.links:
-        problems.append(Diagnostic(str(urdf.path), None, f"the URDF has no link `{root}` (assets.urdf.root_frame)"))
+        problems.append(
+            Diagnostic(str(urdf.path), None, f"the URDF has no link `{root}` (assets.urdf.root_frame)")
+        )
         root = urdf.root
     offset = asset.base_to_root_xyz_rpy if asset is not None else None
     if offset is None:
-        problems.append(Diagnostic(
-            str(urdf.path), None,
-            f"the URDF has no link `{robot.base_frame}` (base_frame): give assets.urdf.root_frame and base_to_root_xyz_rpy",
-        ))
+        problems.append(
+            Diagnostic(
+                str(urdf.path),
+                None,
+                f"the URDF has no link `{robot.base_frame}` (base_frame): give assets.urdf.root_frame and base_to_root_xyz_rpy",
+            )
+        )
         return root, np.eye(4)
     return root, transform(offset[:3], offset[3:])
 
@@ -188,11 +211,14 @@ def _frame(
         axis_in_joint = np.array(path[moving].axis)
         off_axis = after[:3, 3] - axis_in_joint * float(axis_in_joint @ after[:3, 3])
         if path[moving].joint_type != "prismatic" and float(np.linalg.norm(off_axis)) > _OFF_AXIS_MAX_M:
-            problems.append(Diagnostic(
-                str(urdf.path), path[moving].line,
-                f"joint `{name}`: a fixed joint below it moves `{path[-1].child}` off its axis by "
-                f"{float(np.linalg.norm(off_axis)):.4f} m; name `{path[moving].child}` as the child link instead",
-            ))
+            problems.append(
+                Diagnostic(
+                    str(urdf.path),
+                    path[moving].line,
+                    f"joint `{name}`: a fixed joint below it moves `{path[-1].child}` off its axis by "
+                    f"{float(np.linalg.norm(off_axis)):.4f} m; name `{path[moving].child}` as the child link instead",
+                )
+            )
             return None
         axis = after[:3, :3].T @ axis_in_joint
     if len(path) == 1 and np.array_equal(base_pose, np.eye(4)):
@@ -201,7 +227,11 @@ def _frame(
     pose = base_pose
     for joint in path:
         pose = pose @ joint.origin
-    return JointFrame(written_vector(pose[:3, 3]), written_vector(np.array(rpy_from_rotation(pose[:3, :3]))), written_vector(axis))
+    return JointFrame(
+        written_vector(pose[:3, 3]),
+        written_vector(np.array(rpy_from_rotation(pose[:3, :3]))),
+        written_vector(axis),
+    )
 
 
 def written_vector(vector: Array) -> tuple[float, float, float]:

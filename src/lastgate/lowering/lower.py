@@ -75,13 +75,17 @@ def read_description(robot: RobotDescription, manifest_dir: Path) -> Description
     """Reads the files a manifest names; every name that does not match and every uncovered link is refused."""
     if robot.assets.urdf is None:
         if robot.assets.mjcf is None:
-            raise ROSConfigError(f"robot `{robot.name}` names neither a URDF nor an MJCF: nothing to lower from")
+            raise ROSConfigError(
+                f"robot `{robot.name}` names neither a URDF nor an MJCF: nothing to lower from"
+            )
         from lastgate.lowering.mjcf_reader import read_mjcf
 
         return _described_by_mjcf(robot, read_mjcf(resolve_asset(robot.assets.mjcf, "mjcf", manifest_dir)))
     path = resolve_asset(robot.assets.urdf.ref, "urdf", manifest_dir)
     if isinstance(path, LiveDescription):
-        raise ROSConfigError(f"robot `{robot.name}`: a live description cannot be lowered; vendor its URDF first")
+        raise ROSConfigError(
+            f"robot `{robot.name}`: a live description cannot be lowered; vendor its URDF first"
+        )
     urdf = read_urdf(path, visual_links=frozenset(robot.lowering.visual_links))
     frames, problems = lower_joint_frames(robot, urdf)
     folded, more = fold_links(robot, urdf)
@@ -113,7 +117,8 @@ def _uncovered(robot: RobotDescription, shapes: dict[str, list[SourceShape]], fi
     waived = {waiver.link for waiver in robot.coverage_waivers}
     return [
         Diagnostic(
-            file, None,
+            file,
+            None,
             f"link `{joint.child_link}` moves with joint `{joint.name}` and has no collision shape: name it in "
             "`lowering.visual_links` to cover its visual shape, or in `coverage_waivers` with a reason",
         )
@@ -166,7 +171,14 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     proofs = prove_geometry(shapes, geometry)
     progress("done", 1.0)
     return LoweredRobot(
-        robot, description.source, description.frames, shapes, geometry, _written(sorting), proofs, sorting.notes
+        robot,
+        description.source,
+        description.frames,
+        shapes,
+        geometry,
+        _written(sorting),
+        proofs,
+        sorting.notes,
     )
 
 
@@ -182,7 +194,9 @@ def sort_pairs_of_manifest(
         volumes.setdefault(entry.link_name, []).append(_volume(entry))
     bare = [link for link in description.shapes if link not in volumes]
     if bare:
-        raise LoweringError(f"robot `{robot.name}` has no volumes on {', '.join(f'`{link}`' for link in bare)}: lower them first")
+        raise LoweringError(
+            f"robot `{robot.name}` has no volumes on {', '.join(f'`{link}`' for link in bare)}: lower them first"
+        )
     meshes = LinkMeshes(description.shapes)
     sweep = Sweep(tree, meshes, tree.samples(SWEEP_SAMPLES, SWEEP_SEED))
     sorting = _sorted_by_proof(description, tree, progress)
@@ -191,8 +205,14 @@ def sort_pairs_of_manifest(
     allow_junctions(sorting, sweep, tree, meshes, volumes)
     progress("done", 1.0)
     return LoweredRobot(
-        robot, description.source, description.frames, description.shapes, list(robot.collision_geometry),
-        _written(sorting), [], sorting.notes,
+        robot,
+        description.source,
+        description.frames,
+        description.shapes,
+        list(robot.collision_geometry),
+        _written(sorting),
+        [],
+        sorting.notes,
     )
 
 
@@ -220,10 +240,12 @@ def prove_geometry(shapes: dict[str, LinkShapes], geometry: list[LinkCollisionGe
     ]
     failed = [proof for proof in proofs if not proof.proved]
     if failed:
-        raise LoweringError("\n".join(
-            f"link `{proof.link}`: its volumes leave {proof.outside_m:.6f} m uncovered near {proof.worst_point}"
-            for proof in failed
-        ))
+        raise LoweringError(
+            "\n".join(
+                f"link `{proof.link}`: its volumes leave {proof.outside_m:.6f} m uncovered near {proof.worst_point}"
+                for proof in failed
+            )
+        )
     return proofs
 
 

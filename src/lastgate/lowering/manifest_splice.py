@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
+from lastgate.contracts import config_error_from
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry
@@ -22,7 +24,7 @@ PAIRS_KEY = "allowed_collision_pairs"
 
 def read_manifest(text: str, *, source: str) -> RobotDescription:
     """Returns the robot a manifest describes; what is wrong with it is raised as one ROSConfigError."""
-    return RobotDescription.model_validate(_plain(text, source=source))
+    return _robot(_plain(text, source=source), source=source)
 
 
 def splice(
@@ -47,11 +49,20 @@ def splice(
         changed = _with_frames(changed, frames, source=source)
     header = f"  # GENERATED (source: {acm_source}) by `lastgate collision lower`; `lastgate collision check` compares it."
     if geometry is not None:
-        changed = _with_block(changed, GEOMETRY_KEY, [header, *map(_geometry_line, geometry)], newline, source=source)
+        changed = _with_block(
+            changed, GEOMETRY_KEY, [header, *map(_geometry_line, geometry)], newline, source=source
+        )
     if pairs is not None:
         changed = _with_block(changed, PAIRS_KEY, [header, *map(_pair_line, pairs)], newline, source=source)
     _require_same(before, _plain(changed, source=source), frames, geometry, pairs, source=source)
     return changed
+
+
+def _robot(values: dict[str, Any], *, source: str) -> RobotDescription:
+    try:
+        return RobotDescription(**values)
+    except ValidationError as error:
+        raise config_error_from(error, source=source) from None
 
 
 def _plain(text: str, *, source: str) -> dict[str, Any]:
@@ -168,7 +179,11 @@ def _pair_line(entry: AllowedCollisionPair) -> str:
 def quoted_name(name: str) -> str:
     """Returns a link name as YAML; anything but letters, digits, `_` and `/` inside a word is quoted."""
     plain = name.replace("_", "a").replace("/", "a").isalnum() and not name[0].isdigit()
-    return name if plain and name.lower() not in ("null", "true", "false", "yes", "no", "on", "off") else f'"{_quoted(name)}"'
+    return (
+        name
+        if plain and name.lower() not in ("null", "true", "false", "yes", "no", "on", "off")
+        else f'"{_quoted(name)}"'
+    )
 
 
 def _quoted(text: str) -> str:
@@ -184,8 +199,12 @@ def _require_same(
     *,
     source: str,
 ) -> None:
-    robot = RobotDescription.model_validate(after)
-    held = {"collision_geometry": geometry is None, "allowed_collision_pairs": pairs is None, "joints": frames is None}
+    robot = _robot(after, source=source)
+    held = {
+        "collision_geometry": geometry is None,
+        "allowed_collision_pairs": pairs is None,
+        "joints": frames is None,
+    }
     for key in {**before, **after}:
         if held.get(key, True) and before.get(key) != after.get(key):
             raise LoweringError(f"{source}: rewriting would have changed `{key}`; nothing was written")
@@ -198,8 +217,12 @@ def _require_same(
     own = ("origin_xyz", "origin_rpy", "axis_xyz")
     for old, new in zip(before["joints"], after["joints"], strict=True):
         if {k: v for k, v in old.items() if k not in own} != {k: v for k, v in new.items() if k not in own}:
-            raise LoweringError(f"{source}: rewriting would have changed joint `{old.get('name')}`; nothing was written")
+            raise LoweringError(
+                f"{source}: rewriting would have changed joint `{old.get('name')}`; nothing was written"
+            )
     for joint in robot.joints:
         frame = frames.get(joint.name)
         if frame is not None and (joint.origin_xyz, joint.origin_rpy) != (frame.xyz, frame.rpy):
-            raise LoweringError(f"{source}: the frame of joint `{joint.name}` read back differs; nothing was written")
+            raise LoweringError(
+                f"{source}: the frame of joint `{joint.name}` read back differs; nothing was written"
+            )

@@ -61,7 +61,9 @@ class _Oracle:
         try:
             import pinocchio
         except ImportError as error:
-            raise LoweringError("measuring needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'") from error
+            raise LoweringError(
+                "measuring needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
+            ) from error
         self.pin: Any = pinocchio
         self.robot = robot
         self.model = pinocchio.buildModelFromUrdf(str(urdf_path))
@@ -89,7 +91,11 @@ class _Oracle:
                 if link_a is None or link_b is None or link_a == link_b:
                     continue
                 # Neighbours touch all the time and prove nothing; what an SRDF disables is counted elsewhere.
-                if exempt.get(ordered(link_a, link_b)) not in ("adjacent", "srdf-disabled", "srdf-contradicted"):
+                if exempt.get(ordered(link_a, link_b)) not in (
+                    "adjacent",
+                    "srdf-disabled",
+                    "srdf-contradicted",
+                ):
                     self.geometry.addCollisionPair(pinocchio.CollisionPair(first, second))
                     self.pairs.append(ordered(link_a, link_b))
         self.data = self.model.createData()
@@ -157,10 +163,14 @@ def measure(
         truth: list[set[Pair]] = []
         poses: dict[str, list[Array]] = {link: [] for link in links}
         for _ in range(count):
-            values = {joint.name: float(rng.uniform(*limit)) for joint, limit in zip(names, limits, strict=True)}
+            values = {
+                joint.name: float(rng.uniform(*limit)) for joint, limit in zip(names, limits, strict=True)
+            }
             for joint in robot.joints:
                 if joint.mimic is not None:
-                    values[joint.name] = joint.mimic.multiplier * values[joint.mimic.joint] + joint.mimic.offset
+                    values[joint.name] = (
+                        joint.mimic.multiplier * values[joint.mimic.joint] + joint.mimic.offset
+                    )
             truth.append(oracle.contacts(oracle.positions(values)))
             for link in links:
                 poses[link].append(oracle.pose(link))
@@ -173,7 +183,10 @@ def measure(
 
 
 def _count(
-    rates: ErrorRates, truth: list[set[Pair]], touching: dict[Pair, NDArray[np.bool_]], allowed: dict[Pair, str]
+    rates: ErrorRates,
+    truth: list[set[Pair]],
+    touching: dict[Pair, NDArray[np.bool_]],
+    allowed: dict[Pair, str],
 ) -> None:
     for index, contacts in enumerate(truth):
         real = {pair for pair in contacts if pair not in allowed}
@@ -205,7 +218,9 @@ def _cores(robot: RobotDescription, link: str) -> tuple[Array, Array, Array]:
     return np.array(start), np.array(end), np.array(radius)
 
 
-def _touching(cores: dict[str, tuple[Array, Array, Array]], placed: dict[str, Array], pair: Pair) -> NDArray[np.bool_]:
+def _touching(
+    cores: dict[str, tuple[Array, Array, Array]], placed: dict[str, Array], pair: Pair
+) -> NDArray[np.bool_]:
     ends = []
     for link in pair:
         pose = placed[link]

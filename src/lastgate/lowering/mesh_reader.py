@@ -32,7 +32,9 @@ def load_triangles(path: Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.
     if path.stat().st_size == 0:
         raise ROSConfigError(f"mesh is an empty file: `{path}`")
     if path.suffix.lower() not in _FORMATS:
-        raise ROSConfigError(f"mesh format `{path.suffix}` is not read: `{path}`; known: {', '.join(_FORMATS)}")
+        raise ROSConfigError(
+            f"mesh format `{path.suffix}` is not read: `{path}`; known: {', '.join(_FORMATS)}"
+        )
     if path.suffix.lower() == ".stl":
         _require_whole_stl(path)
     # trimesh logs what it repairs; the checks below decide, so nothing may leak to the user's terminal.
@@ -76,4 +78,6 @@ def _require_whole_stl(path: Path) -> None:
 
 
 def _is_binary_size(header: bytes, size: int) -> bool:
-    return len(header) == _STL_HEADER and size >= _STL_HEADER + _STL_TRIANGLE * int.from_bytes(header[80:84], "little")
+    return len(header) == _STL_HEADER and size >= _STL_HEADER + _STL_TRIANGLE * int.from_bytes(
+        header[80:84], "little"
+    )

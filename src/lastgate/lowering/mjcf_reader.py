@@ -78,7 +78,9 @@ def described_by_mjcf(
         if spec.is_moving:
             axis = np.array(mjcf.model.joint(spec.sim_joint_name or spec.name).axis)
         joint_frames[spec.name] = JointFrame(
-            written_vector(pose[:3, 3]), written_vector(np.array(rpy_from_rotation(pose[:3, :3]))), written_vector(axis)
+            written_vector(pose[:3, 3]),
+            written_vector(np.array(rpy_from_rotation(pose[:3, :3]))),
+            written_vector(axis),
         )
     carrier = _carriers(mjcf, frames_of)
     shapes: dict[str, list[SourceShape]] = {}
@@ -97,7 +99,9 @@ def described_by_mjcf(
     return shapes, joint_frames, _excluded(mjcf, carrier), problems
 
 
-def _link_frames(robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]) -> dict[str, tuple[int, Array]]:
+def _link_frames(
+    robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]
+) -> dict[str, tuple[int, Array]]:
     """Returns per manifest link its body and the pose of its frame at zero."""
     model = mjcf.model
     waived = {waiver.link for waiver in robot.coverage_waivers}
@@ -118,9 +122,13 @@ def _link_frames(robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagno
             index = joints[name]
             body = int(model.jnt_bodyid[index])
             if spec.joint_type not in _JOINT_TYPES.get(int(model.jnt_type[index]), ()):
-                complain(f"joint `{spec.name}` is {spec.joint_type} and the MJCF's `{name}` is of another type")
+                complain(
+                    f"joint `{spec.name}` is {spec.joint_type} and the MJCF's `{name}` is of another type"
+                )
             if int(model.body_jntnum[body]) != 1:
-                complain(f"body `{mjcf.body_name(body)}` has {int(model.body_jntnum[body])} joints; one per body is read")
+                complain(
+                    f"body `{mjcf.body_name(body)}` has {int(model.body_jntnum[body])} joints; one per body is read"
+                )
             if float(model.qpos0[model.jnt_qposadr[index]]) != 0.0:
                 complain(f"joint `{name}` has a `ref` that is not zero")
             shift = np.eye(4)
@@ -139,7 +147,9 @@ def _link_frames(robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagno
         body = int(model.jnt_bodyid[index])
         moves = int(model.jnt_type[index]) in _JOINT_TYPES
         if moves and name not in listed and _is_below(model, body, base) and base != _WORLD:
-            complain(f"joint `{name}` moves `{mjcf.body_name(body)}` but robot `{robot.name}` does not list it")
+            complain(
+                f"joint `{name}` moves `{mjcf.body_name(body)}` but robot `{robot.name}` does not list it"
+            )
     return found
 
 
@@ -171,7 +181,9 @@ def _carriers(mjcf: MjcfModel, frames_of: dict[str, tuple[int, Array]]) -> list[
     return carrier
 
 
-def _shape(mjcf: MjcfModel, geom: int, link: str, body_in_link: Array, problems: list[Diagnostic]) -> SourceShape | None:
+def _shape(
+    mjcf: MjcfModel, geom: int, link: str, body_in_link: Array, problems: list[Diagnostic]
+) -> SourceShape | None:
     model = mjcf.model
     kind = int(model.geom_type[geom])
     size = [float(value) for value in model.geom_size[geom]]
@@ -190,10 +202,18 @@ def _shape(mjcf: MjcfModel, geom: int, link: str, body_in_link: Array, problems:
     if kind == int(types.mjGEOM_MESH):
         mesh = int(model.geom_dataid[geom])
         first_vertex, first_face = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
-        vertices = model.mesh_vert[first_vertex : first_vertex + int(model.mesh_vertnum[mesh])].astype(np.float64)
+        vertices = model.mesh_vert[first_vertex : first_vertex + int(model.mesh_vertnum[mesh])].astype(
+            np.float64
+        )
         faces = model.mesh_face[first_face : first_face + int(model.mesh_facenum[mesh])]
         return SourceShape("mesh", origin, (), vertices[faces], source=str(model.mesh(mesh).name))
-    problems.append(Diagnostic(str(mjcf.path), None, f"link `{link}`: a geom of type {kind} (plane, height field or SDF) is not read"))
+    problems.append(
+        Diagnostic(
+            str(mjcf.path),
+            None,
+            f"link `{link}`: a geom of type {kind} (plane, height field or SDF) is not read",
+        )
+    )
     return None
 
 

@@ -53,10 +53,12 @@ def prove_never(
     joints = [joint for joint, _ in (*path_a, *path_b) if joint.is_moving]
     lower = np.array([joint.lower for joint in joints])
     # A revolute joint that can turn further than once shows nothing new after the first turn.
-    upper = np.array([
-        joint.upper if joint.joint_type == "prismatic" else min(joint.upper, joint.lower + 2.0 * math.pi)
-        for joint in joints
-    ])
+    upper = np.array(
+        [
+            joint.upper if joint.joint_type == "prismatic" else min(joint.upper, joint.lower + 2.0 * math.pi)
+            for joint in joints
+        ]
+    )
     spent, least = 0, float("inf")
     for band_a in _bands(path_a, shapes[link_a]):
         for band_b in _bands(path_b, shapes[link_b]):
@@ -72,7 +74,9 @@ def prove_never(
 class _Search:
     """Branch and bound for one part of each link."""
 
-    def __init__(self, path_a: list[_Step], path_b: list[_Step], part_a: LinkShapes, part_b: LinkShapes) -> None:
+    def __init__(
+        self, path_a: list[_Step], path_b: list[_Step], part_a: LinkShapes, part_b: LinkShapes
+    ) -> None:
         self.path_a, self.path_b = path_a, path_b
         reach_a, reach_b = _reaches(path_a, part_a), _reaches(path_b, part_b)
         self.reach = np.array([*reach_a, *reach_b])

@@ -78,7 +78,9 @@ def _prove_triangles(shapes: LinkShapes, volumes: Sequence[LinkCollisionGeometry
         longest = edges.argmax(axis=1)
         if float(edges.max(axis=1).min()) < _EDGE_MIN_M:
             worst = int(edges.max(axis=1).argmin())
-            return Containment(shapes.link, len(shapes.triangles), parts, float(best[worst]), _point(waiting[worst, 0]))
+            return Containment(
+                shapes.link, len(shapes.triangles), parts, float(best[worst]), _point(waiting[worst, 0])
+            )
         waiting = _halved(waiting, longest)
         parts += len(waiting) // 2
     return Containment(shapes.link, len(shapes.triangles), parts, 0.0, None)

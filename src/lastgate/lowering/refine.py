@@ -32,7 +32,9 @@ class PairState:
     """One checked pair over the sweep: the samples whose volumes touch and which volumes do."""
 
     samples: Index
-    depth_m: Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, 0 where they do not
+    depth_m: (
+        Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, 0 where they do not
+    )
     contact: NDArray[np.bool_]  # per sample in `samples`: the meshes meet
 
 
@@ -47,7 +49,9 @@ class _Move:
 class Refinement:
     """Cuts pieces greedily by the number of refused clear configurations each cut removes."""
 
-    def __init__(self, sweep: Sweep, covers: dict[str, LinkCover], pairs: Sequence[Pair], volumes_max: int) -> None:
+    def __init__(
+        self, sweep: Sweep, covers: dict[str, LinkCover], pairs: Sequence[Pair], volumes_max: int
+    ) -> None:
         self.sweep = sweep
         self.covers = covers
         self.pairs = [pair for pair in pairs if all(link in covers for link in pair)]
@@ -55,7 +59,9 @@ class Refinement:
         self.states = {pair: self._evaluate(pair) for pair in self.pairs}
 
     def _evaluate(self, pair: Pair) -> PairState:
-        samples, clearance = self.sweep.overlaps(pair, _volumes(self.covers[pair[0]]), _volumes(self.covers[pair[1]]))
+        samples, clearance = self.sweep.overlaps(
+            pair, _volumes(self.covers[pair[0]]), _volumes(self.covers[pair[1]])
+        )
         return PairState(samples, np.maximum(-clearance, 0.0), self.sweep.mesh_contact(pair, samples))
 
     def clear(self) -> NDArray[np.bool_]:
@@ -77,7 +83,9 @@ class Refinement:
         clear = self.clear()
         return float((self.refused() & clear).sum() / max(int(clear.sum()), 1))
 
-    def run(self, target: float = PHANTOM_RATE_TARGET, progress: Callable[[float], None] | None = None) -> None:
+    def run(
+        self, target: float = PHANTOM_RATE_TARGET, progress: Callable[[float], None] | None = None
+    ) -> None:
         """Cuts until the target is met or no cut within the bounds is worth its volume."""
         spent: set[int] = set()
         while True:

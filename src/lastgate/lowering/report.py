@@ -91,29 +91,53 @@ class RobotReport:
             lines += [f"![meshes and volumes of {self.robot}]({picture})", ""]
         rates = self.rates
         if rates is not None:
-            missed = f"{rates.missed}" + (f" (rate below {rates.miss_rate_bound:.5f} at 95 %)" if rates.missed == 0 else "")
+            missed = f"{rates.missed}" + (
+                f" (rate below {rates.miss_rate_bound:.5f} at 95 %)" if rates.missed == 0 else ""
+            )
             lines += [
-                "## Against the collision meshes", "",
-                f"{rates.samples} random configurations inside the limits, Pinocchio and Coal.", "",
-                "| | |", "|---|---|",
+                "## Against the collision meshes",
+                "",
+                f"{rates.samples} random configurations inside the limits, Pinocchio and Coal.",
+                "",
+                "| | |",
+                "|---|---|",
                 f"| contacts missed on checked pairs | {missed} |",
                 f"| contacts hidden by an exemption that claims there are none | {sum(rates.hidden.values())} |",
                 f"| mesh-clear configurations | {rates.clear} |",
-                f"| of these refused by the volumes | {rates.refused_clear} ({100.0 * rates.phantom_rate:.2f} %) |", "",
+                f"| of these refused by the volumes | {rates.refused_clear} ({100.0 * rates.phantom_rate:.2f} %) |",
+                "",
             ]
             if rates.phantom_pairs:
-                lines += ["Refused for nothing, by pair: " + ", ".join(
-                    f"`{a}` / `{b}` {count}" for (a, b), count in rates.phantom_pairs.most_common(6)
-                ) + ".", ""]
-        lines += ["## Links", "", "| link | volumes | mean growth mm | largest growth mm | contained |", "|---|---|---|---|---|"]
+                lines += [
+                    "Refused for nothing, by pair: "
+                    + ", ".join(
+                        f"`{a}` / `{b}` {count}" for (a, b), count in rates.phantom_pairs.most_common(6)
+                    )
+                    + ".",
+                    "",
+                ]
+        lines += [
+            "## Links",
+            "",
+            "| link | volumes | mean growth mm | largest growth mm | contained |",
+            "|---|---|---|---|---|",
+        ]
         for growth in self.links:
-            held = f"proved, {growth.proof.parts} parts" if growth.proof.proved else f"**no**: {1000.0 * growth.proof.outside_m:.3f} mm outside"
-            lines.append(f"| `{growth.link}` | {growth.volumes} | {1000.0 * growth.mean_m:.1f} | {1000.0 * growth.largest_m:.1f} | {held} |")
+            held = (
+                f"proved, {growth.proof.parts} parts"
+                if growth.proof.proved
+                else f"**no**: {1000.0 * growth.proof.outside_m:.3f} mm outside"
+            )
+            lines.append(
+                f"| `{growth.link}` | {growth.volumes} | {1000.0 * growth.mean_m:.1f} | {1000.0 * growth.largest_m:.1f} | {held} |"
+            )
         lines += [f"| `{link}` | waived | | | {reason} |" for link, reason in sorted(self.waived.items())]
         lines += ["", f"## Pairs: {self.checked_pairs} checked", ""]
         for reason in sorted(self.pairs):
             lines += [f"### {reason}: {len(self.pairs[reason])}", ""]
-            lines += [f"- `{a}` / `{b}`" + (f": {detail}" if detail else "") for a, b, detail in self.pairs[reason]]
+            lines += [
+                f"- `{a}` / `{b}`" + (f": {detail}" if detail else "") for a, b, detail in self.pairs[reason]
+            ]
             lines.append("")
         if self.notes:
             lines += ["## Notes", "", *(f"- {note}" for note in self.notes), ""]
@@ -148,7 +172,11 @@ def _growth(robot: RobotDescription, shapes: LinkShapes) -> LinkGrowth:
     if len(shapes.triangles):
         samples.append(surface_samples(shapes.triangles, _SPACING_M))
     surface = cKDTree(np.concatenate(samples))
-    round_m = max((core.radius_m for core in shapes.round_shapes), default=0.0) if not len(shapes.triangles) else 0.0
+    round_m = (
+        max((core.radius_m for core in shapes.round_shapes), default=0.0)
+        if not len(shapes.triangles)
+        else 0.0
+    )
     skin = [_skin(volume, [other for other in own if other is not volume]) for volume in own]
     points = np.concatenate(skin)
     if not len(points):
@@ -166,7 +194,9 @@ def _skin(volume: LinkCollisionGeometry, others: list[LinkCollisionGeometry]) ->
         start, end = _ends(other)
         along = end - start
         fraction = np.clip((points - start) @ along / max(float(along @ along), 1e-18), 0.0, 1.0)
-        points = points[np.linalg.norm(points - start - fraction[:, None] * along, axis=1) >= other.shape.radius_m]
+        points = points[
+            np.linalg.norm(points - start - fraction[:, None] * along, axis=1) >= other.shape.radius_m
+        ]
     return points
 
 
@@ -181,7 +211,9 @@ def _mesh(volume: LinkCollisionGeometry, rings: int) -> Array:
     pose = transform(volume.origin_xyz_rpy[:3], volume.origin_xyz_rpy[3:])
     half = 0.5 * volume.shape.length_m if isinstance(volume.shape, CapsuleShape) else 0.0
     radius = volume.shape.radius_m
-    latitude = np.concatenate([np.linspace(-np.pi / 2, 0.0, rings // 2 + 1), np.linspace(0.0, np.pi / 2, rings // 2 + 1)])
+    latitude = np.concatenate(
+        [np.linspace(-np.pi / 2, 0.0, rings // 2 + 1), np.linspace(0.0, np.pi / 2, rings // 2 + 1)]
+    )
     height = radius * np.sin(latitude) + np.where(np.arange(len(latitude)) <= rings // 2, -half, half)
     angle = np.linspace(0.0, 2.0 * np.pi, rings + 1)
     grid = np.stack(
@@ -215,23 +247,36 @@ def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: P
             pose = poses[link][0]
             triangles = apply(pose, link_shapes.triangles[:: max(1, len(link_shapes.triangles) // 1500)])
             if len(triangles):
-                axes.add_collection3d(Poly3DCollection(list(triangles), facecolor="0.55", edgecolor="0.4", linewidth=0.1))
+                axes.add_collection3d(
+                    Poly3DCollection(list(triangles), facecolor="0.55", edgecolor="0.4", linewidth=0.1)
+                )
             for volume in robot.collision_geometry:
                 if volume.link_name == link:
                     quads = apply(pose, _mesh(volume, 12))
                     bounds.append(quads.reshape(-1, 3))
-                    axes.add_collection3d(Poly3DCollection(
-                        list(quads), facecolor=(*colours[index % 20], 0.12), edgecolor=(*colours[index % 20], 0.35), linewidth=0.2
-                    ))
+                    axes.add_collection3d(
+                        Poly3DCollection(
+                            list(quads),
+                            facecolor=(*colours[index % 20], 0.12),
+                            edgecolor=(*colours[index % 20], 0.35),
+                            linewidth=0.2,
+                        )
+                    )
         corners = np.concatenate(bounds)
         centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
         reach = 0.5 * float(np.ptp(corners, axis=0).max())
-        axes.set(xlim=centre[0] + [-reach, reach], ylim=centre[1] + [-reach, reach], zlim=centre[2] + [-reach, reach])
+        axes.set(
+            xlim=centre[0] + [-reach, reach],
+            ylim=centre[1] + [-reach, reach],
+            zlim=centre[2] + [-reach, reach],
+        )
         axes.set_box_aspect((1, 1, 1), zoom=1.35)
         axes.view_init(elev=18, azim=azimuth)
         axes.set_xlabel("x, m")
         axes.set_ylabel("y, m")
-    figure.suptitle(f"{robot.name}: collision meshes and the {len(robot.collision_geometry)} volumes that contain them")
+    figure.suptitle(
+        f"{robot.name}: collision meshes and the {len(robot.collision_geometry)} volumes that contain them"
+    )
     # No date in the file: the same robot gives the same bytes.
     figure.savefig(path, metadata={"Software": None})
     pyplot.close(figure)

@@ -19,12 +19,18 @@ def manifest_from_urdf(
     base = _base_link(urdf)
     joints = _listed_joints(urdf, base)
     problems = [
-        Diagnostic(str(urdf.path), joint.line, f"joint `{joint.name}` needs a positive velocity limit in its <limit>")
+        Diagnostic(
+            str(urdf.path), joint.line, f"joint `{joint.name}` needs a positive velocity limit in its <limit>"
+        )
         for joint in joints
-        if joint.is_moving and joint.mimic is None and not (joint.velocity is not None and joint.velocity > 0.0)
+        if joint.is_moving
+        and joint.mimic is None
+        and not (joint.velocity is not None and joint.velocity > 0.0)
     ]
     problems += [
-        Diagnostic(str(urdf.path), joint.line, f"joint `{joint.name}` is {joint.joint_type}: only the base may be")
+        Diagnostic(
+            str(urdf.path), joint.line, f"joint `{joint.name}` is {joint.joint_type}: only the base may be"
+        )
         for joint in joints
         if joint.joint_type in ("floating", "planar") and joint.parent != base
     ]

@@ -45,7 +45,9 @@ def read_srdf(path: Path, known_links: frozenset[str]) -> SrdfClaims:
     root = load_xml(path).getroot()
     problems: list[Diagnostic] = []
     if root.tag != "robot":
-        raise DescriptionError([Diagnostic(str(path), root.sourceline, f"the root is <{root.tag}>, not <robot>")])
+        raise DescriptionError(
+            [Diagnostic(str(path), root.sourceline, f"the root is <{root.tag}>, not <robot>")]
+        )
     disabled: dict[Pair, str] = {}
     enabled: set[Pair] = set()
     links: set[str] = set()
@@ -58,7 +60,10 @@ def read_srdf(path: Path, known_links: frozenset[str]) -> SrdfClaims:
             names = [element.get("link1"), element.get("link2")]
             unknown = [name for name in names if name not in known_links]
             if unknown:
-                complain(element.sourceline, f"<{tag}> names {', '.join(f'`{n}`' for n in unknown)}, not a link of the robot")
+                complain(
+                    element.sourceline,
+                    f"<{tag}> names {', '.join(f'`{n}`' for n in unknown)}, not a link of the robot",
+                )
             elif names[0] == names[1]:
                 complain(element.sourceline, f"<{tag}> pairs link `{names[0]}` with itself")
             elif tag == "disable_collisions":
@@ -68,7 +73,9 @@ def read_srdf(path: Path, known_links: frozenset[str]) -> SrdfClaims:
     for element in root.iter("disable_default_collisions"):
         link = element.get("link")
         if link not in known_links:
-            complain(element.sourceline, f"<disable_default_collisions> names `{link}`, not a link of the robot")
+            complain(
+                element.sourceline, f"<disable_default_collisions> names `{link}`, not a link of the robot"
+            )
         else:
             links.add(str(link))
     if problems:

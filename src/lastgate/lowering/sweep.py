@@ -51,7 +51,9 @@ class Sweep:
             found.append(clearance[touching])
         return np.concatenate(found_samples), np.concatenate(found)
 
-    def _clearances(self, pair: Pair, volumes_a: Sequence[Volume], volumes_b: Sequence[Volume], chosen: Index) -> Array:
+    def _clearances(
+        self, pair: Pair, volumes_a: Sequence[Volume], volumes_b: Sequence[Volume], chosen: Index
+    ) -> Array:
         start_a, end_a, radius_a = _cores(volumes_a)
         start_b, end_b, radius_b = _cores(volumes_b)
         pose_a, pose_b = self.placements[pair[0]][chosen], self.placements[pair[1]][chosen]
@@ -63,7 +65,9 @@ class Sweep:
         )
         return distance - radius_a[:, None] - radius_b[None, :]
 
-    def _near(self, pair: Pair, volumes_a: Sequence[Volume], volumes_b: Sequence[Volume], samples: Index) -> Mask:
+    def _near(
+        self, pair: Pair, volumes_a: Sequence[Volume], volumes_b: Sequence[Volume], samples: Index
+    ) -> Mask:
         centre_a, reach_a = _ball(volumes_a)
         centre_b, reach_b = _ball(volumes_b)
         at_a = _moved(self.placements[pair[0]][samples], centre_a[None])[:, 0]

@@ -82,9 +82,7 @@ def cylinder_triangles(radius_m: float, length_m: float) -> Array:
     angle = 2.0 * math.pi * np.arange(_PRISM_SIDES) / _PRISM_SIDES
     ring = np.stack([outer * np.cos(angle), outer * np.sin(angle)], axis=1)
     half = 0.5 * length_m
-    return _hull_triangles(
-        np.concatenate([np.c_[ring, np.full(_PRISM_SIDES, z)] for z in (-half, half)])
-    )
+    return _hull_triangles(np.concatenate([np.c_[ring, np.full(_PRISM_SIDES, z)] for z in (-half, half)]))
 
 
 def ellipsoid_triangles(semi_axes_m: Array) -> Array:

@@ -86,7 +86,9 @@ class _Reader:
         line = None if element is None else element.sourceline
         self.problems.append(Diagnostic(str(self.path), line, message))
 
-    def numbers(self, element: etree._Element, name: str, count: int, default: str | None = None) -> tuple[float, ...] | None:
+    def numbers(
+        self, element: etree._Element, name: str, count: int, default: str | None = None
+    ) -> tuple[float, ...] | None:
         text = element.get(name, default)
         if text is None:
             self.complain(element, f"<{element.tag}> has no `{name}`")
@@ -96,7 +98,9 @@ class _Reader:
         except ValueError:
             values = ()
         if len(values) != count or not all(math.isfinite(value) for value in values):
-            self.complain(element, f"`{name}` of <{element.tag}> must be {count} finite numbers, got `{text}`")
+            self.complain(
+                element, f"`{name}` of <{element.tag}> must be {count} finite numbers, got `{text}`"
+            )
             return None
         return values
 
@@ -123,7 +127,10 @@ class _Reader:
         geometry = owner.find("geometry")
         kinds = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
         if len(kinds) != 1:
-            self.complain(owner, f"<{owner.tag}> of link `{link}` needs exactly one shape in <geometry>, has {len(kinds)}")
+            self.complain(
+                owner,
+                f"<{owner.tag}> of link `{link}` needs exactly one shape in <geometry>, has {len(kinds)}",
+            )
             return None
         element = kinds[0]
         xyz, rpy = self.origin(owner)
@@ -177,7 +184,9 @@ class _Reader:
             return None
         kind = element.get("type", "")
         if kind not in JOINT_TYPES:
-            self.complain(element, f"joint `{name}` has the unknown type `{kind}`; known: {', '.join(JOINT_TYPES)}")
+            self.complain(
+                element, f"joint `{name}` has the unknown type `{kind}`; known: {', '.join(JOINT_TYPES)}"
+            )
         ends = []
         for tag in ("parent", "child"):
             end = element.find(tag)
@@ -195,8 +204,19 @@ class _Reader:
         if kind not in JOINT_TYPES or not all(ends):
             return None
         return UrdfJoint(
-            name, kind, ends[0], ends[1], transform(xyz, rpy), (xyz[0], xyz[1], xyz[2]), (rpy[0], rpy[1], rpy[2]),
-            axis, limits, velocity, effort, mimic, element.sourceline or 0,
+            name,
+            kind,
+            ends[0],
+            ends[1],
+            transform(xyz, rpy),
+            (xyz[0], xyz[1], xyz[2]),
+            (rpy[0], rpy[1], rpy[2]),
+            axis,
+            limits,
+            velocity,
+            effort,
+            mimic,
+            element.sourceline or 0,
         )
 
     def axis(self, element: etree._Element, name: str) -> tuple[float, float, float]:
@@ -249,12 +269,19 @@ class _Reader:
         xacro = find_xacro(root)
         if xacro is not None:
             line, what = xacro
-            raise DescriptionError([Diagnostic(
-                str(self.path), line,
-                f"{what}: this is xacro, not URDF; expand it once with `lastgate robot vendor-urdf`",
-            )])
+            raise DescriptionError(
+                [
+                    Diagnostic(
+                        str(self.path),
+                        line,
+                        f"{what}: this is xacro, not URDF; expand it once with `lastgate robot vendor-urdf`",
+                    )
+                ]
+            )
         if root.tag != "robot":
-            raise DescriptionError([Diagnostic(str(self.path), root.sourceline, f"the root is <{root.tag}>, not <robot>")])
+            raise DescriptionError(
+                [Diagnostic(str(self.path), root.sourceline, f"the root is <{root.tag}>, not <robot>")]
+            )
         lines: dict[str, int] = {}
         collisions: dict[str, list[SourceShape]] = {}
         visual_links: set[str] = set()
@@ -278,7 +305,13 @@ class _Reader:
         if self.problems:
             raise DescriptionError(self.problems)
         return UrdfModel(
-            self.path, root.get("name", ""), root_link, list(lines), _parents_first(joints, root_link), collisions, visual_links
+            self.path,
+            root.get("name", ""),
+            root_link,
+            list(lines),
+            _parents_first(joints, root_link),
+            collisions,
+            visual_links,
         )
 
     def joints(self, root: etree._Element, links: dict[str, int]) -> list[UrdfJoint]:
@@ -289,12 +322,16 @@ class _Reader:
             if joint is None:
                 continue
             if joint.name in seen:
-                self.complain(element, f"joint `{joint.name}` is declared twice, first in line {seen[joint.name]}")
+                self.complain(
+                    element, f"joint `{joint.name}` is declared twice, first in line {seen[joint.name]}"
+                )
                 continue
             seen[joint.name] = joint.line
             for role, link in (("parent", joint.parent), ("child", joint.child)):
                 if link not in links:
-                    self.complain(element, f"joint `{joint.name}`: its {role} `{link}` is not a link of this file")
+                    self.complain(
+                        element, f"joint `{joint.name}`: its {role} `{link}` is not a link of this file"
+                    )
             joints.append(joint)
         self.mimics(root, joints)
         return joints
@@ -307,7 +344,9 @@ class _Reader:
             place = next((e for e in root.findall("joint") if e.get("name") == joint.name), None)
             leader = by_name.get(joint.mimic.joint)
             if leader is None:
-                self.complain(place, f"joint `{joint.name}` mimics `{joint.mimic.joint}`, which is not a joint")
+                self.complain(
+                    place, f"joint `{joint.name}` mimics `{joint.mimic.joint}`, which is not a joint"
+                )
             elif leader.mimic is not None:
                 self.complain(
                     place,
@@ -315,16 +354,21 @@ class _Reader:
                     "a cycle or a chain; name the joint that leads",
                 )
             elif not leader.is_moving:
-                self.complain(place, f"joint `{joint.name}` mimics `{leader.name}`, which is {leader.joint_type}")
+                self.complain(
+                    place, f"joint `{joint.name}` mimics `{leader.name}`, which is {leader.joint_type}"
+                )
 
     def tree(self, root: etree._Element, links: dict[str, int], joints: list[UrdfJoint]) -> str:
         above: dict[str, UrdfJoint] = {}
         for joint in joints:
             if joint.child in above:
-                self.problems.append(Diagnostic(
-                    str(self.path), joint.line,
-                    f"link `{joint.child}` has two parents: joints `{above[joint.child].name}` and `{joint.name}`",
-                ))
+                self.problems.append(
+                    Diagnostic(
+                        str(self.path),
+                        joint.line,
+                        f"link `{joint.child}` has two parents: joints `{above[joint.child].name}` and `{joint.name}`",
+                    )
+                )
             above.setdefault(joint.child, joint)
         roots = [link for link in links if link not in above]
         if not links:
@@ -332,7 +376,9 @@ class _Reader:
         elif not roots:
             self.complain(root, "the links form a ring: no link is without a parent")
         elif len(roots) > 1:
-            self.complain(root, f"the robot has {len(roots)} roots: {', '.join(f'`{link}`' for link in roots)}")
+            self.complain(
+                root, f"the robot has {len(roots)} roots: {', '.join(f'`{link}`' for link in roots)}"
+            )
         if not joints and links:
             self.complain(root, "the robot has no joint")
         return roots[0] if roots else ""
