@@ -160,13 +160,13 @@ def test_no_go_zone_is_rejected_by_name_whatever_the_world_says():
     assert check(gate, [[-0.1, 0.0], [-0.2, 0.0]], world=world_of()).accepted
 
 
-def test_rows_before_the_box_is_left_are_not_called_certified_while_contacts_are_unchecked():
+def test_rows_before_the_box_is_left_are_certified_only_as_far_as_contacts_allow():
     box = {"workspace_box_min_xyz": [-3.0, -1.0, -1.0], "workspace_box_max_xyz": [1.0, 1.0, 1.0]}
     manifest = sliders(0.0, 0.5, safety=SAFETY | box)
     manifest["end_effectors"] = [{"name": "tip", "link": "post0"}]
     rows = [[-0.5, 0.0], [-1.0, 0.0], [-2.0, 0.0], [-3.5, 0.0]]
     verdict = check(gate_of(manifest), rows, world=world_of(OBSTACLE))
-    assert (code_of(verdict), verdict.certified_rows) == ("workspace_box", 0)
+    assert (code_of(verdict), verdict.certified_rows) == ("workspace_box", 1)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, _core.ROWS_MAX - 1, _core.ROWS_MAX, _core.ROWS_MAX + 1])
