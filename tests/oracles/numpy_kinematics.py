@@ -61,7 +61,7 @@ class Kinematics:
         root_rotation = np.broadcast_to(np.eye(3), (count, 3, 3))
         root_position = np.zeros((count, 3))
         if base_x_y_yaw is not None:
-            root_rotation = Rotation.from_euler("z", base_x_y_yaw[:, 2]).as_matrix()
+            root_rotation = Rotation.from_euler("z", base_x_y_yaw[:, 2:]).as_matrix()
             root_position = np.column_stack([base_x_y_yaw[:, :2], np.zeros(count)])
         rotation = {self.robot.base_frame: root_rotation}
         position = {self.robot.base_frame: root_position}
