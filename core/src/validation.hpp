@@ -8,6 +8,8 @@ namespace lastgate {
 
 /// Asks "is it inside?", never "is it outside?": NaN answers no to both.
 inline bool inside(double value, Interval allowed) noexcept { return allowed.min <= value && value <= allowed.max; }
+/// A recovery may use a quarter of the speed limits, so that whatever is in contact is left slowly.
+inline constexpr double recovery_speed_factor = 0.25;
 
 /// One run of the validation order. Every check returns true when it shows its rule kept, and
 /// otherwise records the first offender, scanning step by step.
@@ -44,6 +46,7 @@ class Validation {
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;
     bool check_world_collision() noexcept;
+    bool sweep_world(PairKind kind) noexcept;
     bool check_tube_limits() noexcept;
     bool check_recovery() noexcept;
     bool check_no_go_zones() noexcept;
