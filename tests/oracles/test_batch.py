@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`check_batch` against measuring every pair of every configuration.
 
-Tolerances: never above the true clearance by more than 1e-9 m (double rounding). Below it: where a configuration is
-within 1 mm of its margin the double path answers, to 1e-6 m; farther away the single-precision lanes may answer, whose
-proven rounding bound for a metre-sized arm is below 0.2 mm, and for a box whatever their three projections leave.
+Tolerances: never above the true clearance by more than 1e-9 m (double rounding). Below it: where a
+configuration is within 1 mm of its margin the double path answers, to 1e-6 m; farther away the single-
+precision lanes may answer, whose proven rounding bound for a metre-sized arm is below 0.2 mm, and for a box
+whatever their three projections leave.
 """
 
 import numpy as np
@@ -23,8 +24,14 @@ LANE_M = 2e-4
 
 def _fourteen_primitives(rng):
     shapes = [lg.SphereShape(radius_m=r) for r in (0.05, 0.08, 0.12, 0.03)]
-    shapes += [lg.CapsuleShape(radius_m=r, length_m=length) for r, length in ((0.03, 0.4), (0.05, 0.2), (0.002, 1.0), (0.06, 0.1))]
-    shapes += [lg.BoxShape(size_xyz_m=size) for size in ((0.1, 0.2, 0.3), (0.05, 0.4, 0.05), (0.2, 0.2, 0.02), (0.1, 0.1, 0.1), (0.3, 0.05, 0.2))]
+    shapes += [
+        lg.CapsuleShape(radius_m=r, length_m=length)
+        for r, length in ((0.03, 0.4), (0.05, 0.2), (0.002, 1.0), (0.06, 0.1))
+    ]
+    shapes += [
+        lg.BoxShape(size_xyz_m=size)
+        for size in ((0.1, 0.2, 0.3), (0.05, 0.4, 0.05), (0.2, 0.2, 0.02), (0.1, 0.1, 0.1), (0.3, 0.05, 0.2))
+    ]
     placed = []
     for shape in shapes:
         direction = rng.normal(size=3)
@@ -58,14 +65,19 @@ def test_twenty_thousand_configurations_are_judged_as_measured():
     brute = BruteForce(Kinematics(robot), primitives, **margins)
     true = _true_clearance(brute, full)
 
-    batch = gate.check_batch(np.ascontiguousarray(full[:, :7]), world=lg.World(primitives=primitives, stamp_s=0.0), gripper_positions=[0.02])
+    batch = gate.check_batch(
+        np.ascontiguousarray(full[:, :7]),
+        world=lg.World(primitives=primitives, stamp_s=0.0),
+        gripper_positions=[0.02],
+    )
 
     below_m = np.minimum(true, 1.0) - batch.clearance_m
     positive = (true > 0.0) & (true < 0.5)
     near = np.abs(true) < NEAR_M
     print(
-        f"{CONFIGURATIONS} configurations: {batch.accepted.sum()} accepted, {(true <= 0).sum()} in contact, {near.sum()} within 1 mm; "
-        f"clearance below the truth by at most {below_m[positive].max():.2e} m, median {np.median(below_m[positive]):.2e} m"
+        f"{CONFIGURATIONS} configurations: {batch.accepted.sum()} accepted, {(true <= 0).sum()} in contact, "
+        f"{near.sum()} within 1 mm; clearance below the truth by at most {below_m[positive].max():.2e} m, "
+        f"median {np.median(below_m[positive]):.2e} m"
     )
     undecided = np.abs(true) <= 2 * EXACT_M  # touching to rounding: both answers are right
     assert np.array_equal(batch.accepted[~undecided], (true > 0.0)[~undecided])

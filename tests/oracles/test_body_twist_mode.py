@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """BODY_TWIST: the base drives arcs; the gate checks chords and widens the margin by what lies between.
 
-Compared: the true arc of a constant twist, integrated here in closed form and sampled 2,000 times per row, with the
-verdict. Tolerances: an accepted chunk is clear on the arc to 1e-9 m. A rejection names the widened margin; on the
-chord that the gate checks, some instant comes within 0.1 mm of it, and the widening is never more than the arc can
-stray from the chord, bounded here by half the step times the turn.
+Compared: the true arc of a constant twist, integrated here in closed form and sampled 2,000 times per row,
+with the verdict. Tolerances: an accepted chunk is clear on the arc to 1e-9 m. A rejection names the widened
+margin; on the chord that the gate checks, some instant comes within 0.1 mm of it, and the widening is never
+more than the arc can stray from the chord, bounded here by half the step times the turn.
 """
 
 from collections import Counter
@@ -33,13 +33,21 @@ def _advance(base, twist, t):
     cosine = np.where(small, 0.5 * turn, (1.0 - np.cos(safe)) / safe)
     ahead = t * (sine * twist[0] - cosine * twist[1])
     aside = t * (cosine * twist[0] + sine * twist[1])
-    return np.column_stack([
-        x + np.cos(yaw) * ahead - np.sin(yaw) * aside, y + np.sin(yaw) * ahead + np.cos(yaw) * aside, yaw + turn
-    ])
+    return np.column_stack(
+        [
+            x + np.cos(yaw) * ahead - np.sin(yaw) * aside,
+            y + np.sin(yaw) * ahead + np.cos(yaw) * aside,
+            yaw + turn,
+        ]
+    )
 
 
 def _mobile_arm():
-    base = {"max_base_linear_speed_m_s": 5.0, "max_base_angular_speed_rad_s": 20.0, "world_collision_margin_m": MARGIN_M}
+    base = {
+        "max_base_linear_speed_m_s": 5.0,
+        "max_base_angular_speed_rad_s": 20.0,
+        "world_collision_margin_m": MARGIN_M,
+    }
     robot = fleet.planar_arm((0.3, 0.2))
     # The base ball becomes a chassis: with a mobile base the root is checked against the world too.
     return fleet.with_safety(robot, **base)
@@ -61,7 +69,9 @@ def test_base_arcs_are_clear_when_accepted_and_blocked_when_rejected():
         rows = np.zeros((int(rng.integers(1, 4)), 6))
         rows[:, :2] = rng.uniform(-1, 1, (len(rows), 2)) * rng.choice([0.3, 2.0])
         rows[:, 5] = rng.uniform(-1, 1, len(rows)) * rng.choice([0.0, 1.0, 10.0])
-        obstacles = [_in_plane(random_obstacle(rng, reach_m=1.0), float(rng.uniform(-0.08, 0.08))) for _ in range(2)]
+        obstacles = [
+            _in_plane(random_obstacle(rng, reach_m=1.0), float(rng.uniform(-0.08, 0.08))) for _ in range(4)
+        ]
         state = lg.RobotState(positions=arm, stamp_s=0.0)
         chunk = lg.ActionChunk(rows, mode=lg.ControlMode.BODY_TWIST)
 
@@ -88,14 +98,18 @@ def test_base_arcs_are_clear_when_accepted_and_blocked_when_rejected():
         kind = COLLISIONS[violation.code]
         length_m = np.linalg.norm(rows[:, :2], axis=1) * STEP_S
         widening_m = violation.limit_min - brute.margin_m[kind]
-        assert -1e-15 <= widening_m <= float((length_m * np.abs(rows[:, 5]) * STEP_S).max()) / 2 + 1e-12, f"#{index}"
+        assert -1e-15 <= widening_m <= float((length_m * np.abs(rows[:, 5]) * STEP_S).max()) / 2 + 1e-12, (
+            f"#{index}"
+        )
         widest_m = max(widest_m, widening_m)
         start, end = ends[violation.step], ends[violation.step + 1]
         brute.margin_m[kind] = violation.limit_min
         chord = start + t[:, None] * (end - start)
         gap_m = brute.least(kind, brute.cores(kinematics.frames(still, base_x_y_yaw=chord)), t).gap_m
         step_m = (float(np.linalg.norm(end[:2] - start[:2])) + 0.6 * abs(end[2] - start[2])) / SAMPLES
-        assert gap_m <= BAND_M + step_m / 2, f"#{index}: PHANTOM, {gap_m:.3e} m"  # the minimum may lie between two samples
+        assert gap_m <= BAND_M + step_m / 2, (
+            f"#{index}: PHANTOM, {gap_m:.3e} m"
+        )  # the minimum may lie between two samples
         counts["rejected"] += 1
         counts[f"rejected {kind}"] += 1
     print(dict(counts), f"widest margin added {widest_m:.4f} m")
@@ -111,7 +125,10 @@ def test_base_that_stands_still_is_checked_with_its_arm():
 
     def ball_at(x):
         shape = lg.SphereShape(radius_m=0.05)
-        return lg.World(primitives=[lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=(x, 0.0, 0.0)))], stamp_s=0.0)
+        return lg.World(
+            primitives=[lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=(x, 0.0, 0.0)))],
+            stamp_s=0.0,
+        )
 
     assert gate.check(chunk, state=state, world=ball_at(0.7), now_s=0.0).accepted
     assert not gate.check(chunk, state=state, world=ball_at(0.5), now_s=0.0).accepted

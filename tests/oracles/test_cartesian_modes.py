@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cartesian rows: what is resolved is what was asked for, and what is resolved is what is checked.
 
-Compared: the tool pose of every resolved row with the requested one, placed by Pinocchio; the resolved joint path with
-brute force, as in `test_sweep.py`. Tolerances: 1 cm is the largest residual a row may have, and an accepted path keeps
-at least its residual as extra clearance (1e-9 m for rounding); most rows are reached to 1e-5 m, the solver's own bound.
+Compared: the tool pose of every resolved row with the requested one, placed by Pinocchio; the resolved joint
+path with brute force, as in `test_sweep.py`. Tolerances: 1 cm is the largest residual a row may have, and an
+accepted path keeps at least its residual as extra clearance (1e-9 m for rounding); most rows are reached to
+1e-5 m, the solver's own bound.
 """
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -91,9 +93,13 @@ def test_cartesian_rows_are_reached_and_swept(name, mode):
         rng = np.random.default_rng([17, int(mode), index])
         start = setup.clear[rng.integers(len(setup.clear))]
         rows, in_tool = _draw_rows(rng, mode, tool, start)
-        chunk = lg.ActionChunk(np.ascontiguousarray(rows), mode=mode, frame_id=tool.effector.name if in_tool else "")
+        chunk = lg.ActionChunk(
+            np.ascontiguousarray(rows), mode=mode, frame_id=tool.effector.name if in_tool else ""
+        )
         state_rows, grippers = setup.rows_of(start[None])
-        state = lg.RobotState(positions=state_rows[0], gripper_positions=grippers[0] if grippers.size else None, stamp_s=0.0)
+        state = lg.RobotState(
+            positions=state_rows[0], gripper_positions=grippers[0] if grippers.size else None, stamp_s=0.0
+        )
         # Resolve once in an empty world to know where the path goes, then put something in its way.
         first = gate.check(chunk, state=state, world=lg.NO_WORLD, now_s=0.0)
         if not first.accepted and first.violations[0].code not in COLLISIONS:
@@ -106,12 +112,17 @@ def test_cartesian_rows_are_reached_and_swept(name, mode):
         for row, configuration in zip(rows, path[1:], strict=True):
             wanted, reached = _requested(mode, row, before, in_tool), tool.pose(configuration)
             residual_m = max(residual_m, float(np.linalg.norm(wanted[1] - reached[1])))
-            worst_turn_rad = max(worst_turn_rad, float(np.linalg.norm(Rotation.from_matrix(wanted[0].T @ reached[0]).as_rotvec())))
+            worst_turn_rad = max(
+                worst_turn_rad,
+                float(np.linalg.norm(Rotation.from_matrix(wanted[0].T @ reached[0]).as_rotvec())),
+            )
             before = reached
         assert residual_m <= RESIDUAL_M, f"#{index}: {residual_m}"
         counts["reached to 1e-5 m"] += residual_m <= REACHED_M
         counts["resolved"] += 1
-        obstacle = grazing_obstacle(rng, setup.kinematics, setup.brute_without_world, path[0], path[1], gap_m=grazing_gap_m(rng))
+        obstacle = grazing_obstacle(
+            rng, setup.kinematics, setup.brute_without_world, path[0], path[1], gap_m=grazing_gap_m(rng)
+        )
         world = lg.World(primitives=[obstacle] if obstacle else [], stamp_s=0.0)
 
         verdict = gate.check(chunk, state=state, world=world, now_s=0.0)
@@ -121,7 +132,11 @@ def test_cartesian_rows_are_reached_and_swept(name, mode):
         brute = setup.brute(world.primitives)
         if verdict.accepted:
             judge.accepted(verdict, brute, path, label)
-            least_m = min(brute.scan(kind, a, b).gap_m for a, b in zip(path[:-1], path[1:], strict=True) for kind in ("self", "world"))
+            least_m = min(
+                brute.scan(kind, a, b).gap_m
+                for a, b in itertools.pairwise(path)
+                for kind in ("self", "world")
+            )
             assert least_m >= residual_m - MISS_M, f"{label}: residual {residual_m} is not kept as clearance"
         else:
             # The residual widens the margin; the rejection is held to the margin it names.

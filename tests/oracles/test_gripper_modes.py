@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gripper commands: the fingers are swept from where they are to where the channel sends them.
 
-The positions a channel means are computed here from the manifest; the rest is `sweep_judge.py`. A binary command and an
-unmeasured gripper leave every finger position open, so every one of them is sampled.
+The positions a channel means are computed here from the manifest; the rest is `sweep_judge.py`. A binary
+command and an unmeasured gripper leave every finger position open, so every one of them is sampled.
 """
 
 from collections import Counter
@@ -34,7 +34,9 @@ def _obstacle_near_fingers(rng, kinematics):
     centre = frames.place("panda_hand", local)[0]
     if rng.random() < 0.5:
         return primitive(lg.SphereShape(radius_m=float(rng.uniform(0.002, 0.01))), centre)
-    return primitive(lg.BoxShape(size_xyz_m=tuple(rng.uniform(0.004, 0.02, 3).tolist())), centre, rng.normal(size=3))
+    return primitive(
+        lg.BoxShape(size_xyz_m=tuple(rng.uniform(0.004, 0.02, 3).tolist())), centre, rng.normal(size=3)
+    )
 
 
 def _finger_path(opening_m, channels):
@@ -81,7 +83,12 @@ def test_fingers_that_may_be_anywhere_are_clear_everywhere_when_accepted(gate, m
         measured = [float(rng.uniform(0, 0.04))] if binary else None
         state = lg.RobotState(positions=HOME, gripper_positions=measured, stamp_s=0.0)
 
-        verdict = gate.check(lg.ActionChunk(rows, mode=mode), state=state, world=lg.World(primitives=obstacles, stamp_s=0.0), now_s=0.0)
+        verdict = gate.check(
+            lg.ActionChunk(rows, mode=mode),
+            state=state,
+            world=lg.World(primitives=obstacles, stamp_s=0.0),
+            now_s=0.0,
+        )
 
         brute = BruteForce(kinematics, obstacles, world_margin_m=MARGIN_M)
         least_m = min(_least_over_all_openings(brute, kind) for kind in ("self", "world"))
@@ -99,8 +106,8 @@ def test_fingers_that_may_be_anywhere_are_clear_everywhere_when_accepted(gate, m
 
 @pytest.mark.xfail(
     strict=True,
-    reason="what an unknown gripper could add is put on the margin and never bisected, so fingers that only pass by "
-    "sideways are refused up to half their travel away",
+    reason="what an unknown gripper could add is put on the margin and never bisected, so fingers that only "
+    "pass by sideways are refused up to half their travel away",
 )
 def test_binary_command_beside_an_obstacle_that_no_opening_reaches_is_accepted(gate):
     kinematics = Kinematics(gate.robot)

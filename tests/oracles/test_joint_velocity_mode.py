@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """JOINT_VELOCITY rows: integrated here in NumPy, then held to brute force like any joint path.
 
-Tolerance of the integration: 1e-12, a few roundings of sums of at most four products; the rest is `sweep_judge.py`.
+Tolerance of the integration: 1e-12, a few roundings of sums of at most four products; the rest is
+`sweep_judge.py`.
 """
 
 import numpy as np
@@ -16,7 +17,9 @@ CHUNKS = 300
 STEP_S = 0.25
 
 
-@pytest.mark.parametrize("build", [fleet.scara, fleet.six_joint_arm, fleet.mimic_arm], ids=lambda build: build.__name__)
+@pytest.mark.parametrize(
+    "build", [fleet.scara, fleet.six_joint_arm, fleet.mimic_arm], ids=lambda build: build.__name__
+)
 def test_integrated_velocities_are_swept(build):
     setup = Setup(build(), world_margin_m=0.005)
     gate = lg.Gate(setup.gate.robot, step_s=STEP_S)
@@ -29,12 +32,22 @@ def test_integrated_velocities_are_swept(build):
         state = lg.RobotState(positions=path[0], stamp_s=0.0)
         world = lg.World(primitives=case.primitives, stamp_s=0.0)
 
-        verdict = gate.check(lg.ActionChunk(velocities, mode=lg.ControlMode.JOINT_VELOCITY), state=state, world=world, now_s=0.0)
+        verdict = gate.check(
+            lg.ActionChunk(velocities, mode=lg.ControlMode.JOINT_VELOCITY),
+            state=state,
+            world=world,
+            now_s=0.0,
+        )
 
         if not verdict.accepted and verdict.violations[0].code == lg.ViolationCode.joint_position_limit:
             judge.counts["beyond a limit"] += 1  # a sum that rounds over the limit it was clipped to
-            assert np.abs(path[1:] - np.clip(path[1:], setup.kinematics.lower, setup.kinematics.upper)).max() < 1e-12
-            near = np.minimum(np.abs(path[1:] - setup.kinematics.lower), np.abs(path[1:] - setup.kinematics.upper))
+            assert (
+                np.abs(path[1:] - np.clip(path[1:], setup.kinematics.lower, setup.kinematics.upper)).max()
+                < 1e-12
+            )
+            near = np.minimum(
+                np.abs(path[1:] - setup.kinematics.lower), np.abs(path[1:] - setup.kinematics.upper)
+            )
             assert near.min() < 1e-12
             continue
         assert verdict.joint_rows == pytest.approx(path[1:], abs=1e-12)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """JOINT_TORQUE: a torque says nothing about where the joints go, so everything the speed limits allow counts.
 
-Compared: the verdict with random configurations of the reachable box, its corners included. Tolerances: none of an
-accepted box violates, to 1e-9 m. A rejected one holds a configuration within 0.1 mm of a violation of the pair the
-verdict names, found by minimising that pair's distance over the box with SciPy.
+Compared: the verdict with random configurations of the reachable box, its corners included. Tolerances: none
+of an accepted box violates, to 1e-9 m. A rejected one holds a configuration within 0.1 mm of a violation of
+the pair the verdict names, found by minimising that pair's distance over the box with SciPy.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ def _box_samples(rng, centre, half):
     return centre + half * np.vstack([np.zeros((1, len(centre))), inside, corners])
 
 
-def _least_in_box(brute, kind, pair, samples, centre, half):
+def _least_in_box(brute, kind, pair, samples, bounds):
     """The least distance minus margin of one pair over the box, from the best samples downhill."""
 
     def gap(configuration):
@@ -48,12 +48,13 @@ def _least_in_box(brute, kind, pair, samples, centre, half):
     for start in samples[np.argsort(gaps)[:3]]:
         if best <= BAND_M:
             break
-        bounds = list(zip(centre - half, centre + half, strict=True))
         best = min(best, float(minimize(gap, start, bounds=bounds, method="L-BFGS-B").fun))
     return best
 
 
-@pytest.mark.parametrize("build", [fleet.scara, fleet.six_joint_arm, fleet.two_arms], ids=lambda build: build.__name__)
+@pytest.mark.parametrize(
+    "build", [fleet.scara, fleet.six_joint_arm, fleet.two_arms], ids=lambda build: build.__name__
+)
 def test_nothing_reachable_collides_when_accepted(build):
     setup = Setup(_slow(build()), world_margin_m=0.002)
     gate = lg.Gate(setup.gate.robot, step_s=STEP_S)
@@ -66,7 +67,12 @@ def test_nothing_reachable_collides_when_accepted(build):
         if rng.random() < 0.9:  # otherwise a joint may be able to leave its limits, which decides first
             centre = np.clip(centre, setup.kinematics.lower + half, setup.kinematics.upper - half)
         near = grazing_obstacle(
-            rng, setup.kinematics, setup.brute_without_world, centre - half, centre + half, gap_m=float(rng.uniform(-0.002, 0.03))
+            rng,
+            setup.kinematics,
+            setup.brute_without_world,
+            centre - half,
+            centre + half,
+            gap_m=float(rng.uniform(-0.002, 0.03)),
         )
         obstacles = [near] if near else []
         state = lg.RobotState(positions=centre, stamp_s=0.0)
@@ -93,12 +99,21 @@ def test_nothing_reachable_collides_when_accepted(build):
             kind = COLLISIONS[violation.code]
             pairs = brute.self_pairs if kind == "self" else brute.world_pairs
             names = [
-                (pair, {brute.volumes[pair[0]].name, brute.volumes[pair[1]].name if kind == "self" else brute.obstacles[pair[1]].name})
+                (
+                    pair,
+                    {
+                        brute.volumes[pair[0]].name,
+                        brute.volumes[pair[1]].name if kind == "self" else brute.obstacles[pair[1]].name,
+                    },
+                )
                 for pair in pairs
             ]
             named = [pair for pair, both in names if both == {violation.subject, violation.against}]
-            least_m = min(_least_in_box(brute, kind, pair, samples, centre, half) for pair in named)
-            assert least_m <= BAND_M, f"#{index}: PHANTOM, {violation.subject} / {violation.against} by {least_m:.3e} m"
+            bounds = list(zip(centre - half, centre + half, strict=True))
+            least_m = min(_least_in_box(brute, kind, pair, samples, bounds) for pair in named)
+            assert least_m <= BAND_M, (
+                f"#{index}: PHANTOM, {violation.subject} / {violation.against} by {least_m:.3e} m"
+            )
     print(build.__name__, dict(counts))
     assert counts["accepted"] > 50
     assert counts["self_collision"] + counts["world_collision"] > 30
@@ -112,4 +127,7 @@ def test_torque_beyond_its_limit_is_rejected_and_at_its_limit_is_not():
     at_limit = lg.ActionChunk(np.full((1, 4), 100.0), mode=lg.ControlMode.JOINT_TORQUE)
     beyond = lg.ActionChunk(np.full((1, 4), np.nextafter(100.0, np.inf)), mode=lg.ControlMode.JOINT_TORQUE)
     assert gate.check(at_limit, state=state, world=lg.NO_WORLD, now_s=0.0).accepted
-    assert gate.check(beyond, state=state, world=lg.NO_WORLD, now_s=0.0).violations[0].code == lg.ViolationCode.joint_torque_limit
+    assert (
+        gate.check(beyond, state=state, world=lg.NO_WORLD, now_s=0.0).violations[0].code
+        == lg.ViolationCode.joint_torque_limit
+    )

@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same question gets the same bytes, and a harder question never gets a softer answer.
 
-No reference is needed: verdicts are compared with verdicts. Tolerances: none, except where a path is cut in two, which
-moves the sampled instants; there the answers may differ inside the 0.1 mm band in which both keep the promise.
+No reference is needed: verdicts are compared with verdicts. Tolerances: none, except where a path is cut in
+two, which moves the sampled instants; there the answers may differ inside the 0.1 mm band in which both keep
+the promise.
 """
+
+import itertools
 
 import numpy as np
 import pytest
-
-import lastgate as lg
-from lastgate import _core
 from oracles import fleet
 from oracles.brute_force import BruteForce
 from oracles.numpy_kinematics import Kinematics
 from oracles.pinocchio_model import random_configurations
 from oracles.scenes import grazing_gap_m, grazing_obstacle, random_obstacle
 from oracles.sweep_cases import Setup, short_steps
+
+import lastgate as lg
+from lastgate import _core
 
 CASES = 150
 BAND_M = 1e-4
@@ -32,7 +35,9 @@ def _case(setup, index):
     path = short_steps(rng, setup)
     rows, grippers = setup.rows_of(path)
     path[:, 7] = path[0, 7]
-    graze = grazing_obstacle(rng, setup.kinematics, setup.brute_without_world, path[0], path[1], gap_m=grazing_gap_m(rng))
+    graze = grazing_obstacle(
+        rng, setup.kinematics, setup.brute_without_world, path[0], path[1], gap_m=grazing_gap_m(rng)
+    )
     obstacles = [*([graze] if graze else []), random_obstacle(rng, reach_m=1.0)]
     state = lg.RobotState(positions=rows[0], gripper_positions=grippers[0], stamp_s=0.0)
     return lg.ActionChunk(np.ascontiguousarray(rows[1:])), state, obstacles, path
@@ -74,7 +79,9 @@ def test_batch_answers_do_not_depend_on_their_neighbours(setup):
     together = setup.gate.check_batch(rows, world=world, gripper_positions=[0.02])
 
     order = rng.permutation(200)
-    shuffled = setup.gate.check_batch(np.ascontiguousarray(rows[order]), world=world, gripper_positions=[0.02])
+    shuffled = setup.gate.check_batch(
+        np.ascontiguousarray(rows[order]), world=world, gripper_positions=[0.02]
+    )
     alone = [setup.gate.check_batch(rows[[k]], world=world, gripper_positions=[0.02]) for k in range(200)]
     assert np.array_equal(together.accepted[order], shuffled.accepted)
     assert np.array_equal(together.accepted, [bool(single.accepted[0]) for single in alone])
@@ -87,7 +94,10 @@ def test_clearance_of_a_configuration_does_not_depend_on_its_neighbours(setup):
     world = _world([random_obstacle(rng, reach_m=0.8) for _ in range(6)])
 
     together = setup.gate.check_batch(rows, world=world, gripper_positions=[0.02]).clearance_m
-    alone = [setup.gate.check_batch(rows[[k]], world=world, gripper_positions=[0.02]).clearance_m[0] for k in range(200)]
+    alone = [
+        setup.gate.check_batch(rows[[k]], world=world, gripper_positions=[0.02]).clearance_m[0]
+        for k in range(200)
+    ]
 
     assert np.array_equal(together, alone)
 
@@ -96,13 +106,18 @@ def test_larger_margin_never_accepts_more(setup):
     margins = [0.0, 0.001, 0.003, 0.01, 0.03]
     robot = fleet.panda()
     gates = [
-        fleet.gate_of(fleet.with_safety(robot, world_collision_margin_m=m, self_collision_margin_m=m)) for m in margins
+        fleet.gate_of(fleet.with_safety(robot, world_collision_margin_m=m, self_collision_margin_m=m))
+        for m in margins
     ]
     changed = 0
     for index in range(CASES):
         chunk, state, obstacles, _ = _case(setup, index)
-        answers = [gate.check(chunk, state=state, world=_world(obstacles), now_s=0.0).accepted for gate in gates]
-        assert answers == sorted(answers, reverse=True), f"#{index}: {dict(zip(margins, answers, strict=True))}"
+        answers = [
+            gate.check(chunk, state=state, world=_world(obstacles), now_s=0.0).accepted for gate in gates
+        ]
+        assert answers == sorted(answers, reverse=True), (
+            f"#{index}: {dict(zip(margins, answers, strict=True))}"
+        )
         changed += len(set(answers)) > 1
     assert changed > 10
 
@@ -173,7 +188,7 @@ def test_path_cut_in_two_gets_the_same_answer_outside_the_band(setup):
             brute = BruteForce(Kinematics(setup.gate.robot), obstacles, world_margin_m=0.003)
             least_m = min(
                 brute.refined_gap(kind, a, b, brute.scan(kind, a, b))
-                for a, b in zip(path[:-1], path[1:], strict=True)
+                for a, b in itertools.pairwise(path)
                 for kind in ("self", "world")
             )
             assert 0.0 <= least_m <= BAND_M, f"#{index}: least gap {least_m:.3e} m"
