@@ -3,6 +3,7 @@
 // robot, it belongs in core/.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -26,6 +27,8 @@ namespace {
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Cells = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -218,6 +221,62 @@ void bind_config(nb::module_& module) {
     bind_config_arrays(config);
 }
 
+VoxelSpec voxel_spec(std::tuple<double, double, double> origin, double resolution_m, std::array<std::uint32_t, 3> size, bool unknown_is_free, bool outside_is_free) {
+    return {{std::get<0>(origin), std::get<1>(origin), std::get<2>(origin)}, resolution_m, size, unknown_is_free, outside_is_free};
+}
+
+std::vector<CellIndex> cells_of(const Cells& cells) {
+    if (cells.shape(1) != 3) throw std::invalid_argument("cells need three indices each");
+    std::vector<CellIndex> indices(cells.shape(0));
+    for (std::size_t index = 0; index < indices.size(); ++index) {
+        const std::uint32_t* cell = cells.data() + 3 * index;
+        indices[index] = {cell[0], cell[1], cell[2]};
+    }
+    return indices;
+}
+
+void bind_field(nb::module_& module) {
+    nb::class_<ObstacleField>(module, "ObstacleField")
+        .def_static("from_points", [](Matrix xyz) {
+            if (xyz.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
+            return std::make_shared<ObstacleField>(ObstacleField::from_points({xyz.data(), xyz.size()}));
+        }, "xyz"_a.noconvert())
+        .def_static("from_voxels", [](Bytes3 occupancy, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
+            const std::array<std::uint32_t, 3> size{static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(2), 0xFFFFFFFFU)),
+                                                    static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(1), 0xFFFFFFFFU)),
+                                                    static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(0), 0xFFFFFFFFU))};
+            return std::make_shared<ObstacleField>(ObstacleField::from_voxels(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), {occupancy.data(), occupancy.size()}));
+        }, "occupancy"_a.noconvert(), nb::kw_only(), "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
+        .def_static("from_cells", [](Cells occupied, Cells free, std::array<std::uint32_t, 3> size, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
+            const auto solid = cells_of(occupied);
+            const auto open = cells_of(free);
+            return std::make_shared<ObstacleField>(ObstacleField::from_cells(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), solid, open));
+        }, "occupied"_a.noconvert(), "free"_a.noconvert(), nb::kw_only(), "size"_a, "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
+        .def("distances", [](const ObstacleField& field, Matrix ends, double cutoff_m) {
+            if (ends.shape(1) != 6) throw std::invalid_argument("segments need six numbers each");
+            std::vector<double> out(ends.shape(0));
+            for (std::size_t index = 0; index < out.size(); ++index) {
+                const double* e = ends.data() + 6 * index;
+                std::uint32_t obstacle = none;
+                out[index] = field.distance({{e[0], e[1], e[2]}, {e[3], e[4], e[5]}}, cutoff_m, obstacle).distance_m;
+            }
+            const std::size_t count = out.size();
+            return matrix_of(std::move(out), {count});
+        }, "ends"_a.noconvert(), "cutoff_m"_a)
+        .def("clearances", [](const ObstacleField& field, Matrix points) {
+            if (points.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
+            std::vector<double> out(points.shape(0));
+            for (std::size_t index = 0; index < out.size(); ++index) {
+                const double* p = points.data() + 3 * index;
+                out[index] = field.clearance({p[0], p[1], p[2]});
+            }
+            const std::size_t count = out.size();
+            return matrix_of(std::move(out), {count});
+        }, "points"_a.noconvert())
+        .def_prop_ro("obstacle_count", &ObstacleField::obstacle_count)
+        .def_prop_ro("memory_bytes", &ObstacleField::memory_bytes);
+}
+
 void bind_world(nb::module_& module) {
     nb::class_<WorldSnapshot>(module, "WorldSnapshot")
         .def(
@@ -235,6 +294,12 @@ void bind_world(nb::module_& module) {
                 }
             },
             "kinds"_a.noconvert(), "sizes"_a.noconvert(), "poses"_a.noconvert(), nb::kw_only(), "id"_a, "stamp_s"_a, "in_base_frame"_a)
+        .def("set_voxels", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
+            world.set_field(voxel_slot, std::move(field), stamp_s);
+        }, "field"_a, "stamp_s"_a)
+        .def("set_points", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
+            world.set_field(point_slot, std::move(field), stamp_s);
+        }, "field"_a, "stamp_s"_a)
         .def_static("declared_absent", [] {
             auto world = std::make_unique<WorldSnapshot>();
             world->declare_absent();
@@ -263,9 +328,11 @@ Attachment attachment_of(std::uint16_t id, std::int32_t link, double radius_m, c
 
 void bind_gate(nb::module_& module) {
     nb::class_<Gate>(module, "Gate")
-        .def("__init__", [](Gate* self, const KernelConfig& config) {
-            new (self) Gate(std::make_shared<const RobotModel>(config.model), config.gate);
-        }, "config"_a)
+        .def("__init__", [](Gate* self, const KernelConfig& config, bool avx2) {
+            GateConfig gate = config.gate;
+            gate.lane_build = avx2 ? LaneBuild::avx2 : LaneBuild::generic;
+            new (self) Gate(std::make_shared<const RobotModel>(config.model), gate);
+        }, "config"_a, nb::kw_only(), "avx2"_a = false)
         .def(
             "check",
             // The GIL stays held: a check is bounded and short, and nobody may write the arrays meanwhile.
@@ -353,12 +420,16 @@ void bind_gate(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+    // `NO_WORLD` and other module-level objects live until the interpreter is gone; that is no leak.
+    nb::set_leak_warnings(false);
     module.attr("ROWS_MAX") = capacity::rows_max;
     module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
     module.attr("LINKS_MAX") = capacity::links_max;
     module.attr("NONE") = none;
+    module.def("has_avx2", [] { return best_lane_build() == LaneBuild::avx2; });
     bind_verdict(module);
     bind_config(module);
+    bind_field(module);
     bind_world(module);
     bind_gate(module);
 }

@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
 
-#include "sweep.hpp"
 #include "validation.hpp"
 
 namespace lastgate {
@@ -103,7 +101,7 @@ std::shared_ptr<const RobotModel> require_model(std::shared_ptr<const RobotModel
 }  // namespace
 
 Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
-    : model_(require_model(std::move(model))), config_(std::move(config)), shapes_(*model_) {
+    : model_(require_model(std::move(model))), config_(std::move(config)), shapes_(*model_), lanes_(*model_, shapes_, config_.lane_build) {
     require_config(*model_, config_);
     zones_.begin(0, 0.0, true);
     for (const PrimitiveSpec& zone : config_.no_go_zones) zones_.add(zone);
@@ -121,6 +119,12 @@ Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
     body_reach_.resize(bodies * capacity::chain_max);
     tails_.resize(bodies * (capacity::chain_max + 1));
     step_.resize(variables);
+    row_placed_.resize(rows);
+    lane_memory_.resize(capacity::rows_max / lane_count * lane_group_size());
+    lane_doubt_.resize(capacity::rows_max / lane_count * capacity::lane_entries_max);
+    body_low_.resize(bodies * 3 * lane_count);
+    body_high_.resize(bodies * 3 * lane_count);
+    near_.resize(capacity::primitives_max);
     sample_.resize(variables);
     sample_frames_.resize(bodies);
     items_.reserve(capacity::items_max);
@@ -129,45 +133,53 @@ Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
     contacts_.reserve(64);  // a robot in contact at more than 64 places is not backing out by itself
     half_width_.resize(variables);
     tube_.resize(256 * 2 * variables);  // every box on the way down to the resolution, in 20 variables
+    bound_body_reach();
+}
+
+void Gate::bound_body_reach() noexcept {
+    std::fill(body_reach_.begin(), body_reach_.end(), 0.0);
+    for (const Volume& volume : shapes_.volumes()) {
+        double* reach = body_reach_.data() + volume.body * capacity::chain_max;
+        for (std::size_t depth = 0; depth < model_->bodies()[volume.body].depth; ++depth) reach[depth] = std::max(reach[depth], volume.reach[depth]);
+    }
+}
+
+bool Gate::attach(const Attachment& attachment) noexcept {
+    if (!shapes_.attach(*model_, attachment)) return false;
+    lanes_.rebuild(*model_, shapes_);
+    bound_body_reach();
+    return true;
+}
+
+bool Gate::detach(std::uint16_t id) noexcept {
+    if (!shapes_.detach(*model_, id)) return false;
+    lanes_.rebuild(*model_, shapes_);
+    bound_body_reach();
+    return true;
+}
+
+std::size_t Gate::lane_group_size() const noexcept {
+    const std::size_t bodies = model_->bodies().size();
+    const std::size_t volumes = model_->volumes().size() + capacity::attached_max + model_->effectors().size();
+    return lane_count * (5 * bodies + 6 * volumes + lanes_.tail_count());
+}
+
+LaneGroup Gate::lane_group(std::size_t index) noexcept {
+    const std::size_t bodies = model_->bodies().size();
+    const std::size_t volumes = model_->volumes().size() + capacity::attached_max + model_->effectors().size();
+    float* at = lane_memory_.data() + index * lane_group_size();
+    LaneGroup group{};
+    group.position = at;
+    group.step = group.position + lane_count * bodies;
+    group.centre = group.step + lane_count * bodies;
+    group.core = group.centre + 3 * lane_count * bodies;
+    group.tail = group.core + 6 * lane_count * volumes;
+    return group;
 }
 
 Verdict Gate::check(const CheckRequest& request) noexcept {
     Validation validation(*this, request);
     return validation.run();
-}
-
-void Gate::check_configurations(std::span<const double> configurations, std::size_t count,
-                                std::span<const double> gripper_positions, const WorldSnapshot& world,
-                                std::span<std::uint8_t> accepted, std::span<double> clearance_m) noexcept {
-    const auto dofs = model_->row_dofs();
-    contacts_.clear();
-    path_rows_ = 0;
-    for (std::size_t index = 0; index < count; ++index) {
-        accepted[index] = 0;
-        clearance_m[index] = -std::numeric_limits<double>::infinity();
-        std::fill(path_.begin(), path_.begin() + static_cast<std::ptrdiff_t>(model_->variable_count()), 0.0);
-        std::fill(uncertainty_.begin(), uncertainty_.end(), 0.0);
-        bool inside = true;
-        for (std::size_t column = 0; column < dofs.size(); ++column) path_[dofs[column]] = configurations[index * dofs.size() + column];
-        std::size_t gripper = 0;
-        for (std::size_t dof = 0; dof < model_->dof_count(); ++dof) {
-            const DofSpec& limits = model_->dof(dof);
-            if (!limits.in_rows && gripper_positions.empty()) {
-                path_[dof] = 0.5 * (limits.position_min + limits.position_max);
-                uncertainty_[dof] = 0.5 * (limits.position_max - limits.position_min);
-            } else if (!limits.in_rows) {
-                path_[dof] = gripper_positions[gripper++];
-            }
-            inside = inside && limits.position_min <= path_[dof] && path_[dof] <= limits.position_max;
-        }
-        if (!inside) continue;
-        Verdict unused{};
-        Sweep sweep(*this, unused);
-        sweep.set_world(&world);
-        sweep.place_rows();
-        clearance_m[index] = sweep.clearance_of_row_alone();
-        accepted[index] = sweep.all_shown() ? 1 : 0;
-    }
 }
 
 }  // namespace lastgate

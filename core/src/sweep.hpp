@@ -7,9 +7,6 @@ namespace lastgate {
 
 enum class Outcome : std::uint8_t { clear, violated, budget };
 
-/// What a sweep may be about.
-enum class PairKind : std::uint8_t { self, world, box };
-
 /// Where a path stops being shown.
 struct Finding {
     std::uint32_t segment = none;  ///< Counted by the row it leads to, from 1; 1 leads from the measured state to row 1.
@@ -17,6 +14,7 @@ struct Finding {
     double segment_t = 0.0;
     double first_contact_t = 0.0;
     Witness witness{};  ///< Of the volumes, radii subtracted.
+    std::uint32_t obstacle = none;  ///< Which cell or point of a field.
 };
 
 /// Shows, or fails to show, that pairs keep their demand at every instant of a joint path.
@@ -24,7 +22,12 @@ struct Finding {
 /// A row shows a pair clear for half a segment on either side when its distance exceeds the demand by
 /// more than the pair can move in that time. What no row shows is bisected in time until it is shown,
 /// violated, or moves less than the resolution.
+/// A joint position as the lanes take it.
+float lane_position(const Body& body, double variable) noexcept;
+
 class Sweep {
+    friend class BatchCheck;
+
   public:
     Sweep(Gate& gate, Verdict& verdict) noexcept : gate_(gate), verdict_(verdict) {}
 
@@ -45,11 +48,15 @@ class Sweep {
     Outcome run_tube(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept;
     /// Pairs that start inside their margin, for recovery; false when there are too many to follow.
     bool collect_start_contacts() noexcept;
-    Outcome follow_start_contacts(Finding& finding) noexcept;
+    Outcome follow_start_contacts(Finding& finding, PairKind& kind) noexcept;
 
     double min_clearance_m() const noexcept { return best_m_; }
     std::uint32_t evaluations() const noexcept { return evaluations_; }
-    const Transform* frames_of_row(std::size_t row) const noexcept { return gate_.frames_.data() + row * body_count(); }
+    /// In double; computed when first asked for.
+    const Transform* frames_of_row(std::size_t row) noexcept;
+    /// Never smaller than what the tool of an effector moves, in metres, and turns, in radians, towards `row`.
+    double tool_motion(std::size_t effector, std::size_t row) noexcept;
+    double tool_turn(std::size_t effector, std::size_t row) const noexcept;
 
   private:
     std::size_t body_count() const noexcept { return gate_.model_->bodies().size(); }
@@ -66,14 +73,25 @@ class Sweep {
     double pair_motion(PairKind kind, const OpenItem& item, std::span<const double> step) const noexcept;
     double demand(PairKind kind, std::uint16_t a, std::uint16_t b) const noexcept;
 
+    void place_lanes() noexcept;
+    void fill_lanes(std::size_t group_index) noexcept;
+    void test_lanes(PairKind kind, std::size_t row_last) noexcept;
+    void test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept;
+    void shortlist_with_lanes(std::size_t group_count) noexcept;
+    bool row_in_doubt(std::size_t row) const noexcept;
+    bool in_doubt(std::size_t row, std::size_t entry) const noexcept;
+
     bool scan_row(PairKind kind, std::size_t row) noexcept;
     bool scan_row_self(std::size_t row) noexcept;
     bool scan_row_world(std::size_t row) noexcept;
     bool scan_row_box(std::size_t row) noexcept;
+    bool scan_row_field(std::size_t row) noexcept;
     bool note(PairKind kind, std::size_t row, std::uint32_t key, std::uint16_t a, std::uint16_t b, double distance_m) noexcept;
     void shortlist_primitives(std::size_t row_last) noexcept;
 
-    Witness measure(PairKind kind, const OpenItem& item, const Transform* frames) const noexcept;
+    /// `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.
+    Witness measure(PairKind kind, const OpenItem& item, const Transform* frames, double within_m) noexcept;
+    double field_reach(const OpenItem& item, double motion_m) const noexcept;
     Segment core_in_base(std::size_t volume, const Transform* frames) const noexcept;
     bool sample_segment(std::size_t segment, double t) noexcept;
     std::uint32_t open_segment(PairKind kind, std::size_t segment) noexcept;
@@ -92,7 +110,10 @@ class Sweep {
     std::uint32_t evaluations_ = 0;
     bool overflow_ = false;
     bool row_alone_ = false;
-    std::size_t item_first_[capacity::rows_max + 2] = {};
+    std::uint32_t last_obstacle_ = none;
+    bool lanes_used_ = false;
+    std::uint8_t group_doubt_[capacity::rows_max / lane_count];  ///< Which rows of a group any entry leaves open.
+    std::size_t item_first_[capacity::rows_max + 3];  ///< Written up to the last scanned row before it is read.
 };
 
 }  // namespace lastgate

@@ -27,11 +27,18 @@ bool Validation::reject_budget() noexcept {
 }
 
 bool Validation::require_inside(double value, double min, double max, Violation blame) noexcept {
-    // Ask "is it inside?", never "is it outside?": NaN answers no to both.
-    if (min <= value && value <= max) return true;
+    if (inside(value, {min, max})) return true;
     blame.value = value;
     blame.limit_min = min;
     blame.limit_max = max;
+    return reject(blame);
+}
+
+bool Validation::reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept {
+    Violation blame = blame_dof(code, row, dof);
+    blame.value = value;
+    blame.limit_min = allowed.min;
+    blame.limit_max = allowed.max;
     return reject(blame);
 }
 
@@ -70,7 +77,9 @@ bool Validation::is_timed_joint_path() const noexcept {
 /// Turns the end of a sweep into a verdict.
 bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept {
     if (outcome == Outcome::clear) return true;
-    verdict_.certified_rows = finding.segment == none || finding.segment == 0 ? 0 : finding.segment - 1;
+    // A retreat is judged as a whole: its first rows alone need not lead away from anything.
+    const bool no_prefix = request_.recovery || finding.segment == none || finding.segment == 0;
+    verdict_.certified_rows = no_prefix ? 0 : finding.segment - 1;
     if (outcome == Outcome::budget) return reject_budget();
     const auto volumes = gate_.shapes_.volumes();
     Violation violation;
@@ -100,6 +109,11 @@ bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) 
     if (kind == PairKind::world) {
         violation.against_kind = AgainstKind::primitive;
         violation.against = finding.item.b;
+    } else if (kind == PairKind::field) {
+        const ObstacleField& field = *request_.world->field(finding.item.b);
+        violation.against_kind = finding.item.b == voxel_slot ? AgainstKind::voxel : AgainstKind::point;
+        // Without an obstacle it was the edge of the grid, or the inside of something solid.
+        violation.against = finding.obstacle == none ? none : field.label(finding.obstacle);
     } else {
         const bool held_b = gate_.shapes_.attachment_of(finding.item.b) != not_attached;
         violation.against_kind = held_b ? AgainstKind::attached : AgainstKind::link;

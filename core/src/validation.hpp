@@ -6,6 +6,8 @@
 
 namespace lastgate {
 
+/// Asks "is it inside?", never "is it outside?": NaN answers no to both.
+inline bool inside(double value, Interval allowed) noexcept { return allowed.min <= value && value <= allowed.max; }
 /// A recovery may use a quarter of the speed limits, so that whatever is in contact is left slowly.
 inline constexpr double recovery_speed_factor = 0.25;
 
@@ -39,10 +41,12 @@ class Validation {
     bool check_joint_velocity_path() noexcept;
     bool check_joint_acceleration_limit() noexcept;
     bool check_ee_motion() noexcept;
+    bool check_ee_step(std::size_t row, std::size_t effector) noexcept;
     bool check_workspace_box() noexcept;
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;
     bool check_world_collision() noexcept;
+    bool sweep_world(PairKind kind) noexcept;
     bool check_tube_limits() noexcept;
     bool check_recovery() noexcept;
     bool check_no_go_zones() noexcept;
@@ -60,10 +64,12 @@ class Validation {
 
     bool reject(const Violation& violation) noexcept;
     bool reject_budget() noexcept;
-    void shorten_certified_rows(const WorldSnapshot& world) noexcept;
     bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
+    /// Cuts `certified_rows` back to what the checks that were not reached show as well.
+    void confirm_prefix(PairKind failed) noexcept;
     /// A limit every value of which must be shown inside.
     bool require_inside(double value, double min, double max, Violation blame) noexcept;
+    bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;
     Violation blame_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept;
     Violation blame_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept;
 

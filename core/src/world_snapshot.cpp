@@ -56,6 +56,43 @@ void bound_primitive(Primitive& primitive) noexcept {
     primitive.high = {std::max(a.x, b.x) + r, std::max(a.y, b.y) + r, std::max(a.z, b.z) + r};
 }
 
+/// Rounding to single precision moves a coordinate c by at most c * 2^-24; frames and differences of such
+/// coordinates add up to fewer than 64 of those.
+constexpr double single_rounding = 64.0 / 16777216.0;
+
+double largest_coordinate(const Primitive& primitive) noexcept {
+    const Vec3 t = primitive.in_base.translation;
+    const double extent = std::max({std::abs(t.x), std::abs(t.y), std::abs(t.z)});
+    const Vec3 h = primitive.half_extents_m;
+    const double size = primitive.kind == PrimitiveKind::box ? std::max({h.x, h.y, h.z}) * 1.8 : norm(primitive.core.b - primitive.core.a) + primitive.radius_m;
+    return extent + size;
+}
+
+void write3(float* to, Vec3 v) noexcept {
+    to[0] = static_cast<float>(v.x);
+    to[1] = static_cast<float>(v.y);
+    to[2] = static_cast<float>(v.z);
+}
+
+LanePrimitive for_lanes(const Primitive& primitive) noexcept {
+    LanePrimitive lane{};
+    const double error = single_rounding * (largest_coordinate(primitive) + 1.0);
+    const Vec3 slack{error, error, error};
+    write3(lane.low, primitive.low - slack);
+    write3(lane.high, primitive.high + slack);
+    write3(lane.frame, primitive.in_base.rotation.x);
+    write3(lane.frame + 3, primitive.in_base.rotation.y);
+    write3(lane.frame + 6, primitive.in_base.rotation.z);
+    write3(lane.frame + 9, primitive.in_base.translation);
+    write3(lane.half, primitive.half_extents_m);
+    write3(lane.core, primitive.core.a);
+    write3(lane.core + 3, primitive.core.b);
+    lane.radius = static_cast<float>(primitive.radius_m);
+    lane.error = static_cast<float>(error);
+    lane.kind = static_cast<std::uint8_t>(primitive.kind);
+    return lane;
+}
+
 Segment in_frame(const Transform& frame, const Segment& segment) noexcept {
     return {inverse_times(frame, segment.a), inverse_times(frame, segment.b)};
 }
@@ -74,10 +111,17 @@ PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* pose
     return spec;
 }
 
-WorldSnapshot::WorldSnapshot() { primitives_.reserve(capacity::primitives_max); }
+WorldSnapshot::WorldSnapshot() {
+    primitives_.reserve(capacity::primitives_max);
+    lane_primitives_.reserve(capacity::primitives_max);
+    lane_bound_values_.resize(6 * capacity::primitives_max);
+    for (std::size_t bound = 0; bound < 6; ++bound) lane_bounds_[bound] = lane_bound_values_.data() + bound * capacity::primitives_max;
+}
 
 void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept {
     primitives_.clear();
+    lane_primitives_.clear();
+    for (auto& field : fields_) field.reset();
     id_ = id;
     stamp_s_ = stamp_s;
     in_base_frame_ = in_base_frame;
@@ -85,6 +129,15 @@ void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) 
     usable_ = std::isfinite(stamp_s);
     overflow_ = false;
     absent_ = false;
+}
+
+void WorldSnapshot::set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s) noexcept {
+    if (slot >= field_slots || field == nullptr || !std::isfinite(stamp_s)) {
+        usable_ = false;
+        return;
+    }
+    fields_[slot] = std::move(field);
+    field_stamps_s_[slot] = stamp_s;
 }
 
 void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
@@ -105,7 +158,13 @@ void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
     const Vec3 half = (spec.kind == PrimitiveKind::capsule ? spec.half_length_m : 0.0) * spec.in_base.rotation.z;
     primitive.core = {spec.in_base.translation - half, spec.in_base.translation + half};
     bound_primitive(primitive);
+    const std::size_t index = primitives_.size();
     primitives_.push_back(primitive);
+    lane_primitives_.push_back(for_lanes(primitive));
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        lane_bound_values_[axis * capacity::primitives_max + index] = lane_primitives_[index].low[axis];
+        lane_bound_values_[(axis + 3) * capacity::primitives_max + index] = lane_primitives_[index].high[axis];
+    }
 }
 
 Witness distance_segment_primitive(const Segment& segment, const Primitive& primitive) noexcept {

@@ -2,6 +2,7 @@
 """The gate: one robot, one step length, one answer per chunk."""
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,23 @@ from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, g
 from lastgate.naming import VerdictNames, name_indices
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
+
+
+# Chooses the build of the lanes; verdicts are the same, only the speed differs.
+LANES_VARIABLE = "LASTGATE_LANES"
+
+
+def chosen_lanes() -> str:
+    """Returns `avx2` or `generic`: what `LASTGATE_LANES` asks for, else the fastest this machine runs.
+
+    Raises:
+        ROSConfigError: The variable names no build, or one this machine cannot run.
+    """
+    available = ("avx2", "generic") if _core.has_avx2() else ("generic",)
+    wanted = os.environ.get(LANES_VARIABLE, available[0])
+    if wanted not in available:
+        raise ROSConfigError(f"{LANES_VARIABLE}={wanted} cannot be used here; available: {', '.join(available)}")
+    return wanted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +92,7 @@ class Gate:
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
         try:
             self._config = _core.read_config(text)
-            self._native = _core.Gate(self._config)
+            self._native = _core.Gate(self._config, avx2=chosen_lanes() == "avx2")
         except ValueError as error:
             raise ROSConfigError(f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}") from None
         # A robot of one moving part has only neighbours; any other whose pairs are all allowed was waved through.
@@ -229,22 +247,46 @@ class Gate:
     def link_poses(
         self, configuration: Sequence[float] | Float64, *, gripper_positions: Sequence[float] | Float64 | None = None
     ) -> dict[str, Float64]:
-        """Returns each link's 3 x 4 pose in the base frame at one configuration; grippers not given are at zero.
+        """Returns each link's 3 x 4 pose in the base frame at one configuration; grippers stand at 0 unless given.
 
         Raises:
             ROSConfigError: Not one number per joint.
         """
         positions = require_array(configuration, name="configuration", dimensions=1)
         self._require_count(len(positions), self.joint_names, name="configuration")
-        fingers = np.zeros(len(self.gripper_joint_names))
+        row = positions[np.newaxis, :]
+        gripper = None
         if gripper_positions is not None:
             fingers = require_array(gripper_positions, name="gripper_positions", dimensions=1)
             self._require_count(len(fingers), self.gripper_joint_names, name="gripper_positions")
-        wanted = dict(zip(self.joint_names, positions, strict=True)) | dict(zip(self.gripper_joint_names, fingers, strict=True))
-        values = [wanted[joint.name] for joint in self.robot.actuated_joints]
-        base = [0.0] * (self._native.path.shape[1] - len(values))
-        frames = self._native.link_frames(np.array([values + base]))
-        return dict(zip(self.link_names, frames[0], strict=True))
+            gripper = fingers[np.newaxis, :]
+        return {link: poses[0] for link, poses in self.link_poses_batch(row, gripper_positions=gripper).items()}
+
+    def link_poses_batch(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> dict[str, Float64]:
+        """Returns each link's poses in the base frame, (N, 3, 4), at (N, n_dof) configurations.
+
+        Args:
+            configurations: One row per configuration, in `joint_names` order.
+            gripper_positions: (N, gripper joints), in `gripper_joint_names` order; they stand at 0 unless given.
+
+        Raises:
+            ROSConfigError: An array is not float64, contiguous and of that shape.
+        """
+        rows = require_array(configurations, name="configurations", dimensions=2)
+        grippers = np.zeros((len(rows), len(self.gripper_joint_names)))
+        if gripper_positions is not None:
+            grippers = require_array(gripper_positions, name="gripper_positions", dimensions=2)
+        if rows.shape[1] != self.n_dof or grippers.shape != (len(rows), len(self.gripper_joint_names)):
+            raise ROSConfigError(
+                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; this robot has {self.n_dof} joints "
+                f"and {len(self.gripper_joint_names)} gripper joints"
+            )
+        joints = [joint.name for joint in self.robot.actuated_joints]
+        variables = np.zeros((len(rows), self._native.path.shape[1]))  # a mobile base stands at the origin
+        variables[:, self._row_columns] = rows
+        variables[:, [joints.index(name) for name in self.gripper_joint_names]] = grippers
+        frames = self._native.link_frames(variables)
+        return {link: frames[:, index] for index, link in enumerate(self.link_names)}
 
     @property
     def checked_pairs(self) -> tuple[tuple[str, str], ...]:

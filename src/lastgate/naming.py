@@ -11,7 +11,7 @@ from lastgate.verdict import Violation
 from lastgate.world import NoWorld, World
 
 _DOF, _LINK, _EFFECTOR, _ELEMENT, _ATTACHED = 1, 2, 3, 4, 5
-_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_ATTACHED = 1, 2, 3, 6
+_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_VOXEL, _AGAINST_POINT, _AGAINST_ATTACHED = 1, 2, 3, 4, 5, 6
 
 _STATE_BLAME = (
     "no state was given",
@@ -168,6 +168,11 @@ class VerdictNames:
                 return world.object_name(raw.against) if isinstance(world, World) else f"world_{raw.against}"
             case n if n == _AGAINST_ZONE:
                 return self._config.zone_names[raw.against]
+            case n if n == _AGAINST_VOXEL:
+                # Without a cell it was the edge of what the grid covers, or the inside of something solid.
+                return "unseen space" if raw.against == _core.NONE else f"voxel_{raw.against}"
+            case n if n == _AGAINST_POINT:
+                return f"point_{raw.against}"
             case n if n == _AGAINST_ATTACHED:
                 return self._attached_name(raw.against)
         return ""

@@ -304,7 +304,8 @@ def test_x21_resting_delta_rows_near_an_obstacle_are_accepted():
     near = world_of(ball((0.5, 0.25, 0.0), 0.05, "cup"))
     verdict = check(gate, np.zeros((16, 6)), ControlMode.CARTESIAN_DELTA, world=near)
     assert verdict.accepted
-    assert verdict.min_clearance_m == pytest.approx(0.15, abs=1e-6)
+    # A bound from below; the single-precision lanes keep it within a tenth of a millimetre of the truth.
+    assert 0.15 - 1e-4 <= verdict.min_clearance_m <= 0.15
 
 
 def test_x21_twin_resting_delta_rows_in_contact_are_rejected():

@@ -244,9 +244,6 @@ def test_witness_points_of_a_shallow_contact_are_as_far_apart_as_reported():
     assert gap == pytest.approx(abs(violation.value), abs=1e-9)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Sweep::measure turns the first witness away once the obstacle holds the core"
-)
 def test_witness_points_of_a_deep_contact_are_as_far_apart_as_reported():
     gap, depth = witness_gap_and_depth(0.1)
     assert gap == pytest.approx(abs(depth), abs=1e-9)

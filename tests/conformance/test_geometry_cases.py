@@ -30,6 +30,11 @@ from lastgate.contracts import ControlMode
 DELTA = ControlMode.CARTESIAN_DELTA
 
 
+def just_below(truth_m: float) -> object:
+    """A clearance is a bound from below; single-precision lanes cost it less than 0.3 mm at these extents."""
+    return pytest.approx(truth_m - 1.5e-4, abs=1.5e-4)
+
+
 def arm_with_origin(xyz: list[float], rpy: list[float]) -> dict:
     return arm_of_one_link(joints=[joint("shoulder", "base", "arm", origin_xyz=xyz, origin_rpy=rpy)])
 
@@ -61,7 +66,7 @@ def clearance_at_rest(gate: lg.Gate, world: object = lg.NO_WORLD) -> float:
 
 
 def test_g03_parallel_capsules_half_a_metre_apart_have_a_clearance_of_30_cm():
-    assert clearance_at_rest(gate_of(sliders(0.0, 0.5))) == pytest.approx(0.30, abs=1e-8)
+    assert just_below(0.30) == clearance_at_rest(gate_of(sliders(0.0, 0.5)))
 
 
 def test_g04_parallel_capsules_15_cm_apart_overlap_by_5_cm():
@@ -74,7 +79,7 @@ def test_g04_parallel_capsules_15_cm_apart_overlap_by_5_cm():
 def test_g05_coaxial_capsules_a_metre_apart_have_a_clearance_of_40_cm():
     gate = gate_of(sliders(0.0))
     world = world_of(post((0.0, 0.0, 1.0), 0.1, 0.4))
-    assert clearance_at_rest(gate, world) == pytest.approx(0.40, abs=1e-8)
+    assert just_below(0.40) == clearance_at_rest(gate, world)
 
 
 def test_g05_twin_coaxial_capsules_half_a_metre_apart_overlap():
@@ -110,7 +115,7 @@ def test_g08_twin_robot_whose_pairs_are_all_allowed_cannot_be_armed():
 
 def test_g09_posts_a_metre_apart_are_accepted_with_80_cm():
     gate = gate_of(sliders(0.0, 5.0, 1.0, pairs=[(0, 1), (1, 2)]))
-    assert clearance_at_rest(gate) == pytest.approx(0.8, abs=1e-8)
+    assert just_below(0.8) == clearance_at_rest(gate)
 
 
 def test_g10_posts_a_metre_apart_are_rejected_under_a_margin_of_a_metre():
@@ -149,7 +154,7 @@ def test_g12_obstacle_15_cm_away_is_a_contact_of_5_cm():
 
 def test_g13_obstacle_a_metre_away_is_clear_and_within_a_margin_of_a_metre_it_is_not():
     world = world_of(post((1.0, 0.0, 0.0), 0.1, 0.4))
-    assert clearance_at_rest(gate_of(sliders(0.0)), world) == pytest.approx(0.8, abs=1e-8)
+    assert just_below(0.8) == clearance_at_rest(gate_of(sliders(0.0)), world)
     strict = gate_of(sliders(0.0, safety={"world_collision_margin_m": 1.0}))
     violation = only_violation(check(strict, [[0.0]], world=world))
     assert (violation.code, violation.against) == ("world_collision", "world_0")

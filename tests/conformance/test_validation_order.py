@@ -176,12 +176,17 @@ def test_no_go_zone_is_rejected_by_name_whatever_the_world_says():
     assert check(gate, [[-0.1, 0.0], [-0.2, 0.0]], world=world_of()).accepted
 
 
-def test_rows_before_the_box_is_left_are_not_called_certified_while_contacts_are_unchecked():
+def test_certified_rows_of_a_box_that_is_left_end_before_an_earlier_contact():
     box = {"workspace_box_min_xyz": [-3.0, -1.0, -1.0], "workspace_box_max_xyz": [1.0, 1.0, 1.0]}
     manifest = sliders(0.0, 0.5, safety=SAFETY | box)
     manifest["end_effectors"] = [{"name": "tip", "link": "post0"}]
     rows = [[-0.5, 0.0], [-1.0, 0.0], [-2.0, 0.0], [-3.5, 0.0]]
-    verdict = check(gate_of(manifest), rows, world=world_of(OBSTACLE))
+    gate = gate_of(manifest)
+    verdict = check(gate, rows, world=world_of(OBSTACLE))
+    assert (code_of(verdict), verdict.certified_rows) == ("workspace_box", 1)
+    verdict = check(gate, rows, world=world_of())
+    assert (code_of(verdict), verdict.certified_rows) == ("workspace_box", 3)
+    verdict = check(gate, rows, world=STALE_WORLD)
     assert (code_of(verdict), verdict.certified_rows) == ("workspace_box", 0)
 
 

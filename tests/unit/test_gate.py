@@ -149,7 +149,9 @@ def test_batch_answers_for_each_configuration_with_its_clearance():
         np.array([[0.0, 0.0], [0.1, 0.0], [0.3, 0.0], [0.4, 0.0], [99.0, 0.0]]), world=lg.NO_WORLD
     )
     assert batch.accepted.tolist() == [True, True, False, False, False]
-    np.testing.assert_allclose(batch.clearance_m[:4], [0.3, 0.2, 0.0, -0.1], atol=1e-8)
+    truth = np.array([0.3, 0.2, 0.0, -0.1])
+    assert np.all(batch.clearance_m[:4] <= truth + 1e-12)
+    np.testing.assert_allclose(batch.clearance_m[:4], truth, atol=1e-3)
     assert np.isneginf(batch.clearance_m[4])
     assert batch.accepted.dtype == np.bool_
 

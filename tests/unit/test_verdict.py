@@ -97,9 +97,10 @@ def test_violation_cannot_be_changed(rejected):
 
 def test_explanation_of_an_acceptance_is_one_paragraph_with_the_numbers(accepted):
     text = accepted.explain()
-    assert text.startswith(
-        "Accepted: from the measured state through all 2 rows every checked pair keeps at least 0.0200 m"
-    )
+    # Neighbours stand 0.03 m apart with balls of 5 mm: 0.02 m, of which a bound may give away a millimetre.
+    keeps = "Accepted: from the measured state through all 2 rows every checked pair keeps at least "
+    assert text.startswith(keeps)
+    assert 0.019 <= float(text[len(keeps) :].split(" ")[0]) <= 0.02
     assert "\n" not in text
     assert "world no-world" in text
     assert "Not checked: world, joint_acceleration" in text

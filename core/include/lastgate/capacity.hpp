@@ -38,15 +38,21 @@ inline constexpr std::size_t primitives_max = 1024;
 /// one row is below 1,000; a chunk that fills this is in contact everywhere.
 inline constexpr std::size_t items_max = 16384;
 
+/// Pairs or (body, obstacle) entries whose lane results are kept for a whole chunk. More than this many
+/// near things at once are left to the double path.
+inline constexpr std::size_t lane_entries_max = 8192;
+
 /// Bisections of one segment. The motion bound of a segment is at most a few hundred metres, and
 /// 2^-23 of that is below the resolution.
 inline constexpr std::size_t depth_max = 24;
 
-/// Coordinates of a robot in metres and of a joint in radians or metres (per second, for a measured velocity),
-/// and of obstacles. They keep
+/// Coordinates of a robot in metres, of a joint in radians or metres (per second, for a measured velocity), and of
+/// obstacles. They keep
 /// double rounding below `rounding_m` (tolerance.hpp) and the sine reduction exact.
 inline constexpr double robot_extent_m_max = 100.0;
 inline constexpr double joint_position_max = 1.0e4;
+/// How far a base may drive within one chunk: 256 rows of 20 ms at 2 m/s. Bounds the rounding of the lanes.
+inline constexpr double base_travel_m_max = 10.0;
 inline constexpr double world_extent_m_max = 1.0e4;
 
 }  // namespace lastgate::capacity

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lastgate/gate_config.hpp"
+#include "lastgate/lanes.hpp"
 #include "lastgate/robot_model.hpp"
 #include "lastgate/shape_set.hpp"
 #include "lastgate/verdict.hpp"
@@ -68,11 +69,15 @@ struct BodyPrimitive {
     std::uint16_t primitive = 0;
 };
 
+/// What a pair consists of: two volumes; a volume and an obstacle; a volume and a field (`b` is its slot); a
+/// tool and its box.
+enum class PairKind : std::uint8_t { self, world, field, box };
+
 /// A pair that starts inside its margin, while recovering.
 struct StartContact {
     std::uint16_t a = 0;
     std::uint16_t b = 0;
-    bool with_world = false;
+    PairKind kind = PairKind::self;
     double distance_m = 0.0;
 };
 
@@ -93,8 +98,9 @@ class Gate {
                               std::span<const double> gripper_positions, const WorldSnapshot& world,
                               std::span<std::uint8_t> accepted, std::span<double> clearance_m) noexcept;
 
-    [[nodiscard]] bool attach(const Attachment& attachment) noexcept { return shapes_.attach(*model_, attachment); }
-    [[nodiscard]] bool detach(std::uint16_t id) noexcept { return shapes_.detach(*model_, id); }
+    /// Makes something held part of the robot; false, and nothing changed, when it cannot be.
+    [[nodiscard]] bool attach(const Attachment& attachment) noexcept;
+    [[nodiscard]] bool detach(std::uint16_t id) noexcept;
 
     const RobotModel& model() const noexcept { return *model_; }
     const GateConfig& config() const noexcept { return config_; }
@@ -106,10 +112,17 @@ class Gate {
   private:
     friend class Validation;
     friend class Sweep;
+    friend class BatchCheck;
+
+    void bound_body_reach() noexcept;
+    /// The memory of one group of eight configurations.
+    LaneGroup lane_group(std::size_t index) noexcept;
+    std::size_t lane_group_size() const noexcept;
 
     std::shared_ptr<const RobotModel> model_;
     GateConfig config_;
     ShapeSet shapes_;
+    LaneModel lanes_;
     WorldSnapshot zones_;
 
     // Working memory. "Row" counts the measured state as row 0 and the chunk's rows from 1.
@@ -121,6 +134,12 @@ class Gate {
     std::vector<Vec3> centres_;         ///< (rows + 1) x bodies: centres of their balls.
     std::vector<double> body_motion_;   ///< (rows + 1) x bodies: how far any core of the body strays from its row pose.
     std::vector<double> body_reach_;    ///< bodies x chain: the largest reach of its volumes.
+    std::vector<std::uint8_t> row_placed_;
+    std::vector<float> lane_memory_;
+    std::vector<std::uint8_t> lane_doubt_;  ///< groups x entries: which configurations of a group an entry leaves open.
+    std::vector<float> body_low_;           ///< bodies x 3 x 8: what the balls touch during the chunk.
+    std::vector<float> body_high_;
+    std::vector<std::uint16_t> near_;       ///< Scratch: obstacles near one body.
     std::vector<double> tails_;         ///< bodies x (chain + 1): motion relative to the frame above each depth.
     std::vector<double> step_;          ///< Scratch, per variable.
     std::vector<double> sample_;        ///< Scratch configuration.

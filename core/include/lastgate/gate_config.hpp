@@ -8,6 +8,7 @@
 
 #include "lastgate/capacity.hpp"
 #include "lastgate/control_mode.hpp"
+#include "lastgate/lane_tables.hpp"
 #include "lastgate/math.hpp"
 #include "lastgate/world_snapshot.hpp"
 
@@ -63,6 +64,7 @@ struct GateConfig {
 
     /// Configurations one check may look at: the time budget in a unit that every machine counts alike.
     std::uint32_t evaluations_max = 20000;
+    LaneBuild lane_build = LaneBuild::generic;  ///< Never changes a verdict, only its speed.
 };
 
 }  // namespace lastgate

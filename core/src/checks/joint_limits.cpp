@@ -26,8 +26,9 @@ bool Validation::check_joint_position_rows() noexcept {
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         for (std::size_t column = 0; column < dofs.size(); ++column) {
             const DofSpec& dof = model().dof(dofs[column]);
-            const Violation blame = blame_dof(ViolationCode::joint_position_limit, row, dofs[column]);
-            if (!require_inside(cell(row, column), dof.position_min, dof.position_max, blame)) return false;
+            const Interval allowed{dof.position_min, dof.position_max};
+            if (inside(cell(row, column), allowed)) continue;
+            return reject_dof(ViolationCode::joint_position_limit, row, dofs[column], cell(row, column), allowed);
         }
     }
     return true;
@@ -38,8 +39,8 @@ bool Validation::check_joint_velocity_rows() noexcept {
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         for (std::size_t column = 0; column < dofs.size(); ++column) {
             const double limit = config().velocity_max[dofs[column]];
-            const Violation blame = blame_dof(ViolationCode::joint_velocity_limit, row, dofs[column]);
-            if (!require_inside(cell(row, column), -limit, limit, blame)) return false;
+            if (inside(cell(row, column), {-limit, limit})) continue;
+            return reject_dof(ViolationCode::joint_velocity_limit, row, dofs[column], cell(row, column), {-limit, limit});
         }
     }
     return true;
@@ -50,8 +51,8 @@ bool Validation::check_joint_torque_rows() noexcept {
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         for (std::size_t column = 0; column < dofs.size(); ++column) {
             const double limit = (*config().torque_max)[dofs[column]];
-            const Violation blame = blame_dof(ViolationCode::joint_torque_limit, row, dofs[column]);
-            if (!require_inside(cell(row, column), -limit, limit, blame)) return false;
+            if (inside(cell(row, column), {-limit, limit})) continue;
+            return reject_dof(ViolationCode::joint_torque_limit, row, dofs[column], cell(row, column), {-limit, limit});
         }
     }
     return true;
@@ -66,11 +67,12 @@ bool Validation::check_joint_position_path() noexcept {
         const double slack = row == 0 ? measured_slack : 0.0;
         for (std::size_t index = 0; index < model().dof_count(); ++index) {
             const DofSpec& dof = model().dof(index);
-            const Violation blame = blame_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, index);
             // A joint that no row moves stays where it was measured.
             const bool resting = !dof.in_rows && path_row(row)[index] == path_row(0)[index];
-            const double allowed = resting ? measured_slack : slack;
-            if (!require_inside(path_row(row)[index], dof.position_min - allowed, dof.position_max + allowed, blame)) return false;
+            const double beyond = resting ? measured_slack : slack;
+            const Interval allowed{dof.position_min - beyond, dof.position_max + beyond};
+            if (inside(path_row(row)[index], allowed)) continue;
+            return reject_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, index, path_row(row)[index], allowed);
         }
     }
     return true;
@@ -86,7 +88,7 @@ bool Validation::check_joint_velocity_path() noexcept {
             const double to = path_row(row)[index];
             const double velocity = (to - from) / config().step_s;
             const double limit = config().velocity_max[index] * factor + rounding_slack(from, to, config().step_s);
-            if (!require_inside(velocity, -limit, limit, blame_dof(code, row - 1, index))) return false;
+            if (!inside(velocity, {-limit, limit})) return reject_dof(code, row - 1, index, velocity, {-limit, limit});
         }
     }
     return true;
@@ -106,8 +108,9 @@ bool Validation::check_joint_acceleration_limit() noexcept {
                                            : (path_row(row - 1)[index] - path_row(row - 2)[index]) / step_s;
             const double slack = 2.0 * rounding_slack(path_row(row)[index], path_row(row - 1)[index], step_s) / step_s;
             const double limit = (*config().acceleration_max)[index] + slack;
-            const Violation blame = blame_dof(ViolationCode::joint_acceleration_limit, row - 1, index);
-            if (!require_inside((velocity - before) / step_s, -limit, limit, blame)) return false;
+            const double acceleration = (velocity - before) / step_s;
+            if (inside(acceleration, {-limit, limit})) continue;
+            return reject_dof(ViolationCode::joint_acceleration_limit, row - 1, index, acceleration, {-limit, limit});
         }
     }
     return true;
@@ -122,9 +125,10 @@ bool Validation::check_tube_limits() noexcept {
         if (!dof.in_rows) continue;
         const double position = path_row(0)[index];
         const double reach = config().velocity_max[index] * horizon_s;
-        const Violation blame = blame_dof(ViolationCode::joint_position_limit, 0, index);
-        if (!require_inside(position - reach, dof.position_min, dof.position_max, blame)) return false;
-        if (!require_inside(position + reach, dof.position_min, dof.position_max, blame)) return false;
+        const Interval allowed{dof.position_min, dof.position_max};
+        for (const double farthest : {position - reach, position + reach}) {
+            if (!inside(farthest, allowed)) return reject_dof(ViolationCode::joint_position_limit, 0, index, farthest, allowed);
+        }
     }
     if (!config().workspace_box) return true;
     Finding finding;

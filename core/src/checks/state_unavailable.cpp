@@ -44,7 +44,8 @@ bool Validation::check_state_unavailable() noexcept {
     for (std::size_t column = 0; column < joints; ++column) {
         const double stamp_s = state.stamps_s.empty() ? state.stamp_s : state.stamps_s[column];
         const double age_s = request_.now_s - stamp_s;
-        if (!require_inside(age_s, -tolerance::future_stamp_s, config().state_age_s_max, unavailable(stale, column))) return false;
+        const Interval fresh{-tolerance::future_stamp_s, config().state_age_s_max};
+        if (!inside(age_s, fresh)) return require_inside(age_s, fresh.min, fresh.max, unavailable(stale, column));
         verdict_.state_age_s = column == 0 || age_s > verdict_.state_age_s ? age_s : verdict_.state_age_s;
     }
     // Where every joint has its own stamp, the common one is that of the gripper.

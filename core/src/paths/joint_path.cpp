@@ -140,14 +140,14 @@ bool Validation::build_path() noexcept {
         case ControlMode::foot_placement: break;
     }
     if (!built) return false;
-    // A path outside the range in which the arithmetic is exact cannot be swept.
-    const std::size_t numbers = (gate_.path_rows_ + 1) * model().variable_count();
-    for (std::size_t index = 0; index < numbers; ++index) {
-        if (!(std::abs(gate_.path_[index]) <= capacity::joint_position_max)) {
-            const std::size_t row = index / model().variable_count();
-            Violation blame = blame_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, index % model().variable_count());
-            return require_inside(gate_.path_[index], -capacity::joint_position_max, capacity::joint_position_max, blame);
-        }
+    // A path outside the range in which the arithmetic is bounded cannot be swept.
+    const std::size_t variables = model().variable_count();
+    for (std::size_t index = 0; index < (gate_.path_rows_ + 1) * variables; ++index) {
+        const std::size_t variable = index % variables;
+        const double bound = variable < model().dof_count() ? capacity::joint_position_max : capacity::base_travel_m_max;
+        if (std::abs(gate_.path_[index]) <= bound) continue;
+        const std::size_t row = index / variables;
+        return require_inside(gate_.path_[index], -bound, bound, blame_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, variable));
     }
     sweep_.place_rows();
     return true;

@@ -35,8 +35,9 @@ COLLISION_ENTRIES = (
         kind=FailureKind.COLLISION,
         what_it_checks=(
             "That every link that can move, and whatever the robot holds, stays more than "
-            "`world_collision_margin_m` away from every obstacle of the world and every no-go zone, at "
-            "every instant from the measured state through the last row. Touching counts as contact."
+            "`world_collision_margin_m` away from every obstacle, occupied or unknown cell and point of "
+            "the world and from every no-go zone, at every instant from the measured state through the "
+            "last row. Touching counts as contact."
         ),
         why_it_matters="It is the contact that the gate exists to refuse.",
         known_limits=(
@@ -65,9 +66,9 @@ COLLISION_ENTRIES = (
         why_it_matters="Out of a contact there is one good direction, and it is away.",
         known_limits=(
             "A robot wedged between two things may have no motion along which both distances grow; then "
-            "it needs a hand. So does one whose core line lies inside a box, because the depth inside a "
-            "box is not measured. A torque has no direction, so JOINT_TORQUE cannot recover. No-go zones "
-            "give no exemption."
+            "it needs a hand. So does one whose core line lies inside a box or a cell, because the depth "
+            "in there is not measured. A torque has no direction, so JOINT_TORQUE cannot recover. No-go "
+            "zones give no exemption."
         ),
         example="A retreat that first presses deeper to get around an edge.",
         what_to_do=(

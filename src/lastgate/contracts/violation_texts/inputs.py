@@ -64,7 +64,9 @@ INPUT_ENTRIES = (
         why_it_matters=(
             "A grid that is missing, empty or old knows nothing about where the arm is about to go."
         ),
-        known_limits=("A `World` holds obstacles only in this version, so no gate gives this code."),
+        known_limits=(
+            "Cells that are unknown count as occupied unless the snapshot says otherwise in words."
+        ),
         example="A grid of zero cells, or one in the map frame while the gate reads the base frame.",
         what_to_do="Check the mapping node, its frame and its stamps.",
     ),
@@ -76,7 +78,7 @@ INPUT_ENTRIES = (
             "That the voxel grid fits the capacity of the gate and its size is the product it claims."
         ),
         why_it_matters="Reading part of a grid would leave a part of the room unchecked.",
-        known_limits="A `World` holds obstacles only in this version, so no gate gives this code.",
+        known_limits="The capacity is fixed when the core is built.",
         example="A grid whose resolution was halved, and so has eight times the cells.",
         what_to_do="Crop the grid to the robot's reach or choose a coarser resolution.",
     ),

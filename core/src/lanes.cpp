@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lastgate/lanes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lanes_builds.hpp"
+
+namespace lastgate {
+namespace {
+
+/// Unit roundoff of single precision.
+constexpr double u = 1.0 / 16777216.0;
+
+/// A joint turns a frame with errors of at most: 12 u for the product with the constant (four roundings
+/// per entry, nine entries, in the Frobenius norm), and 40 u for the plane rotation, whose sine and
+/// cosine are off by at most 8 u (4 u from rounding the angle, 4 u from the polynomial). 64 leaves room.
+constexpr double rotation_error_per_joint = 64.0 * u;
+
+/// Roundings of one transformed point, relative to the largest coordinate on the way: nine products and
+/// sums of constants that are themselves rounded. Eight covers them.
+constexpr double point_roundings = 8.0 * u;
+
+/// Roundings of one distance, relative to the extent of the robot: differences, dot products and a unit
+/// direction that is a few u long or short.
+constexpr double distance_roundings = 64.0 * u;
+
+/// Motion sums add up to 40 positive products; each rounds once, and so do reach and step.
+constexpr double motion_slack = 1.0 + 1e-5;
+
+float round_up(double value) noexcept { return static_cast<float>(value * (1.0 + 4.0 * u)); }
+
+void write3(float* to, Vec3 v) noexcept {
+    to[0] = static_cast<float>(v.x);
+    to[1] = static_cast<float>(v.y);
+    to[2] = static_cast<float>(v.z);
+}
+
+}  // namespace
+
+LaneBuild best_lane_build() noexcept {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) return LaneBuild::avx2;
+#endif
+    return LaneBuild::generic;
+}
+
+LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild build) : build_(build) {
+    const std::size_t body_count = model.bodies().size();
+    const std::size_t volume_count = model.volumes().size() + capacity::attached_max;
+    bodies_.resize(body_count);
+    volumes_.reserve(volume_count + model.effectors().size());
+    pairs_.reserve(volume_count * (volume_count - 1) / 2);
+    body_pairs_.reserve(body_count * body_count / 2 + 1);
+    std::size_t tails = 0;
+    for (const Body& body : model.bodies()) tails += body.depth + std::size_t{1};
+    reach_.reserve(tails);
+    tail_joint_.reserve(tails);
+    tail_first_.resize(body_count);
+    body_volumes_.reserve(volume_count);
+    body_volume_first_.resize(body_count + 1);
+    rotation_error_.resize(body_count);
+    translation_error_.resize(body_count);
+    rebuild(model, shapes);
+}
+
+/// Follows errors down the tree: a rotation error turns every offset below it.
+void LaneModel::bound_rounding(const RobotModel& model) noexcept {
+    std::array<double, capacity::bodies_max> extent{};
+    rotation_error_[0] = translation_error_[0] = 0.0;
+    extent_m_ = 1.0;
+    for (std::size_t index = 1; index < model.bodies().size(); ++index) {
+        const Body& body = model.bodies()[index];
+        const std::size_t parent = body.parent;
+        double offset_m = norm(body.in_parent.translation);
+        if (body.kind == JointKind::prismatic && body.dof < model.dof_count()) {
+            const DofSpec& dof = model.dof(body.dof);
+            const double range = std::max(std::abs(dof.position_min), std::abs(dof.position_max)) + 0.2;
+            offset_m += std::abs(body.multiplier) * range + std::abs(body.offset);
+        } else if (body.kind == JointKind::prismatic) {
+            offset_m += capacity::base_travel_m_max;  // the virtual base
+        }
+        extent[index] = extent[parent] + offset_m;
+        rotation_error_[index] = rotation_error_[parent] + rotation_error_per_joint;
+        translation_error_[index] = translation_error_[parent] + rotation_error_[index] * offset_m + point_roundings * extent[index];
+        extent_m_ = std::max(extent_m_, extent[index]);
+    }
+}
+
+double LaneModel::point_error(std::size_t body, Vec3 point) const noexcept {
+    const double arm_m = norm(point);
+    return translation_error_[body] + rotation_error_[body] * arm_m + point_roundings * (extent_m_ + arm_m);
+}
+
+void LaneModel::write_bodies(const RobotModel& model, const ShapeSet& shapes) noexcept {
+    for (std::size_t index = 0; index < bodies_.size(); ++index) {
+        const Body& from = model.bodies()[index];
+        const Ball& ball = shapes.balls()[index];
+        LaneBody& body = bodies_[index];
+        write3(body.rotation, from.in_parent.rotation.x);
+        write3(body.rotation + 3, from.in_parent.rotation.y);
+        write3(body.rotation + 6, from.in_parent.rotation.z);
+        write3(body.translation, from.in_parent.translation);
+        write3(body.ball_centre, ball.centre);
+        const double slack_m = point_error(index, ball.centre) + distance_roundings * extent_m_;
+        body.ball_radius = round_up(std::max(ball.radius_m, 0.0) + slack_m);
+        body.parent = from.parent;
+        body.prismatic = from.kind == JointKind::prismatic ? 1 : 0;
+    }
+}
+
+void LaneModel::write_volumes(const RobotModel& model, const ShapeSet& shapes) noexcept {
+    volumes_.clear();
+    for (const Volume& from : shapes.volumes()) {
+        LaneVolume volume{};
+        write3(volume.ends, from.end_a);
+        write3(volume.ends + 3, from.end_b);
+        volume.radius = round_up(from.radius_m);
+        volume.error = round_up(std::max(point_error(from.body, from.end_a), point_error(from.body, from.end_b)) + distance_roundings * extent_m_);
+        volume.body = from.body;
+        volumes_.push_back(volume);
+    }
+    volume_count_ = static_cast<std::uint32_t>(volumes_.size());
+    for (const Effector& from : model.effectors()) {
+        LaneVolume tool{};
+        write3(tool.ends, from.in_body.translation);
+        write3(tool.ends + 3, from.in_body.translation);
+        tool.error = round_up(point_error(from.body, from.in_body.translation) + distance_roundings * extent_m_);
+        tool.body = from.body;
+        volumes_.push_back(tool);
+    }
+    effector_count_ = static_cast<std::uint32_t>(model.effectors().size());
+    body_volumes_.clear();
+    for (std::size_t body = 0; body < bodies_.size(); ++body) {
+        body_volume_first_[body] = static_cast<std::uint32_t>(body_volumes_.size());
+        for (const std::uint16_t volume : shapes.volumes_of_body(body)) body_volumes_.push_back(volume);
+    }
+    body_volume_first_[bodies_.size()] = static_cast<std::uint32_t>(body_volumes_.size());
+}
+
+/// One list per body: a joint's reach for each depth of its chain, closed by an entry without joint.
+void LaneModel::write_tails(const RobotModel& model) noexcept {
+    reach_.clear();
+    tail_joint_.clear();
+    for (std::size_t body = 0; body < bodies_.size(); ++body) {
+        tail_first_[body] = static_cast<std::uint16_t>(tail_joint_.size());
+        const auto chain = model.chain(body);
+        for (std::size_t depth = 0; depth < chain.size(); ++depth) {
+            double reach = 0.0;
+            for (const Volume& volume : last_volumes_) {
+                if (volume.body == body) reach = std::max(reach, volume.reach[depth]);
+            }
+            for (const Effector& effector : model.effectors()) {
+                if (effector.body == body) reach = std::max(reach, effector.reach[depth]);
+            }
+            reach_.push_back(round_up(reach * motion_slack));
+            tail_joint_.push_back(chain[depth]);
+        }
+        reach_.push_back(0.0F);
+        tail_joint_.push_back(0);
+    }
+}
+
+void LaneModel::write_pairs(const ShapeSet& shapes) noexcept {
+    pairs_.clear();
+    body_pairs_.clear();
+    for (const BodyPair& from : shapes.body_pairs()) {
+        LaneBodyPair bodies{};
+        bodies.a = from.a;
+        bodies.b = from.b;
+        bodies.tail_a = static_cast<std::uint16_t>(tail_first_[from.a] + from.common_depth);
+        bodies.tail_b = static_cast<std::uint16_t>(tail_first_[from.b] + from.common_depth);
+        bodies.first = static_cast<std::uint32_t>(pairs_.size());
+        bodies.count = from.count;
+        bodies.ball_reach = round_up(static_cast<double>(bodies_[from.a].ball_radius) + static_cast<double>(bodies_[from.b].ball_radius));
+        for (std::uint32_t index = from.first; index < from.first + from.count; ++index) {
+            const VolumePair pair = shapes.volume_pairs()[index];
+            const LaneVolume& a = volumes_[pair.a];
+            const LaneVolume& b = volumes_[pair.b];
+            const double reach = static_cast<double>(a.radius) + static_cast<double>(b.radius) + static_cast<double>(a.error) + static_cast<double>(b.error);
+            pairs_.push_back({pair.a, pair.b, round_up(reach)});
+        }
+        body_pairs_.push_back(bodies);
+    }
+}
+
+void LaneModel::rebuild(const RobotModel& model, const ShapeSet& shapes) noexcept {
+    bound_rounding(model);
+    last_volumes_ = shapes.volumes();
+    write_bodies(model, shapes);
+    write_volumes(model, shapes);
+    write_tails(model);
+    write_pairs(shapes);
+}
+
+LaneTables LaneModel::tables() const noexcept {
+    return {bodies_.data(), volumes_.data(), pairs_.data(), body_pairs_.data(), reach_.data(), tail_joint_.data(), tail_first_.data(),
+            static_cast<std::uint32_t>(bodies_.size()), volume_count_, static_cast<std::uint32_t>(body_pairs_.size()),
+            static_cast<std::uint32_t>(tail_joint_.size()), effector_count_};
+}
+
+void LaneModel::place(const LaneGroup& group) const noexcept {
+    return build_ == LaneBuild::avx2 ? lanes_avx2::place(tables(), group) : lanes_generic::place(tables(), group);
+}
+
+void LaneModel::test_self(const LaneGroup& group, float margin_m, float* best_m, std::uint8_t* doubt) const noexcept {
+    return build_ == LaneBuild::avx2 ? lanes_avx2::test_self(tables(), group, margin_m, best_m, doubt)
+                                     : lanes_generic::test_self(tables(), group, margin_m, best_m, doubt);
+}
+
+std::uint8_t LaneModel::test_primitive(const LaneGroup& group, std::size_t body, const LanePrimitive& primitive, float margin_m,
+                                       float* best_m) const noexcept {
+    const std::uint16_t* volumes = body_volumes_.data() + body_volume_first_[body];
+    const std::uint32_t count = body_volume_first_[body + 1] - body_volume_first_[body];
+    const auto index = static_cast<std::uint32_t>(body);
+    return build_ == LaneBuild::avx2 ? lanes_avx2::test_primitive(tables(), group, index, volumes, count, primitive, margin_m, best_m)
+                                     : lanes_generic::test_primitive(tables(), group, index, volumes, count, primitive, margin_m, best_m);
+}
+
+std::uint8_t LaneModel::test_box(const LaneGroup& group, std::size_t effector, const float* low, const float* high) const noexcept {
+    const auto index = static_cast<std::uint32_t>(effector);
+    return build_ == LaneBuild::avx2 ? lanes_avx2::test_box(tables(), group, index, low, high)
+                                     : lanes_generic::test_box(tables(), group, index, low, high);
+}
+
+void LaneModel::bound_bodies(const LaneGroup& group, float* low, float* high) const noexcept {
+    return build_ == LaneBuild::avx2 ? lanes_avx2::bound_bodies(tables(), group, low, high)
+                                     : lanes_generic::bound_bodies(tables(), group, low, high);
+}
+
+std::uint32_t LaneModel::near_primitives(const WorldSnapshot& world, const float* low, const float* high, float wanted_m,
+                                         std::uint16_t* found) const noexcept {
+    const auto count = static_cast<std::uint32_t>(world.primitives().size());
+    return build_ == LaneBuild::avx2 ? lanes_avx2::near_boxes(world.lane_bounds(), count, low, high, wanted_m, found)
+                                     : lanes_generic::near_boxes(world.lane_bounds(), count, low, high, wanted_m, found);
+}
+
+}  // namespace lastgate
