@@ -89,3 +89,6 @@ bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and sa
 
 clean:  ## Removes everything that make created.
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
+
+demo: $(VENV)/.built  ## Runs a simulated arm, a policy that sometimes misbehaves, and the gate between them.
+	$(BIN)/lastgate demo $(ARGS)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wires the commands together, and is the one place that turns what happened into an exit code."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from lastgate.cli.check import check_command
+from lastgate.cli.demo import demo_command
+from lastgate.cli.doctor import doctor_command
+from lastgate.cli.explain import explain_command
+from lastgate.cli.kernel_file import kernel_config_command
+from lastgate.cli.messages import print_error
+from lastgate.cli.robot_list import list_command, show_command
+from lastgate.cli.robot_vendor import vendor_urdf_command
+from lastgate.contracts.exceptions import ROSError
+
+EXIT_UNDECIDED = 2
+EXIT_OUR_FAULT = 3
+EXIT_INTERRUPTED = 130
+
+# Typer carried click as a dependency and now carries it inside; the class above BadParameter is the same in both.
+UsageError = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="lastgate",
+    help="Checks a chunk of robot motion against limits, the robot itself and the world, before it is executed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+robot_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The fleet, and robots of your own.")
+kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
+
+app.command("check", short_help="One chunk file, one verdict.")(check_command)
+app.command("explain", short_help="What a violation means and what to do.")(explain_command)
+app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
+app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
+
+robot_app.command("list", short_help="The robots that come with lastgate.")(list_command)
+robot_app.command("show", short_help="One robot: joints, volumes, pairs.")(show_command)
+robot_app.command("vendor-urdf", short_help="A flat URDF of one's own.")(vendor_urdf_command)
+# robot add (robot_add.py) and robot report (robot_report.py) go here.
+app.add_typer(robot_app, name="robot")
+
+# collision lower and collision check (collision_lower.py) go here, as `collision_app`.
+
+kernel_app.command("config", short_help="The flat YAML file a kernel reads.")(kernel_config_command)
+app.add_typer(kernel_app, name="kernel")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"lastgate {version('lastgate')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Checks a chunk of robot motion against limits, the robot itself and the world, before it is executed."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command and returns its exit code; only 0 permits motion."""
+    try:
+        outcome = app(args=list(arguments), prog_name="lastgate", standalone_mode=False)
+        sys.stdout.flush()
+    except UsageError as error:
+        _explain_usage(error)
+        return EXIT_UNDECIDED
+    except ROSError as error:
+        print_error(str(error))
+        return EXIT_UNDECIDED
+    except (KeyboardInterrupt, typer.Abort):
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python must not complain about it once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_UNDECIDED
+    except Exception:
+        traceback.print_exc()
+        print_error("this is a bug in lastgate\n\nhint: report it with the lines above and the command")
+        return EXIT_OUR_FAULT
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _explain_usage(error: Any) -> None:
+    message = error.format_message()
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(message, file=sys.stderr)
+        return
+    command = error.ctx.command_path if error.ctx else "lastgate"
+    text = message[:1].lower() + message[1:].rstrip(".")
+    print_error(f"{text.replace(chr(39), '`')}\n\nhint: `{command} --help`")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lastgate kernel config`: the flat YAML file that the native kernel reads."""
+
+import math
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lastgate.cli.messages import print_note
+
+
+def kernel_config_command(
+    *,
+    robot: Annotated[str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")],
+    rate_hz: Annotated[float, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="F", help="The file to write; `-` is stdout.")],
+    skill: Annotated[Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")] = None,
+) -> int:
+    """Writes the robot's limits, volumes and pairs, tightened by a skill, as the one file a kernel is built from.
+
+    The file is read back by the kernel's own reader before it is written; if that refuses it, nothing is written.
+    """
+    from lastgate.cli.skill_file import load_skill
+    from lastgate.contracts import ROSConfigError
+    from lastgate.gate import Gate
+    from lastgate.kernel_config import flat_config
+    from lastgate.robots import load_robot
+
+    if not (math.isfinite(rate_hz) and rate_hz > 0.0):
+        raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
+    description = load_robot(robot)
+    manifest = None if skill is None else load_skill(skill)
+    # Building a gate runs the kernel's reader and refuses a robot that cannot be armed.
+    gate = Gate(description, step_s=1.0 / rate_hz, skill=manifest)
+    text = flat_config(description, step_s=1.0 / rate_hz, skill=manifest)
+    if str(output) == "-":
+        print(text, end="")
+        return 0
+    temporary = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(output)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ROSConfigError(f"cannot write `{output}`: {error.strerror}") from None
+    print_note(f"{description.name}, {gate.n_dof} joints, {len(gate.checked_pairs)} checked pairs, {rate_hz:g} rows per second")
+    print(output)
+    return 0

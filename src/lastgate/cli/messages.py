@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How messages look on stderr. Colour only on a terminal, never under NO_COLOR, and never in the words themselves."""
+
+import os
+import sys
+from typing import TextIO
+
+_CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+
+
+def paint(text: str, colour: str, *, stream: TextIO) -> str:
+    """Returns the text in a colour if the stream is a terminal that wants it."""
+    wanted = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return f"\x1b[{_CODES[colour]}m{text}\x1b[0m" if wanted else text
+
+
+def print_error(text: str) -> None:
+    """Prints `error: …`, and after a blank line the hint that the text may end with."""
+    what, separator, hint = text.partition("\n\nhint: ")
+    lines = what.splitlines() or [""]
+    marked = paint("error:", "red", stream=sys.stderr)
+    print(f"{marked} {lines[0]}", file=sys.stderr)
+    for line in lines[1:]:
+        print(f"{marked} {line}" if ": " in line and not line.startswith(" ") else line, file=sys.stderr)
+    if separator:
+        print_hint(hint)
+
+
+def print_hint(text: str) -> None:
+    """Prints a blank line and `hint: …`."""
+    print(f"\n{paint('hint:', 'green', stream=sys.stderr)} {text}", file=sys.stderr)
+
+
+def print_note(text: str) -> None:
+    """Prints `note: …`, for what was assumed because nobody said otherwise."""
+    print(f"{paint('note:', 'yellow', stream=sys.stderr)} {text}", file=sys.stderr)
+
+
+def print_warning(text: str) -> None:
+    """Prints `warning: …`."""
+    print(f"{paint('warning:', 'yellow', stream=sys.stderr)} {text}", file=sys.stderr)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small commands, and what the command line does when something goes wrong."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lastgate import _core
+from lastgate.contracts import CATALOGUE
+
+COMMAND = Path(sys.executable).parent / "lastgate"
+
+
+@pytest.mark.parametrize("code", list(CATALOGUE))
+def test_every_code_is_explained_by_word_dashes_and_number(code, lastgate):
+    by_word = lastgate("explain", code)
+    assert by_word.code == 0
+    assert by_word.out.startswith(f"{code} ({code.number})")
+    for heading in ("What it checks", "Why it matters", "Known limits", "Example", "What to do"):
+        assert f"\n{heading}\n  " in by_word.out
+    assert lastgate("explain", code.replace("_", "-")).out == by_word.out
+    assert lastgate("explain", str(code.number)).out == by_word.out
+
+
+def test_explain_without_a_code_lists_every_code(lastgate):
+    lines = lastgate("explain").out.splitlines()
+    assert [line.split()[0] for line in lines] == [str(code) for code in CATALOGUE]
+    assert max(map(len, lines)) <= 100
+
+
+def test_explain_as_json_holds_the_same_text(lastgate):
+    entry = json.loads(lastgate("explain", "self_collision", "--json").out)
+    assert entry["what_to_do"] == CATALOGUE[entry["code"]].what_to_do
+    assert len(json.loads(lastgate("explain", "--json").out)) == len(CATALOGUE)
+
+
+def test_unknown_code_lists_the_nearest(lastgate):
+    done = lastgate("explain", "slef_collision")
+    assert (done.code, done.out) == (2, "")
+    assert "self_collision" in done.err
+
+
+def test_doctor_reports_the_native_module_and_exits_with_0(lastgate):
+    done = lastgate("doctor")
+    assert done.code == 0
+    lines = {line[5:].split("  ")[0].strip(): line for line in done.out.splitlines()}
+    assert lines["native module"].startswith("yes")
+    assert lines["robot franka_panda"].startswith("yes")
+    assert lines["extra demo"].startswith("yes")
+
+
+def test_doctor_without_the_native_module_says_so_and_exits_with_0(lastgate, monkeypatch):
+    monkeypatch.delattr("lastgate._core")
+    monkeypatch.setitem(sys.modules, "lastgate._core", None)
+    findings = {f["what"]: f for f in json.loads(lastgate("doctor", "--json").out)}
+    assert findings["native module"]["found"] is False
+    monkeypatch.setattr("lastgate._core", _core, raising=False)
+
+
+def test_robot_list_names_the_panda(lastgate):
+    done = lastgate("robot", "list")
+    assert done.code == 0
+    assert any(line.startswith("franka_panda ") for line in done.out.splitlines())
+    entries = {entry["name"]: entry for entry in json.loads(lastgate("robot", "list", "--json").out)}
+    assert entries["franka_panda"]["armed"] is True
+    assert entries["franka_panda"]["joints"] == 7
+
+
+def test_robot_show_gives_joints_with_limits_and_pairs_with_reasons(lastgate, planar_arm):
+    done = lastgate("robot", "show", planar_arm)
+    assert done.code == 0
+    assert "shoulder" in done.out
+    assert "-3.0000 to   3.0000 rad, 2.0000 rad/s" in done.out
+    assert "adjacent: 2" in done.out
+    assert json.loads(lastgate("robot", "show", planar_arm, "--json").out)["name"] == "planar_arm"
+
+
+def test_robot_show_of_a_broken_manifest_lists_every_problem(lastgate, planar_arm, tmp_path):
+    broken = tmp_path / "robot.yaml"
+    text = planar_arm.read_text().replace("[-3.0, 3.0]", "[3.0, -3.0]")
+    before, _, after = text.rpartition("velocity_limit: 2.0")
+    broken.write_text(f"{before}velocity_limit: -2.0{after}")
+    done = lastgate("robot", "show", broken)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.count("error: ") == 2
+    assert "shoulder" in done.err
+    assert "elbow" in done.err
+
+
+def test_kernel_file_is_written_and_read_by_the_kernels_own_reader(lastgate, planar_arm, tmp_path):
+    path = tmp_path / "kernel.yaml"
+    done = lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "50", "-o", path)
+    assert (done.code, done.out) == (0, f"{path}\n")
+    config = _core.read_config(path.read_text())
+    assert (config.robot_name, config.step_s) == ("planar_arm", 0.02)
+    assert lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "50", "-o", "-").out == path.read_text()
+
+
+@pytest.mark.parametrize("rate", ["0", "-50", "nan", "inf"])
+def test_kernel_file_for_a_rate_that_means_nothing_is_not_written(rate, lastgate, planar_arm, tmp_path):
+    path = tmp_path / "kernel.yaml"
+    done = lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", rate, "-o", path)
+    assert done.code == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_kernel_file_that_cannot_be_written_leaves_nothing_behind(lastgate, planar_arm, tmp_path):
+    done = lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "50", "-o", tmp_path / "no" / "kernel.yaml")
+    assert done.code == 2
+    assert "cannot write" in done.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_fault_of_ours_shows_a_traceback_and_exits_with_3(lastgate, monkeypatch):
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("a belief was false")
+
+    monkeypatch.setattr("lastgate.robots.load_robot", fail)
+    done = lastgate("robot", "show", "franka_panda")
+    assert done.code == 3
+    assert "ZeroDivisionError: a belief was false" in done.err
+    assert "error: this is a bug in lastgate" in done.err
+
+
+@pytest.mark.parametrize("arguments", [["chekc"], ["check"], ["demo", "--seconds", "soon"], ["explain", "--jsn"], []])
+def test_wrong_usage_exits_with_2_and_no_traceback(arguments, lastgate):
+    done = lastgate(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "Traceback" not in done.err
+
+
+def test_help_and_version_exit_with_0(lastgate):
+    assert lastgate("--help").code == 0
+    assert lastgate("check", "-h").code == 0
+    assert lastgate("--version").out.startswith("lastgate ")
+
+
+def test_installed_command_is_this_one_and_writes_no_colour_into_a_pipe():
+    done = subprocess.run(
+        [COMMAND, "explain", "nan_in_action"], capture_output=True, text=True, check=False, timeout=60, env={**os.environ, "FORCE_COLOR": "1"}
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("nan_in_action (7)")
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_help_does_not_import_the_simulator_or_the_progress_bar():
+    code = (
+        "import sys; from lastgate.cli.app import run; run(['--help']);"
+        "print(sorted({'mujoco', 'trimesh', 'scipy', 'lxml', 'ruamel'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_reader_that_goes_away_gets_no_traceback():
+    pipe = subprocess.run(
+        f"{COMMAND} explain | head -n 1", shell=True, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert pipe.stdout.startswith("not_checked")
+    assert pipe.stderr == ""

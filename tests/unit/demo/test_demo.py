@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo: with the gate nothing touches, without it the same policy hits things.
+
+Compared: the policy's own labels with the gate's verdicts, and MuJoCo's contacts, which come from the meshes, with
+what was let through. Reference: MuJoCo. Not trusted: nothing of the gate's own geometry.
+"""
+
+import json
+import re
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lastgate.cli.app import run
+from lastgate.contracts import ROSConfigError
+from lastgate.demo.live_page import LivePage
+from lastgate.demo.panda_scene import PandaScene, table_world
+from lastgate.demo.policy import POSES, TOUR, Fault, Policy
+from lastgate.demo.report import render_page
+from lastgate.demo.run import Simulation, is_clean, summarize
+from lastgate.robots import load_robot
+
+SECONDS = 5.0
+# Long enough for the tour to reach every stop at which collisions are planted.
+WHOLE_TOUR_S = 24.0
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reports")
+    assert run(["demo", "--headless", "--seconds", str(SECONDS), "--report", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def summary(written: Path) -> dict:
+    return json.loads((written / "demo.json").read_text())["summary"]
+
+
+@pytest.fixture(scope="module")
+def whole_tour() -> dict:
+    return summarize(Simulation(seed=2).run(WHOLE_TOUR_S))
+
+
+@pytest.fixture(scope="module")
+def without_the_gate() -> dict:
+    return summarize(Simulation(seed=2, gated=False).run(WHOLE_TOUR_S))
+
+
+def test_five_seconds_are_simulated_and_chunks_are_streamed(summary):
+    assert summary["simulated_s"] == pytest.approx(SECONDS, abs=0.02)
+    assert summary["good"] >= 10
+    assert summary["joint_travel_rad"] > 1.0, "an arm that stands still proves nothing"
+
+
+def test_every_planted_chunk_is_refused_and_no_good_one(summary):
+    assert summary["planted"] >= 4
+    assert summary["planted_refused"] == summary["planted"]
+    assert summary["good_refused"] == 0
+    assert summary["accepted"] == summary["good"]
+
+
+def test_mujoco_sees_no_contact_with_the_gate(summary):
+    assert (summary["contacts_robot_world"], summary["contacts_robot_robot"], summary["contact_steps"]) == (0, 0, 0)
+
+
+def test_whole_tour_plants_every_kind_and_each_is_refused(whole_tour):
+    for kind, counts in whole_tour["planted_by_kind"].items():
+        assert counts["proposed"] >= 1, f"{kind} was never planted"
+        assert counts["refused"] == counts["proposed"], f"{kind} got through"
+    assert is_clean(whole_tour)
+
+
+def test_planted_collisions_are_refused_as_collisions(whole_tour):
+    kinds = whole_tour["planted_by_kind"]
+    assert set(kinds["self_collision"]["reasons"]) == {"self_collision"}
+    assert set(kinds["into_obstacle"]["reasons"]) == {"world_collision"}
+    assert set(kinds["between_rows"]["reasons"]) == {"world_collision"}
+
+
+def test_every_planted_collision_touches_in_mujoco(whole_tour):
+    assert whole_tour["planted_collisions"] >= 5
+    assert whole_tour["planted_collisions_that_touch_in_mujoco"] == whole_tour["planted_collisions"]
+
+
+def test_same_policy_without_the_gate_hits_the_world_and_itself(without_the_gate):
+    assert without_the_gate["contacts_robot_world"] > 0
+    assert without_the_gate["contacts_robot_robot"] > 0
+    assert not is_clean(without_the_gate)
+
+
+def test_two_runs_of_one_seed_decide_the_same_and_another_seed_differs():
+    def decisions(seed: int) -> list[tuple[str, str, float | None]]:
+        record = Simulation(seed=seed).run(2.0)
+        return [(str(d.fault), d.code, d.clearance_m) for d in record.decisions]
+
+    assert decisions(3) == decisions(3)
+    assert decisions(3) != decisions(4)
+
+
+@pytest.fixture(scope="module")
+def scene() -> PandaScene:
+    return PandaScene(load_robot("franka_panda"), table_world())
+
+
+def test_chunk_between_rows_is_free_at_every_row_and_touches_between_two(scene):
+    policy = Policy(scene, seed=1)
+    start = np.array(POSES["antenna"])
+    rows = policy._plant(Fault.BETWEEN_ROWS, start).rows
+    assert not any(scene.contacts_at(row) for row in rows)
+    assert scene.contacts_along(start, rows, looks_per_row=16).robot_world
+
+
+def test_poses_of_the_tour_are_free_and_the_middle_of_the_table_is_not(scene):
+    for stop in TOUR:
+        assert not scene.contacts_at(np.array(POSES[stop])), stop
+    assert scene.contacts_at(np.array([0.0, 1.2, 0.0, -1.0, 0.0, 2.2, 0.785])).robot_world
+
+
+def test_mujoco_and_the_gate_are_given_the_same_obstacles(scene):
+    names = {scene.model.geom(index).name for index in range(scene.model.ngeom)} - {""}
+    assert names == {obstacle.object_id for obstacle in table_world()}
+
+
+def test_page_needs_nothing_from_elsewhere_and_says_the_numbers(written, summary):
+    page = (written / "demo.html").read_text()
+    assert not re.search(r"(src|href)\s*=|https?://|<script", page)
+    assert f"{summary['planted_refused']} of {summary['planted']} planted chunks were refused" in page
+    assert "None, in any simulation step." in page
+
+
+def test_page_of_a_run_with_contacts_lists_them():
+    simulation = Simulation(seed=1, gated=False)
+    simulation.record.robot_world["panda_hand / <table>"] = 1.5
+    page = render_page(simulation.record, live=False)
+    assert "panda_hand / &lt;table&gt;" in page
+    assert 'class="bad"' in page
+
+
+def test_live_page_is_served_to_this_machine_while_it_runs():
+    simulation = Simulation(seed=1)
+    page = LivePage(simulation.record, port=0)
+    try:
+        simulation.run(0.5)
+        assert page.url.startswith("http://127.0.0.1:")
+        with urllib.request.urlopen(page.url, timeout=5) as answer:
+            assert "lastgate demo (running)" in answer.read().decode()
+        with urllib.request.urlopen(f"{page.url}status.json", timeout=5) as answer:
+            assert json.load(answer)["summary"]["chunks"] == len(simulation.record.decisions)
+        with pytest.raises(ROSConfigError, match="cannot serve the page on port"):
+            LivePage(simulation.record, port=int(page.url.rsplit(":", 1)[1].rstrip("/")))
+    finally:
+        page.close()
+
+
+@pytest.mark.parametrize("option", [("--seconds", "0"), ("--seconds", "nan"), ("--seed", "-1"), ("--port", "70000")])
+def test_demo_that_cannot_run_exits_with_2_and_writes_nothing(option, tmp_path, capsys):
+    assert run(["demo", "--headless", "--report", str(tmp_path / "r"), *option]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    assert not list(tmp_path.iterdir())
+
+
+def test_demo_whose_report_cannot_be_written_says_so(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert run(["demo", "--headless", "--seconds", "0.1", "--report", str(tmp_path / "file")]) == 2
+    assert "cannot write the report" in capsys.readouterr().err
+
+
+def test_demo_without_a_display_says_so_and_runs_headless(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert run(["demo", "--seconds", "0.2", "--report", str(tmp_path)]) == 0
+    assert "note: there is no display, so no window is opened; running headless" in capsys.readouterr().err
+
+
+def test_demo_exits_with_1_when_the_gate_lets_something_through(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("lastgate.demo.run.is_clean", lambda summary: False)
+    assert run(["demo", "--headless", "--seconds", "0.1", "--report", str(tmp_path)]) == 1
+    assert "the gate did not do its job here" in capsys.readouterr().err
