@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the parts of README.md that a tool prints: a real rejection and the list of robots.
 
-`python tools/generate_documents.py` writes them, `--check` only says whether they are up to date (exit 1 if not).
+`python tools/generate_documents.py` writes them, `--check` only says whether they are up to date (exit 1
+if not).
 """
 
 import os

@@ -23,19 +23,22 @@ EXIT_UNDECIDED = 2
 EXIT_OUR_FAULT = 3
 EXIT_INTERRUPTED = 130
 
-# Typer carried click as a dependency and now carries it inside; the class above BadParameter is the same in both.
-UsageError = typer.BadParameter.__mro__[1]
+# Typer carried click as a dependency and now carries it inside; the class above BadParameter is the same
+# in both.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="lastgate",
-    help="Checks a chunk of robot motion against limits, the robot itself and the world, before it is executed.",
+    help="Checks a chunk of robot motion against limits, itself and the world, before it is executed.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-robot_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The fleet, and robots of your own.")
+robot_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="The fleet, and robots of your own."
+)
 kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
 
 app.command("check", short_help="One chunk file, one verdict.")(check_command)
@@ -69,7 +72,7 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Checks a chunk of robot motion against limits, the robot itself and the world, before it is executed."""
+    """Checks a chunk of robot motion against limits, itself and the world, before it is executed."""
 
 
 def run(arguments: Sequence[str]) -> int:
