@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel bindings -name '*.cpp' -o -name '*.hpp' 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fuzz canary bench generate clean tools
+.PHONY: help demo test test-native test-sanitize test-python check fuzz canary bench generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -28,6 +28,67 @@ $(VENV)/.requirements: pyproject.toml | tools
 $(VENV)/.built: $(VENV)/.requirements $(CPP_SOURCES)
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
 	@touch $@
+
+# ---- Tests -----------------------------------------------------------------------------------------
+
+# Prints what ran and for how long; a failing step stops make with its own output.
+define timed
+	@echo "== $(1)"
+	@start=$$(date +%s); $(2) && echo "== $(1): $$(( $$(date +%s) - start )) s"
+endef
+
+CMAKE := PATH="$(abspath $(BIN)):$$PATH" cmake
+CTEST := PATH="$(abspath $(BIN)):$$PATH" ctest
+BUILD_JOBS ?= 2
+PYTEST_ARGS ?=
+SANITIZERS := address,undefined
+
+test: test-native test-sanitize test-python  ## Creates the environment, builds everything and passes every test.
+
+test-native: $(VENV)/.requirements
+	$(call timed,C++ tests,$(CMAKE) -S . -B build/tests -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON >/dev/null && \
+	  $(CMAKE) --build build/tests -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/tests --output-on-failure --no-tests=error)
+
+# -O1: unoptimised sanitizer builds take minutes where this takes seconds, and find the same.
+test-sanitize: $(VENV)/.requirements
+	$(call timed,C++ tests under address and undefined behaviour sanitizers,$(CMAKE) -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
+	  $(CMAKE) --build build/sanitize -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/sanitize --output-on-failure --no-tests=error)
+
+# -ra (pyproject.toml) lists what was skipped, and why.
+test-python: $(VENV)/.built
+	$(call timed,Python tests,$(BIN)/python -m pytest -q -m "not fleet" $(PYTEST_ARGS))
+
+check: $(VENV)/.built  ## Format, lint, types, import layers and repository rules.
+	$(call timed,ruff,$(BIN)/ruff check . && $(BIN)/ruff format --check .)
+	$(call timed,pyright,$(BIN)/pyright --pythonpath $(BIN)/python src)
+	$(call timed,repository rules,$(BIN)/python -m pytest -q tests/repository)
+
+generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page.
+	$(BIN)/python tools/generate_stubs.py
+	$(BIN)/python benchmarks/render.py
+
+# ---- Fuzzing, canaries, benchmarks -----------------------------------------------------------------
+
+FUZZ_SECONDS ?= 60
+
+fuzz: $(VENV)/.requirements  ## Throws random bytes at the core for FUZZ_SECONDS, after showing that a planted bug is found.
+	@command -v clang++ >/dev/null || { echo "error: fuzzing needs clang with libFuzzer: apt-get install clang"; exit 2; }
+	$(CMAKE) -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+	  -DLASTGATE_FUZZ=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null
+	$(CMAKE) --build build/fuzz -j $(BUILD_JOBS) -- --quiet
+	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
+
+canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
+	$(BIN)/python tools/canary.py $(ARGS)
+
+bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and says which budgets are met.
+	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
+	$(CMAKE) --build build/bench -j $(BUILD_JOBS) -- --quiet
+	$(BIN)/python benchmarks/run.py --binary build/bench/benchmarks/core/gate_check $(ARGS)
+
+clean:  ## Removes everything that make created.
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
 
 demo: $(VENV)/.built  ## Runs a simulated arm, a policy that sometimes misbehaves, and the gate between them.
 	$(BIN)/lastgate demo $(ARGS)

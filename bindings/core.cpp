@@ -3,6 +3,7 @@
 // robot, it belongs in core/.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -26,6 +27,8 @@ namespace {
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Cells = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -93,9 +96,78 @@ void bind_verdict(nb::module_& module) {
         .def("to_bytes", [](const Verdict& v) { return nb::bytes(reinterpret_cast<const char*>(&v), sizeof v); });
 }
 
+/// A list of numbers per item, end to end, as the file has them.
+template <typename Items, typename Numbers>
+std::vector<double> flattened(const Items& items, Numbers numbers_of) {
+    std::vector<double> all;
+    for (const auto& item : items) {
+        for (const double number : numbers_of(item)) all.push_back(number);
+    }
+    return all;
+}
+
+/// What the core keeps by index, under the keys of the file, so that a test can compare every one.
+void bind_config_arrays(nb::class_<KernelConfig>& config) {
+    using Numbers = std::vector<double>;
+    const auto both = [](Vec3 a, Vec3 b) { return Numbers{a.x, a.y, a.z, b.x, b.y, b.z}; };
+    const auto def_links = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.links, numbers_of); });
+    };
+    def_links("link_parent", [](const LinkSpec& l) { return Numbers{double(l.parent)}; });
+    def_links("joint_kind", [](const LinkSpec& l) { return Numbers{double(l.kind)}; });
+    def_links("joint_dof", [](const LinkSpec& l) { return Numbers{double(l.dof)}; });
+    def_links("joint_multiplier", [](const LinkSpec& l) { return Numbers{l.multiplier}; });
+    def_links("joint_offset", [](const LinkSpec& l) { return Numbers{l.offset}; });
+    def_links("joint_origin_xyzrpy", [both](const LinkSpec& l) { return both(l.origin_xyz, l.origin_rpy); });
+    def_links("joint_axis", [](const LinkSpec& l) { return Numbers{l.axis.x, l.axis.y, l.axis.z}; });
+    const auto def_volumes = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.volumes, numbers_of); });
+    };
+    def_volumes("volume_link", [](const VolumeSpec& v) { return Numbers{double(v.link)}; });
+    def_volumes("volume_radius_m", [](const VolumeSpec& v) { return Numbers{v.radius_m}; });
+    def_volumes("volume_ends_m", [both](const VolumeSpec& v) { return both(v.end_a, v.end_b); });
+    const auto def_grippers = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.gripper_joints, numbers_of); });
+    };
+    def_grippers("gripper_effector", [](const GripperJointConfig& g) { return Numbers{double(g.effector)}; });
+    def_grippers("gripper_dof", [](const GripperJointConfig& g) { return Numbers{double(g.dof)}; });
+    def_grippers("gripper_position_closed", [](const GripperJointConfig& g) { return Numbers{g.position_closed}; });
+    def_grippers("gripper_position_open", [](const GripperJointConfig& g) { return Numbers{g.position_open}; });
+    def_grippers("gripper_channel_closed", [](const GripperJointConfig& g) { return Numbers{g.channel_closed}; });
+    def_grippers("gripper_channel_open", [](const GripperJointConfig& g) { return Numbers{g.channel_open}; });
+    const auto def_zones = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.no_go_zones, numbers_of); });
+    };
+    def_zones("zone_kind", [](const PrimitiveSpec& z) { return Numbers{double(z.kind)}; });
+    def_zones("zone_size_m", [](const PrimitiveSpec& z) { return Numbers{z.half_extents_m.x, z.half_extents_m.y, z.half_extents_m.z}; });
+    def_zones("zone_xyz", [](const PrimitiveSpec& z) {
+        const Vec3 p = z.in_base.translation;
+        return Numbers{p.x, p.y, p.z};
+    });
+    def_zones("zone_rotation_columns", [](const PrimitiveSpec& z) {
+        const Mat3& r = z.in_base.rotation;
+        return Numbers{r.x.x, r.x.y, r.x.z, r.y.x, r.y.y, r.y.z, r.z.x, r.z.y, r.z.z};
+    });
+    config
+        .def_prop_ro("dof_in_rows", [](const KernelConfig& c) {
+            return flattened(c.model.dofs, [](const DofSpec& d) { return Numbers{d.in_rows ? 1.0 : 0.0}; });
+        })
+        .def_prop_ro("allowed_link_pairs", [](const KernelConfig& c) {
+            return flattened(c.model.allowed_pairs, [](const LinkPair& p) { return Numbers{double(p.a), double(p.b)}; });
+        })
+        .def_prop_ro("effector_link", [](const KernelConfig& c) {
+            return flattened(c.model.effectors, [](const EffectorSpec& e) { return Numbers{double(e.link)}; });
+        })
+        .def_prop_ro("effector_tool_xyzrpy", [both](const KernelConfig& c) {
+            return flattened(c.model.effectors, [both](const EffectorSpec& e) { return both(e.tool_xyz, e.tool_rpy); });
+        })
+        .def_prop_ro("mobile_base", [](const KernelConfig& c) { return c.model.mobile_base; })
+        .def_prop_ro("evaluations_max", [](const KernelConfig& c) { return c.gate.evaluations_max; });
+}
+
 void bind_config(nb::module_& module) {
-    nb::class_<KernelConfig>(module, "KernelConfig")
-        .def_ro("robot_name", &KernelConfig::robot_name)
+    nb::class_<KernelConfig> config(module, "KernelConfig");
+    config.def_ro("robot_name", &KernelConfig::robot_name)
         .def_ro("base_frame", &KernelConfig::base_frame)
         .def_ro("skill_id", &KernelConfig::skill_id)
         .def_ro("skill_version", &KernelConfig::skill_version)
@@ -146,6 +218,63 @@ void bind_config(nb::module_& module) {
             return modes;
         });
     module.def("read_config", &read_config, "text"_a);
+    bind_config_arrays(config);
+}
+
+VoxelSpec voxel_spec(std::tuple<double, double, double> origin, double resolution_m, std::array<std::uint32_t, 3> size, bool unknown_is_free, bool outside_is_free) {
+    return {{std::get<0>(origin), std::get<1>(origin), std::get<2>(origin)}, resolution_m, size, unknown_is_free, outside_is_free};
+}
+
+std::vector<CellIndex> cells_of(const Cells& cells) {
+    if (cells.shape(1) != 3) throw std::invalid_argument("cells need three indices each");
+    std::vector<CellIndex> indices(cells.shape(0));
+    for (std::size_t index = 0; index < indices.size(); ++index) {
+        const std::uint32_t* cell = cells.data() + 3 * index;
+        indices[index] = {cell[0], cell[1], cell[2]};
+    }
+    return indices;
+}
+
+void bind_field(nb::module_& module) {
+    nb::class_<ObstacleField>(module, "ObstacleField")
+        .def_static("from_points", [](Matrix xyz) {
+            if (xyz.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
+            return std::make_shared<ObstacleField>(ObstacleField::from_points({xyz.data(), xyz.size()}));
+        }, "xyz"_a.noconvert())
+        .def_static("from_voxels", [](Bytes3 occupancy, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
+            const std::array<std::uint32_t, 3> size{static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(2), 0xFFFFFFFFU)),
+                                                    static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(1), 0xFFFFFFFFU)),
+                                                    static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(0), 0xFFFFFFFFU))};
+            return std::make_shared<ObstacleField>(ObstacleField::from_voxels(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), {occupancy.data(), occupancy.size()}));
+        }, "occupancy"_a.noconvert(), nb::kw_only(), "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
+        .def_static("from_cells", [](Cells occupied, Cells free, std::array<std::uint32_t, 3> size, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
+            const auto solid = cells_of(occupied);
+            const auto open = cells_of(free);
+            return std::make_shared<ObstacleField>(ObstacleField::from_cells(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), solid, open));
+        }, "occupied"_a.noconvert(), "free"_a.noconvert(), nb::kw_only(), "size"_a, "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
+        .def("distances", [](const ObstacleField& field, Matrix ends, double cutoff_m) {
+            if (ends.shape(1) != 6) throw std::invalid_argument("segments need six numbers each");
+            std::vector<double> out(ends.shape(0));
+            for (std::size_t index = 0; index < out.size(); ++index) {
+                const double* e = ends.data() + 6 * index;
+                std::uint32_t obstacle = none;
+                out[index] = field.distance({{e[0], e[1], e[2]}, {e[3], e[4], e[5]}}, cutoff_m, obstacle).distance_m;
+            }
+            const std::size_t count = out.size();
+            return matrix_of(std::move(out), {count});
+        }, "ends"_a.noconvert(), "cutoff_m"_a)
+        .def("clearances", [](const ObstacleField& field, Matrix points) {
+            if (points.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
+            std::vector<double> out(points.shape(0));
+            for (std::size_t index = 0; index < out.size(); ++index) {
+                const double* p = points.data() + 3 * index;
+                out[index] = field.clearance({p[0], p[1], p[2]});
+            }
+            const std::size_t count = out.size();
+            return matrix_of(std::move(out), {count});
+        }, "points"_a.noconvert())
+        .def_prop_ro("obstacle_count", &ObstacleField::obstacle_count)
+        .def_prop_ro("memory_bytes", &ObstacleField::memory_bytes);
 }
 
 void bind_world(nb::module_& module) {
@@ -165,6 +294,12 @@ void bind_world(nb::module_& module) {
                 }
             },
             "kinds"_a.noconvert(), "sizes"_a.noconvert(), "poses"_a.noconvert(), nb::kw_only(), "id"_a, "stamp_s"_a, "in_base_frame"_a)
+        .def("set_voxels", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
+            world.set_field(voxel_slot, std::move(field), stamp_s);
+        }, "field"_a, "stamp_s"_a)
+        .def("set_points", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
+            world.set_field(point_slot, std::move(field), stamp_s);
+        }, "field"_a, "stamp_s"_a)
         .def_static("declared_absent", [] {
             auto world = std::make_unique<WorldSnapshot>();
             world->declare_absent();
@@ -197,7 +332,7 @@ void bind_gate(nb::module_& module) {
             GateConfig gate = config.gate;
             gate.lane_build = avx2 ? LaneBuild::avx2 : LaneBuild::generic;
             new (self) Gate(std::make_shared<const RobotModel>(config.model), gate);
-        }, "config"_a, nb::kw_only(), "avx2"_a)
+        }, "config"_a, nb::kw_only(), "avx2"_a = false)
         .def(
             "check",
             // The GIL stays held: a check is bounded and short, and nobody may write the arrays meanwhile.
@@ -285,6 +420,8 @@ void bind_gate(nb::module_& module) {
 }  // namespace
 
 NB_MODULE(_core, module) {
+    // `NO_WORLD` and other module-level objects live until the interpreter is gone; that is no leak.
+    nb::set_leak_warnings(false);
     module.attr("ROWS_MAX") = capacity::rows_max;
     module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
     module.attr("LINKS_MAX") = capacity::links_max;
@@ -292,6 +429,7 @@ NB_MODULE(_core, module) {
     module.def("has_avx2", [] { return best_lane_build() == LaneBuild::avx2; });
     bind_verdict(module);
     bind_config(module);
+    bind_field(module);
     bind_world(module);
     bind_gate(module);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config.hpp"
 
-#include <stdexcept>
-
 #include "flat_yaml.hpp"
 
 namespace lastgate {
@@ -12,8 +10,8 @@ Vec3 vec3(const std::vector<double>& values, std::size_t first) { return {values
 
 /// An index as the file gives it. Range is judged by the core, which knows the counts; here it only has to fit.
 template <typename Integer>
-Integer index(std::int64_t value, const char* key) {
-    if (value < -1 || value > 65535) throw std::invalid_argument(std::string("`") + key + "` holds an index out of range");
+Integer index(const FlatYaml& file, std::int64_t value, const char* key) {
+    if (value < -1 || value > 65535) file.refuse_value(key, "holds an index out of range");
     return static_cast<Integer>(value);
 }
 
@@ -28,11 +26,11 @@ void read_links(FlatYaml& file, KernelConfig& config) {
     const auto origin = file.numbers("joint_origin_xyzrpy", 6 * count);
     const auto axis = file.numbers("joint_axis", 3 * count);
     for (std::size_t link = 0; link < count; ++link) {
-        if (kind[link] < 0 || kind[link] > 2) throw std::invalid_argument("`joint_kind` must be 0 fixed, 1 revolute or 2 prismatic");
+        if (kind[link] < 0 || kind[link] > 2) file.refuse_value("joint_kind", "must be 0 fixed, 1 revolute or 2 prismatic");
         LinkSpec spec;
-        spec.parent = index<std::int32_t>(parent[link], "link_parent");
+        spec.parent = index<std::int32_t>(file, parent[link], "link_parent");
         spec.kind = static_cast<JointKind>(kind[link]);
-        spec.dof = index<std::int32_t>(dof[link], "joint_dof");
+        spec.dof = index<std::int32_t>(file, dof[link], "joint_dof");
         spec.multiplier = multiplier[link];
         spec.offset = offset[link];
         spec.origin_xyz = vec3(origin, 6 * link);
@@ -49,7 +47,7 @@ void read_dofs(FlatYaml& file, KernelConfig& config) {
     const auto lower = file.numbers("position_min", count);
     const auto upper = file.numbers("position_max", count);
     for (std::size_t dof = 0; dof < count; ++dof) {
-        if (in_rows[dof] != 0 && in_rows[dof] != 1) throw std::invalid_argument("`dof_in_rows` must be 0 or 1");
+        if (in_rows[dof] != 0 && in_rows[dof] != 1) file.refuse_value("dof_in_rows", "must be 0 or 1");
         config.model.dofs.push_back({lower[dof], upper[dof], in_rows[dof] == 1});
     }
     config.gate.velocity_max = file.numbers("velocity_max", count);
@@ -62,12 +60,12 @@ void read_volumes(FlatYaml& file, KernelConfig& config) {
     const auto radius = file.numbers("volume_radius_m", link.size());
     const auto ends = file.numbers("volume_ends_m", 6 * link.size());
     for (std::size_t volume = 0; volume < link.size(); ++volume) {
-        config.model.volumes.push_back({index<std::int32_t>(link[volume], "volume_link"), radius[volume], vec3(ends, 6 * volume), vec3(ends, 6 * volume + 3)});
+        config.model.volumes.push_back({index<std::int32_t>(file, link[volume], "volume_link"), radius[volume], vec3(ends, 6 * volume), vec3(ends, 6 * volume + 3)});
     }
     const auto pairs = file.integers("allowed_link_pairs");
-    if (pairs.size() % 2 != 0) throw std::invalid_argument("`allowed_link_pairs` must hold two indices per pair");
+    if (pairs.size() % 2 != 0) file.refuse_value("allowed_link_pairs", "must hold two indices per pair");
     for (std::size_t pair = 0; pair < pairs.size(); pair += 2) {
-        config.model.allowed_pairs.push_back({index<std::int32_t>(pairs[pair], "allowed_link_pairs"), index<std::int32_t>(pairs[pair + 1], "allowed_link_pairs")});
+        config.model.allowed_pairs.push_back({index<std::int32_t>(file, pairs[pair], "allowed_link_pairs"), index<std::int32_t>(file, pairs[pair + 1], "allowed_link_pairs")});
     }
 }
 
@@ -77,7 +75,7 @@ void read_effectors(FlatYaml& file, KernelConfig& config) {
     const auto link = file.integers("effector_link", count);
     const auto tool = file.numbers("effector_tool_xyzrpy", 6 * count);
     for (std::size_t effector = 0; effector < count; ++effector) {
-        config.model.effectors.push_back({index<std::int32_t>(link[effector], "effector_link"), vec3(tool, 6 * effector), vec3(tool, 6 * effector + 3)});
+        config.model.effectors.push_back({index<std::int32_t>(file, link[effector], "effector_link"), vec3(tool, 6 * effector), vec3(tool, 6 * effector + 3)});
     }
     const auto owner = file.integers("gripper_effector");
     const auto dof = file.integers("gripper_dof", owner.size());
@@ -86,8 +84,9 @@ void read_effectors(FlatYaml& file, KernelConfig& config) {
     const auto channel_closed = file.numbers("gripper_channel_closed", owner.size());
     const auto channel_open = file.numbers("gripper_channel_open", owner.size());
     for (std::size_t joint = 0; joint < owner.size(); ++joint) {
-        if (owner[joint] < 0 || dof[joint] < 0) throw std::invalid_argument("a gripper joint must name its joint and end effector");
-        config.gate.gripper_joints.push_back({index<std::uint16_t>(owner[joint], "gripper_effector"), index<std::uint16_t>(dof[joint], "gripper_dof"),
+        if (owner[joint] < 0) file.refuse_value("gripper_effector", "must name an end effector for every gripper joint");
+        if (dof[joint] < 0) file.refuse_value("gripper_dof", "must name a joint for every gripper joint");
+        config.gate.gripper_joints.push_back({index<std::uint16_t>(file, owner[joint], "gripper_effector"), index<std::uint16_t>(file, dof[joint], "gripper_dof"),
                                               closed[joint], open[joint], channel_closed[joint], channel_open[joint]});
     }
 }
@@ -99,7 +98,7 @@ void read_zones(FlatYaml& file, KernelConfig& config) {
     const auto size = file.numbers("zone_size_m", 3 * count);
     const auto pose = file.numbers("zone_xyz_quat_xyzw", 7 * count);
     for (std::size_t zone = 0; zone < count; ++zone) {
-        if (kind[zone] < 0 || kind[zone] > 3) throw std::invalid_argument("`zone_kind` must be 0 sphere, 1 capsule, 2 box or 3 half-space");
+        if (kind[zone] < 0 || kind[zone] > 3) file.refuse_value("zone_kind", "must be 0 sphere, 1 capsule, 2 box or 3 half-space");
         config.gate.no_go_zones.push_back(make_primitive(static_cast<PrimitiveKind>(kind[zone]), vec3(size, 3 * zone), &pose[7 * zone]));
     }
 }
@@ -127,11 +126,12 @@ void read_envelope(FlatYaml& file, KernelConfig& config) {
     gate.world_age_s_max = file.number("world_age_s_max");
     config.deadman_required = file.boolean("deadman_required");
     for (const std::int64_t mode : file.integers("control_modes")) {
-        if (mode < 0 || mode >= static_cast<std::int64_t>(control_mode_count)) throw std::invalid_argument("`control_modes` holds an unknown mode");
+        if (mode < 0 || mode >= static_cast<std::int64_t>(control_mode_count)) file.refuse_value("control_modes", "holds an unknown mode");
         gate.enabled_modes.set(static_cast<std::size_t>(mode));
     }
     const double evaluations = file.number("evaluations_max");
-    if (!(evaluations >= 1.0 && evaluations <= 1e8)) throw std::invalid_argument("`evaluations_max` must be between 1 and 1e8");
+    const bool counts = evaluations >= 1.0 && evaluations <= 1e8 && evaluations == static_cast<std::uint32_t>(evaluations);
+    if (!counts) file.refuse_value("evaluations_max", "must be a whole number between 1 and 1e8");
     gate.evaluations_max = static_cast<std::uint32_t>(evaluations);
 }
 
@@ -139,7 +139,7 @@ void read_envelope(FlatYaml& file, KernelConfig& config) {
 
 KernelConfig read_config(std::string_view text) {
     FlatYaml file(text);
-    if (file.number("schema_version") != 1.0) throw std::invalid_argument("`schema_version` must be 1");
+    if (file.number("schema_version") != 1.0) file.refuse_value("schema_version", "must be 1");
     KernelConfig config;
     config.robot_name = file.string("robot_name");
     config.base_frame = file.string("base_frame");

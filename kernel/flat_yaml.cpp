@@ -12,6 +12,10 @@ namespace {
 /// The largest file read: a robot at every capacity of the core stays below 1 MB.
 constexpr std::size_t text_size_max = 4 * 1024 * 1024;
 
+/// Keys in a file. A few dozen exist; more than this is no configuration, and looking for repeated
+/// ones among millions would take minutes.
+constexpr std::size_t entries_max = 256;
+
 [[noreturn]] void refuse(std::size_t line, const std::string& why) {
     throw std::invalid_argument("line " + std::to_string(line) + ": " + why);
 }
@@ -95,7 +99,9 @@ class LineReader {
                 if (peek() != '"' && peek() != '\\') refuse(number_, "only \\\" and \\\\ may be escaped");
             }
             const auto byte = static_cast<unsigned char>(peek());
-            if (byte < 0x20) refuse(number_, "control characters cannot stand in a string");
+            // C1 controls are C2 80 to C2 9F in UTF-8.
+            const bool is_c1 = byte == 0xC2 && rest_.size() > 1 && static_cast<unsigned char>(rest_[1]) < 0xA0;
+            if (byte < 0x20 || byte == 0x7F || is_c1) refuse(number_, "control characters cannot stand in a string");
             text.push_back(peek());
             advance();
         }
@@ -119,6 +125,7 @@ FlatYaml::FlatYaml(std::string_view text) {
         text.remove_prefix(std::min(end + 1, text.size()));
         if (line.empty() || line.front() == '#') continue;
         FlatEntry entry = LineReader(line, number).read();
+        if (entries_.size() >= entries_max) refuse(number, "more keys than a configuration has");
         if (has(entry.key)) refuse(number, "`" + entry.key + "` stands here twice");
         entries_.push_back(std::move(entry));
     }
@@ -138,6 +145,13 @@ FlatEntry& FlatYaml::take(std::string_view key) {
         return entry;
     }
     throw std::invalid_argument("`" + std::string(key) + "` is missing");
+}
+
+void FlatYaml::refuse_value(std::string_view key, const std::string& why) const {
+    for (const FlatEntry& entry : entries_) {
+        if (entry.key == key) refuse(entry.line, "`" + entry.key + "` " + why);
+    }
+    throw std::invalid_argument("`" + std::string(key) + "` " + why);
 }
 
 double FlatYaml::number(std::string_view key) {

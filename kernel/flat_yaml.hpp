@@ -25,6 +25,8 @@ class FlatYaml {
     explicit FlatYaml(std::string_view text);
 
     bool has(std::string_view key) const;
+    /// Throws with the line on which `key` stands; `why` follows the key.
+    [[noreturn]] void refuse_value(std::string_view key, const std::string& why) const;
     double number(std::string_view key);
     bool boolean(std::string_view key);
     std::string string(std::string_view key);

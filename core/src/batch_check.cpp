@@ -22,6 +22,7 @@ class BatchCheck {
   private:
     bool unfold(const double* configuration, double* variables) noexcept;
     std::uint8_t test_world(const LaneGroup& group, const WorldSnapshot& world, float* best) noexcept;
+    std::uint8_t test_fields(const LaneGroup& group, float* best) noexcept;
     void decide(const double* variables, std::uint8_t& accepted, double& clearance_m) noexcept;
 
     Gate& gate_;
@@ -73,6 +74,20 @@ std::uint8_t BatchCheck::test_world(const LaneGroup& group, const WorldSnapshot&
     return doubt;
 }
 
+std::uint8_t BatchCheck::test_fields(const LaneGroup& group, float* best) noexcept {
+    if (world_.field(voxel_slot) == nullptr && world_.field(point_slot) == nullptr) return 0;
+    const std::size_t entries = gate_.shapes_.volumes().size() * field_slots;
+    std::fill_n(gate_.lane_doubt_.begin(), entries, std::uint8_t{0});
+    Verdict unused{};
+    Sweep sweep(gate_, unused);
+    sweep.set_world(&world_);
+    const auto margin_m = static_cast<float>((gate_.config_.world_margin_m + tolerance::rounding_m) * (1.0 + 1e-6));
+    sweep.test_fields(group, margin_m, best, gate_.lane_doubt_.data());
+    std::uint8_t doubt = 0;
+    for (std::size_t entry = 0; entry < entries; ++entry) doubt |= gate_.lane_doubt_[entry];
+    return doubt;
+}
+
 /// The double path for one configuration.
 void BatchCheck::decide(const double* variables, std::uint8_t& accepted, double& clearance_m) noexcept {
     std::copy_n(variables, gate_.model_->variable_count(), gate_.path_.data());
@@ -113,7 +128,7 @@ void BatchCheck::run(const double* configurations, std::size_t count, std::uint8
         gate_.lanes_.test_self(group, self_margin_m, best, gate_.lane_doubt_.data());
         for (std::size_t entry = 0; entry < gate_.shapes_.body_pairs().size(); ++entry) doubt |= gate_.lane_doubt_[entry];
     }
-    if (!world_.is_declared_absent()) doubt |= test_world(group, world_, best);
+    if (!world_.is_declared_absent()) doubt = static_cast<std::uint8_t>(doubt | test_world(group, world_, best) | test_fields(group, best));
     if (!gate_.zones_.primitives().empty()) doubt |= test_world(group, gate_.zones_, best);
     for (std::size_t lane = 0; lane < count; ++lane) {
         accepted[lane] = 0;

@@ -22,6 +22,31 @@ void keep_nearer(Witness& best, Vec3 on_first, Vec3 on_second) noexcept {
     if (distance < best.distance_m) best = {distance, on_first, on_second};
 }
 
+/// The lines are resolved across the first one, where their small angle is all there is: what rounding moves
+/// along the lines then changes the distance by nothing. Every end is tried as well, since any parameter
+/// that is wrong would overestimate the distance.
+Witness distance_nearly_parallel(const Segment& first, const Segment& second) noexcept {
+    const Vec3 d1 = first.b - first.a;
+    const Vec3 d2 = second.b - second.a;
+    const Vec3 r = first.a - second.a;
+    const double a = dot(d1, d1);
+    const double along_d2 = dot(d1, d2) / a;
+    const double along_r = dot(d1, r) / a;
+    const Vec3 across_d2 = d2 - along_d2 * d1;
+    const Vec3 across_r = r - along_r * d1;
+    const double angle2 = dot(across_d2, across_d2);
+    const double t = angle2 > 0.0 ? clamp01(dot(across_d2, across_r) / angle2) : 0.0;
+    const double s = clamp01(t * along_d2 - along_r);
+    const Vec3 p = first.a + s * d1;
+    const Vec3 q = second.a + t * d2;
+    Witness best{norm(p - q), p, q};
+    keep_nearer(best, first.a, second.a + nearest_parameter(first.a, second) * d2);
+    keep_nearer(best, first.b, second.a + nearest_parameter(first.b, second) * d2);
+    keep_nearer(best, first.a + nearest_parameter(second.a, first) * d1, second.a);
+    keep_nearer(best, first.a + nearest_parameter(second.b, first) * d1, second.b);
+    return best;
+}
+
 }  // namespace
 
 // The inner minimum of the two lines, clamped, and the other parameter re-optimised (Ericson,
@@ -43,10 +68,11 @@ Witness distance_segment_segment(const Segment& first, const Segment& second) no
         const double c = dot(d1, r);
         const double b = dot(d1, d2);
         const double denominator = a * e - b * b;
-        // Below this the lines are parallel to 0.1 mrad and the quotient loses its digits: any
-        // parameter that is wrong would overestimate the distance, so the ends are tried as well.
-        const bool nearly_parallel = !(denominator > 1e-8 * a * e);
-        s = denominator > 0.0 ? clamp01((b * f - c * e) / denominator) : 0.0;
+        // Below this the lines are parallel to 10 mrad and the quotient loses digits: with coordinates of
+        // 1e4 m the points it finds would lie 1e-10 m from the nearest ones, and ever farther off below.
+        const bool nearly_parallel = !(denominator > 1e-4 * a * e);
+        if (nearly_parallel) return distance_nearly_parallel(first, second);
+        s = clamp01((b * f - c * e) / denominator);
         t = (b * s + f) / e;
         if (t < 0.0) {
             t = 0.0;
@@ -54,16 +80,6 @@ Witness distance_segment_segment(const Segment& first, const Segment& second) no
         } else if (t > 1.0) {
             t = 1.0;
             s = clamp01((b - c) / a);
-        }
-        if (nearly_parallel) {
-            const Vec3 p = first.a + s * d1;
-            const Vec3 q = second.a + t * d2;
-            Witness best{norm(p - q), p, q};
-            keep_nearer(best, first.a, second.a + nearest_parameter(first.a, second) * d2);
-            keep_nearer(best, first.b, second.a + nearest_parameter(first.b, second) * d2);
-            keep_nearer(best, first.a + nearest_parameter(second.a, first) * d1, second.a);
-            keep_nearer(best, first.a + nearest_parameter(second.b, first) * d1, second.b);
-            return best;
         }
     }
     const Vec3 p = first.a + s * d1;

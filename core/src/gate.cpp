@@ -18,14 +18,14 @@ void require(bool condition, const char* message) {
 bool is_positive(double value) noexcept { return value > 0.0 && value <= 1e6; }
 
 void require_positive(const std::optional<double>& value, const char* name) {
-    if (value && !is_positive(*value)) throw std::invalid_argument(std::string(name) + " must be finite and positive");
+    if (value && !is_positive(*value)) throw std::invalid_argument(std::string(name) + " must be positive and at most 1e6");
 }
 
 void require_each_positive(const std::vector<double>& values, std::size_t count, const char* name) {
     require(values.size() == count, (std::string(name) + " needs one value per degree of freedom").c_str());
     for (std::size_t index = 0; index < count; ++index) {
         if (!is_positive(values[index])) {
-            throw std::invalid_argument("degree of freedom " + std::to_string(index) + ": " + name + " must be finite and positive");
+            throw std::invalid_argument("degree of freedom " + std::to_string(index) + ": " + name + " must be positive and at most 1e6");
         }
     }
 }
@@ -87,8 +87,8 @@ void require_config(const RobotModel& model, const GateConfig& config) {
     }
     require_grippers(model, config);
     require(is_length(config.self_margin_m) && is_length(config.world_margin_m) && is_length(config.cartesian_deviation_m),
-            "margins must be finite and not negative");
-    require(is_positive(config.state_age_s_max) && is_positive(config.world_age_s_max), "ages must be finite and positive");
+            "margins must be from 0 to 100 m");
+    require(is_positive(config.state_age_s_max) && is_positive(config.world_age_s_max), "ages must be positive and at most 1e6");
     require(config.evaluations_max >= capacity::rows_max + 1, "evaluations_max must at least cover every row once");
     require_mode_bounds(model, config);
 }

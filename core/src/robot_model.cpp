@@ -136,7 +136,7 @@ void RobotModel::place_volumes(const RobotModelSpec& spec) {
     for (std::size_t index = 0; index < spec.volumes.size(); ++index) {
         const VolumeSpec& from = spec.volumes[index];
         if (from.link < 0 || static_cast<std::size_t>(from.link) >= spec.links.size()) refuse("volume", index, "is on no link");
-        if (!(from.radius_m > 0.0 && from.radius_m <= capacity::robot_extent_m_max)) refuse("volume", index, "radius is not positive");
+        if (!(from.radius_m > 0.0 && from.radius_m <= capacity::robot_extent_m_max)) refuse("volume", index, "radius must be positive and at most 100 m");
         if (!within(from.end_a, capacity::robot_extent_m_max) || !within(from.end_b, capacity::robot_extent_m_max)) {
             refuse("volume", index, "is not finite or beyond 100 m");
         }

@@ -113,7 +113,7 @@ double Sweep::motion_of_effector(std::size_t effector, std::span<const double> s
 /// Never smaller than the change of the pair's distance when each variable moves by `step`.
 double Sweep::pair_motion(PairKind kind, const OpenItem& item, std::span<const double> step) const noexcept {
     if (kind == PairKind::box) return motion_of_effector(item.a, step);
-    if (kind == PairKind::world) return motion_of_volume(item.a, 0, step);
+    if (kind != PairKind::self) return motion_of_volume(item.a, 0, step);
     const auto volumes = gate_.shapes_.volumes();
     const std::uint16_t common = gate_.model_->common_depth(volumes[item.a].body, volumes[item.b].body);
     return motion_of_volume(item.a, common, step) + motion_of_volume(item.b, common, step);
@@ -123,18 +123,22 @@ double Sweep::pair_motion(PairKind kind, const OpenItem& item, std::span<const d
 double Sweep::demand(PairKind kind, std::uint16_t a, std::uint16_t b) const noexcept {
     const double unknown_m = pair_motion(kind, {0, a, b, 0.0, 0.0}, gate_.uncertainty_);
     if (kind == PairKind::box) return unknown_m + extra_m_;
-    const bool with_world = kind == PairKind::world;
-    const double margin_m = (with_world ? gate_.config_.world_margin_m : gate_.config_.self_margin_m) + extra_m_ + unknown_m;
+    const double margin_m = (kind == PairKind::self ? gate_.config_.self_margin_m : gate_.config_.world_margin_m) + extra_m_ + unknown_m;
     for (const StartContact& contact : gate_.contacts_) {
         // While recovering, a pair that starts inside its margin may not come closer than it is.
-        if (contact.with_world == with_world && contact.a == a && contact.b == b) {
+        if (contact.kind == kind && contact.a == a && contact.b == b) {
             return std::min(margin_m, contact.distance_m - tolerance::resolution_m);
         }
     }
     return margin_m;
 }
 
-Witness Sweep::measure(PairKind kind, const OpenItem& item, const Transform* frames) const noexcept {
+/// How far a field must be searched to decide about an item, and to say how clear it is.
+double Sweep::field_reach(const OpenItem& item, double motion_m) const noexcept {
+    return item.demand_m + motion_m + std::max(best_m_, tolerance::resolution_m);
+}
+
+Witness Sweep::measure(PairKind kind, const OpenItem& item, const Transform* frames, double within_m) noexcept {
     if (kind == PairKind::box) {
         const Effector& effector = gate_.model_->effectors()[item.a];
         const Vec3 tool = frames[effector.body] * effector.in_body.translation;
@@ -151,12 +155,19 @@ Witness Sweep::measure(PairKind kind, const OpenItem& item, const Transform* fra
     if (kind == PairKind::self) {
         witness = distance_segment_segment(core_a, core_in_base(item.b, frames));
         radius_b = volumes[item.b].radius_m;
+    } else if (kind == PairKind::field) {
+        witness = world_->field(item.b)->distance(core_a, std::max(within_m + radius_a, 0.0), last_obstacle_);
     } else {
-        witness = distance_segment_primitive(core_a, world_->primitives()[item.b]);
+        const Primitive& primitive = world_->primitives()[item.b];
+        const bool round = primitive.kind == PrimitiveKind::sphere || primitive.kind == PrimitiveKind::capsule;
+        // From core to core, so that a core inside a round obstacle keeps its direction.
+        witness = round ? distance_segment_segment(core_a, primitive.core) : distance_segment_primitive(core_a, primitive);
+        radius_b = round ? primitive.radius_m : 0.0;
     }
     const Vec3 apart = witness.on_second - witness.on_first;
-    const double length = norm(apart);
-    if (length > 0.0) {
+    // A core below the face of a half-space has its nearest point behind it: outwards is the other way.
+    const double length = witness.distance_m < 0.0 ? -norm(apart) : norm(apart);
+    if (length != 0.0) {
         witness.on_first = witness.on_first + (radius_a / length) * apart;
         witness.on_second = witness.on_second - (radius_b / length) * apart;
     }
@@ -299,12 +310,29 @@ bool Sweep::scan_row_world(std::size_t row_index) noexcept {
     return violated;
 }
 
+bool Sweep::scan_row_field(std::size_t row_index) noexcept {
+    bool violated = false;
+    for (std::size_t index = 0; index < volume_count(); ++index) {
+        if (gate_.model_->bodies()[gate_.shapes_.volumes()[index].body].depth == 0) continue;  // see shortlist_primitives
+        for (std::size_t slot = 0; slot < field_slots; ++slot) {
+            if (world_->field(slot) == nullptr || !in_doubt(row_index, index * field_slots + slot)) continue;
+            const auto volume = static_cast<std::uint16_t>(index);
+            OpenItem item{0, volume, static_cast<std::uint16_t>(slot), 0.0, 0.0};
+            item.demand_m = demand(PairKind::field, item.a, item.b);
+            const double motion_m = pair_motion(PairKind::field, item, gate_.step_);
+            const double distance_m = measure(PairKind::field, item, frames_of_row(row_index), field_reach(item, motion_m)).distance_m;
+            violated |= note(PairKind::field, row_index, static_cast<std::uint32_t>(index * field_slots + slot), item.a, item.b, distance_m);
+        }
+    }
+    return violated;
+}
+
 bool Sweep::scan_row_box(std::size_t row_index) noexcept {
     bool violated = false;
     for (std::size_t index = 0; index < gate_.model_->effectors().size(); ++index) {
         if (!in_doubt(row_index, index)) continue;
         const auto effector = static_cast<std::uint16_t>(index);
-        const double inside_m = measure(PairKind::box, {0, effector, 0, 0.0, 0.0}, frames_of_row(row_index)).distance_m;
+        const double inside_m = measure(PairKind::box, {0, effector, 0, 0.0, 0.0}, frames_of_row(row_index), 0.0).distance_m;
         violated |= note(PairKind::box, row_index, effector, effector, 0, inside_m);
     }
     return violated;
@@ -314,6 +342,7 @@ bool Sweep::scan_row(PairKind kind, std::size_t row_index) noexcept {
     switch (kind) {
         case PairKind::self: return scan_row_self(row_index);
         case PairKind::world: return scan_row_world(row_index);
+        case PairKind::field: return scan_row_field(row_index);
         case PairKind::box: return scan_row_box(row_index);
     }
     return true;
@@ -391,8 +420,8 @@ Outcome Sweep::bisect_segment(PairKind kind, std::size_t segment, Finding& findi
         bool at_resolution = false;
         for (std::uint32_t index = interval.first; index < interval.last; ++index) {
             const OpenItem item = gate_.arena_[index];
-            const double distance_m = measure(kind, item, gate_.sample_frames_.data()).distance_m;
             const double motion_m = item.motion_m * half;
+            const double distance_m = measure(kind, item, gate_.sample_frames_.data(), field_reach(item, motion_m)).distance_m;
             if (is_shown(kind, distance_m, item.demand_m, motion_m)) {
                 if (kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - item.demand_m - motion_m);
                 continue;
@@ -437,9 +466,10 @@ void Sweep::report_deepest(PairKind kind, std::size_t segment, Finding& finding)
             gate_.sample_[variable] = from[variable] + t * (to[variable] - from[variable]);
         }
         forward_kinematics(*gate_.model_, gate_.sample_.data(), gate_.sample_frames_);
-        const Witness witness = measure(kind, finding.item, gate_.sample_frames_.data());
+        const Witness witness = measure(kind, finding.item, gate_.sample_frames_.data(), finding.item.demand_m + 10.0 * tolerance::resolution_m);
         if (first || witness.distance_m < finding.witness.distance_m) {
             finding.witness = witness;
+            finding.obstacle = last_obstacle_;
             finding.segment_t = t;
         }
         first = false;
@@ -486,10 +516,11 @@ double Sweep::clearance_of_row_alone() noexcept {
     bound_row_motion(0, gate_.step_);
     (void)scan_row_self(0);
     for (const WorldSnapshot* world : {world_, static_cast<const WorldSnapshot*>(&gate_.zones_)}) {
-        if (world->is_declared_absent() || world->primitives().empty()) continue;
+        if (world->is_declared_absent()) continue;
         world_ = world;
         shortlist_primitives(0);
         (void)scan_row_world(0);
+        (void)scan_row_field(0);
     }
     return best_m_;
 }

@@ -7,9 +7,6 @@ namespace lastgate {
 
 enum class Outcome : std::uint8_t { clear, violated, budget };
 
-/// What a sweep may be about.
-enum class PairKind : std::uint8_t { self, world, box };
-
 /// Where a path stops being shown.
 struct Finding {
     std::uint32_t segment = none;  ///< Counted by the row it leads to, from 1; 1 leads from the measured state to row 1.
@@ -17,6 +14,7 @@ struct Finding {
     double segment_t = 0.0;
     double first_contact_t = 0.0;
     Witness witness{};  ///< Of the volumes, radii subtracted.
+    std::uint32_t obstacle = none;  ///< Which cell or point of a field.
 };
 
 /// Shows, or fails to show, that pairs keep their demand at every instant of a joint path.
@@ -28,6 +26,8 @@ struct Finding {
 float lane_position(const Body& body, double variable) noexcept;
 
 class Sweep {
+    friend class BatchCheck;
+
   public:
     Sweep(Gate& gate, Verdict& verdict) noexcept : gate_(gate), verdict_(verdict) {}
 
@@ -48,7 +48,7 @@ class Sweep {
     Outcome run_tube(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept;
     /// Pairs that start inside their margin, for recovery; false when there are too many to follow.
     bool collect_start_contacts() noexcept;
-    Outcome follow_start_contacts(Finding& finding) noexcept;
+    Outcome follow_start_contacts(Finding& finding, PairKind& kind) noexcept;
 
     double min_clearance_m() const noexcept { return best_m_; }
     std::uint32_t evaluations() const noexcept { return evaluations_; }
@@ -76,6 +76,7 @@ class Sweep {
     void place_lanes() noexcept;
     void fill_lanes(std::size_t group_index) noexcept;
     void test_lanes(PairKind kind, std::size_t row_last) noexcept;
+    void test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept;
     void shortlist_with_lanes(std::size_t group_count) noexcept;
     bool row_in_doubt(std::size_t row) const noexcept;
     bool in_doubt(std::size_t row, std::size_t entry) const noexcept;
@@ -84,10 +85,13 @@ class Sweep {
     bool scan_row_self(std::size_t row) noexcept;
     bool scan_row_world(std::size_t row) noexcept;
     bool scan_row_box(std::size_t row) noexcept;
+    bool scan_row_field(std::size_t row) noexcept;
     bool note(PairKind kind, std::size_t row, std::uint32_t key, std::uint16_t a, std::uint16_t b, double distance_m) noexcept;
     void shortlist_primitives(std::size_t row_last) noexcept;
 
-    Witness measure(PairKind kind, const OpenItem& item, const Transform* frames) const noexcept;
+    /// `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.
+    Witness measure(PairKind kind, const OpenItem& item, const Transform* frames, double within_m) noexcept;
+    double field_reach(const OpenItem& item, double motion_m) const noexcept;
     Segment core_in_base(std::size_t volume, const Transform* frames) const noexcept;
     bool sample_segment(std::size_t segment, double t) noexcept;
     std::uint32_t open_segment(PairKind kind, std::size_t segment) noexcept;
@@ -106,6 +110,7 @@ class Sweep {
     std::uint32_t evaluations_ = 0;
     bool overflow_ = false;
     bool row_alone_ = false;
+    std::uint32_t last_obstacle_ = none;
     bool lanes_used_ = false;
     std::uint8_t group_doubt_[capacity::rows_max / lane_count];  ///< Which rows of a group any entry leaves open.
     std::size_t item_first_[capacity::rows_max + 3];  ///< Written up to the last scanned row before it is read.

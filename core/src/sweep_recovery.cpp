@@ -13,17 +13,15 @@ bool Sweep::collect_start_contacts() noexcept {
     (void)frames_of_row(0);
     std::fill(gate_.step_.begin(), gate_.step_.end(), 0.0);
     bound_row_motion(0, gate_.step_);
-    for (const PairKind kind : {PairKind::self, PairKind::world}) {
-        if (kind == PairKind::world) {
-            if (world_->is_declared_absent()) break;
-            shortlist_primitives(0);
-        }
+    for (const PairKind kind : {PairKind::self, PairKind::world, PairKind::field}) {
+        if (kind != PairKind::self && world_->is_declared_absent()) break;
+        if (kind == PairKind::world) shortlist_primitives(0);
         gate_.items_.clear();
         (void)scan_row(kind, 0);
         for (const Item& item : gate_.items_) {
             if (gate_.contacts_.size() == gate_.contacts_.capacity()) return false;
-            const double distance_m = measure(kind, {0, item.a, item.b, 0.0, 0.0}, frames_of_row(0)).distance_m;
-            gate_.contacts_.push_back({item.a, item.b, kind == PairKind::world, distance_m});
+            const double distance_m = measure(kind, {0, item.a, item.b, 0.0, 0.0}, frames_of_row(0), capacity::robot_extent_m_max).distance_m;
+            gate_.contacts_.push_back({item.a, item.b, kind, distance_m});
         }
     }
     gate_.items_.clear();
@@ -33,18 +31,18 @@ bool Sweep::collect_start_contacts() noexcept {
 
 /// Row by row, every pair that started inside its margin must move apart until it has left it, and at
 /// the end it must be farther away than at the start.
-Outcome Sweep::follow_start_contacts(Finding& finding) noexcept {
+Outcome Sweep::follow_start_contacts(Finding& finding, PairKind& kind) noexcept {
     for (const StartContact& contact : gate_.contacts_) {
-        const PairKind kind = contact.with_world ? PairKind::world : PairKind::self;
-        const double margin_m = contact.with_world ? gate_.config_.world_margin_m : gate_.config_.self_margin_m;
+        const double margin_m = contact.kind == PairKind::self ? gate_.config_.self_margin_m : gate_.config_.world_margin_m;
         double previous_m = contact.distance_m;
         for (std::size_t index = 1; index <= gate_.path_rows_; ++index) {
             const OpenItem item{0, contact.a, contact.b, 0.0, previous_m};
-            const Witness witness = measure(kind, item, frames_of_row(index));
+            const Witness witness = measure(contact.kind, item, frames_of_row(index), capacity::robot_extent_m_max);
             const bool grows = witness.distance_m >= std::min(margin_m, previous_m);
             const bool grew = index < gate_.path_rows_ || witness.distance_m > contact.distance_m;
             if (!grows || !grew) {
-                finding = {static_cast<std::uint32_t>(index), item, 1.0, 0.0, witness};
+                finding = {static_cast<std::uint32_t>(index), item, 1.0, 0.0, witness, last_obstacle_};
+                kind = contact.kind;
                 return Outcome::violated;
             }
             previous_m = witness.distance_m;

@@ -13,7 +13,7 @@ bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, Open
     const auto test = [&](std::uint16_t a, std::uint16_t b) noexcept {
         item = {0, a, b, 0.0, demand(kind, a, b)};
         item.motion_m = pair_motion(kind, item, half_width);
-        witness = measure(kind, item, frames);
+        witness = measure(kind, item, frames, field_reach(item, item.motion_m));
         const double slack_m = kind == PairKind::box ? 0.0 : tolerance::rounding_m;
         const bool shown = witness.distance_m >= item.demand_m + item.motion_m + slack_m;
         if (shown && kind != PairKind::box) best_m_ = std::min(best_m_, witness.distance_m - item.demand_m - item.motion_m);
@@ -38,6 +38,15 @@ bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, Open
             for (std::uint32_t index = bodies.first; index < bodies.first + bodies.count; ++index) {
                 const VolumePair pair = gate_.shapes_.volume_pairs()[index];
                 if (test(pair.a, pair.b)) return true;
+            }
+        }
+        return false;
+    }
+    if (kind == PairKind::field) {
+        for (std::size_t index = 0; index < volume_count(); ++index) {
+            if (gate_.model_->bodies()[gate_.shapes_.volumes()[index].body].depth == 0) continue;  // see shortlist_primitives
+            for (std::size_t slot = 0; slot < field_slots; ++slot) {
+                if (world_->field(slot) != nullptr && test(static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(slot))) return true;
             }
         }
         return false;
@@ -93,7 +102,7 @@ Outcome Sweep::run_tube(PairKind kind, std::span<const double> half_width, Findi
         }
         const bool violated = !(witness.distance_m > item.demand_m) || item.motion_m <= tolerance::resolution_m;
         if (violated) {
-            finding = {1, item, 1.0, 0.0, witness};
+            finding = {1, item, 1.0, 0.0, witness, last_obstacle_};
             return Outcome::violated;
         }
         if (open_count >= boxes_max) return Outcome::budget;

@@ -77,7 +77,9 @@ bool Validation::is_timed_joint_path() const noexcept {
 /// Turns the end of a sweep into a verdict.
 bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept {
     if (outcome == Outcome::clear) return true;
-    verdict_.certified_rows = finding.segment == none || finding.segment == 0 ? 0 : finding.segment - 1;
+    // A retreat is judged as a whole: its first rows alone need not lead away from anything.
+    const bool no_prefix = request_.recovery || finding.segment == none || finding.segment == 0;
+    verdict_.certified_rows = no_prefix ? 0 : finding.segment - 1;
     if (outcome == Outcome::budget) return reject_budget();
     const auto volumes = gate_.shapes_.volumes();
     Violation violation;
@@ -107,6 +109,11 @@ bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) 
     if (kind == PairKind::world) {
         violation.against_kind = AgainstKind::primitive;
         violation.against = finding.item.b;
+    } else if (kind == PairKind::field) {
+        const ObstacleField& field = *request_.world->field(finding.item.b);
+        violation.against_kind = finding.item.b == voxel_slot ? AgainstKind::voxel : AgainstKind::point;
+        // Without an obstacle it was the edge of the grid, or the inside of something solid.
+        violation.against = finding.obstacle == none ? none : field.label(finding.obstacle);
     } else {
         const bool held_b = gate_.shapes_.attachment_of(finding.item.b) != not_attached;
         violation.against_kind = held_b ? AgainstKind::attached : AgainstKind::link;
@@ -167,10 +174,15 @@ bool Validation::check_row_limits() noexcept {
 }
 
 bool Validation::check_path_limits() noexcept {
-    if (!config().acceleration_max) verdict_.unchecked |= bit(Unchecked::joint_acceleration);
-    if (!config().workspace_box) verdict_.unchecked |= bit(Unchecked::workspace_box);
-    if (!config().max_ee_speed_m_s) verdict_.unchecked |= bit(Unchecked::ee_speed);
-    if (!config().max_ee_accel_m_s2) verdict_.unchecked |= bit(Unchecked::ee_acceleration);
+    if (!config().acceleration_max || mode() == ControlMode::joint_torque) verdict_.unchecked |= bit(Unchecked::joint_acceleration);
+    // A torque leads anywhere the joint speeds allow, and a base carries its tools along: neither has tool speeds
+    // of its own to look at.
+    const bool tool_speeds = mode() != ControlMode::joint_torque && mode() != ControlMode::body_twist;
+    const bool tool_box = config().workspace_box && mode() != ControlMode::body_twist;
+    if (!tool_box) verdict_.unchecked |= bit(Unchecked::workspace_box);
+    if (!config().max_ee_speed_m_s || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_speed);
+    if (!config().max_ee_angular_speed_rad_s || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_angular_speed);
+    if (!config().max_ee_accel_m_s2 || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_acceleration);
     if (mode() == ControlMode::joint_torque) return check_tube_limits();
     return check_joint_position_path() && check_joint_velocity_path() && check_joint_acceleration_limit() && check_ee_motion() &&
            check_workspace_box();

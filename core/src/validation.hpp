@@ -8,6 +8,8 @@ namespace lastgate {
 
 /// Asks "is it inside?", never "is it outside?": NaN answers no to both.
 inline bool inside(double value, Interval allowed) noexcept { return allowed.min <= value && value <= allowed.max; }
+/// A recovery may use a quarter of the speed limits, so that whatever is in contact is left slowly.
+inline constexpr double recovery_speed_factor = 0.25;
 
 /// One run of the validation order. Every check returns true when it shows its rule kept, and
 /// otherwise records the first offender, scanning step by step.
@@ -44,6 +46,7 @@ class Validation {
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;
     bool check_world_collision() noexcept;
+    bool sweep_world(PairKind kind) noexcept;
     bool check_tube_limits() noexcept;
     bool check_recovery() noexcept;
     bool check_no_go_zones() noexcept;
@@ -62,6 +65,8 @@ class Validation {
     bool reject(const Violation& violation) noexcept;
     bool reject_budget() noexcept;
     bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
+    /// Cuts `certified_rows` back to what the checks that were not reached show as well.
+    void confirm_prefix(PairKind failed) noexcept;
     /// A limit every value of which must be shown inside.
     bool require_inside(double value, double min, double max, Violation blame) noexcept;
     bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;

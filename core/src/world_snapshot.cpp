@@ -121,6 +121,7 @@ WorldSnapshot::WorldSnapshot() {
 void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept {
     primitives_.clear();
     lane_primitives_.clear();
+    for (auto& field : fields_) field.reset();
     id_ = id;
     stamp_s_ = stamp_s;
     in_base_frame_ = in_base_frame;
@@ -128,6 +129,15 @@ void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) 
     usable_ = std::isfinite(stamp_s);
     overflow_ = false;
     absent_ = false;
+}
+
+void WorldSnapshot::set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s) noexcept {
+    if (slot >= field_slots || field == nullptr || !std::isfinite(stamp_s)) {
+        usable_ = false;
+        return;
+    }
+    fields_[slot] = std::move(field);
+    field_stamps_s_[slot] = stamp_s;
 }
 
 void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {

@@ -65,4 +65,7 @@ def require_number(value: object, *, name: str) -> float:
     """Returns `value` as a float, NaN included; anything that is not a number raises `ROSConfigError`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ROSConfigError(f"{name} must be a number of seconds, got {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ROSConfigError(f"{name} is a whole number too large to be a time") from None

@@ -2,6 +2,7 @@
 """Takes numbers in from callers: what is not float64 and contiguous is refused with the sentence that fixes it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
     Raises:
         ROSConfigError: Wrong type, dtype, layout or number of dimensions.
     """
+    if isinstance(values, np.ma.MaskedArray):
+        raise ROSConfigError(f"{name} is masked, and what is masked is still there: pass `{name}.filled(np.nan)`")
     if isinstance(values, np.ndarray):
         if values.dtype != np.float64:
             raise ROSConfigError(
@@ -28,10 +31,7 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
             raise ROSConfigError(f"{name} is strided: pass `np.ascontiguousarray({name})`")
         array = values.copy()
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
-        try:
-            array = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ROSConfigError(f"{name} is not a rectangle of numbers: {error}") from None
+        array = _array_of_numbers(values, name)
     else:
         raise ROSConfigError(
             f"{name} is a {type(values).__name__}, the gate reads NumPy arrays or lists: pass `np.asarray({name}, dtype=np.float64)`"
@@ -41,3 +41,21 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
         raise ROSConfigError(f"{name} has {array.ndim} dimensions and needs {dimensions}{hint}")
     array.flags.writeable = False
     return array
+
+
+def _array_of_numbers(values: Sequence[object], name: str) -> Float64:
+    try:
+        found = np.array(values) if len(values) else np.empty(0)
+    except (TypeError, ValueError) as error:
+        raise ROSConfigError(f"{name} is not a rectangle of numbers: {error}") from None
+    # NumPy would also read "1.5", True and None as numbers.
+    if found.dtype.kind not in "iuf":
+        raise ROSConfigError(f"{name} is not a rectangle of numbers: it holds {_kind_of(found)}")
+    if found.dtype.kind == "f" and found.dtype != np.float64:
+        raise ROSConfigError(f"{name} holds {found.dtype}, the gate reads float64: pass `np.array({name}, dtype=np.float64)`")
+    return found.astype(np.float64)
+
+
+def _kind_of(found: NDArray[Any]) -> str:
+    names = {"U": "strings", "S": "bytes", "b": "true and false", "c": "complex numbers"}
+    return names.get(found.dtype.kind, "objects that are not numbers")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState, require_number
@@ -19,10 +20,12 @@ from lastgate.contracts import (
     RSkillManifest,
     SphereShape,
     ViolationCode,
+    config_error_from,
 )
 from lastgate.coverage import require_coverage
+from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
-from lastgate.naming import VerdictNames
+from lastgate.naming import VerdictNames, name_indices
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
@@ -91,8 +94,11 @@ class Gate:
             self._config = _core.read_config(text)
             self._native = _core.Gate(self._config, avx2=chosen_lanes() == "avx2")
         except ValueError as error:
-            raise ROSConfigError(f"robot `{robot.name}` cannot be armed: {error}") from None
-        if not self._native.checked_link_pairs and len(robot.collision_geometry) > 1:
+            raise ROSConfigError(f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}") from None
+        # A robot of one moving part has only neighbours; any other whose pairs are all allowed was waved through.
+        if not self._native.checked_link_pairs and any(
+            pair.reason != "adjacent" for pair in robot.allowed_collision_pairs
+        ):
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
             )
@@ -137,11 +143,16 @@ class Gate:
             raise ROSConfigError(
                 f"chunk is a {type(chunk).__name__}, expected an ActionChunk: use lastgate.ActionChunk(rows, mode=...)"
             )
+        if state is not None and not isinstance(state, RobotState):
+            raise ROSConfigError(f"state is a {type(state).__name__}, expected a RobotState")
+        if not isinstance(recovery, bool):
+            raise ROSConfigError(f"recovery must be True or False, got {recovery!r}")
+        effector = self._effector_index(chunk.ee_name)
         native = self._native.check(
             chunk.rows,
             int(chunk.mode),
-            self._effector_index(chunk.ee_name),
-            self._frame_index(chunk.frame_id),
+            effector,
+            self._frame_index(chunk.frame_id, effector),
             None if state is None else state.positions,
             None if state is None else state.velocities,
             None if state is None else state.gripper_positions,
@@ -182,6 +193,7 @@ class Gate:
         gripper = None
         if gripper_positions is not None:
             gripper = require_array(gripper_positions, name="gripper_positions", dimensions=1)
+            self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
         accepted = np.zeros(len(rows), dtype=np.uint8)
         clearance_m = np.empty(len(rows))
         self._native.check_configurations(rows, gripper, native_world, accepted, clearance_m)
@@ -207,32 +219,84 @@ class Gate:
         Raises:
             ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
         """
-        touching = {self._link_index(name) for name in (link, *touch_links)}
-        ends = np.array(capsule_ends(shape, origin_xyz_rpy), dtype=np.float64)
-        number = self._attachments.setdefault(object_id, len(self._attachments))
-        if not self._native.attach(number, self._link_index(link), shape.radius_m, ends, sorted(touching)):
-            raise ROSConfigError(f"`{object_id}` cannot be attached to `{link}`: not finite, or no room for another shape")
+        try:
+            held = HeldShape(
+                link=link, shape=shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
+            )
+        except ValidationError as error:
+            raise config_error_from(error, source="attach") from None
+        touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
+        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
+        taken = set(self._attachments.values())
+        free = next(number for number in range(len(taken) + 1) if number not in taken)
+        number = self._attachments.get(object_id, free)
+        if not self._native.attach(number, self._link_index(link), held.shape.radius_m, ends, sorted(touching)):
+            raise ROSConfigError(
+                f"`{object_id}` cannot be attached to `{link}`: larger than 100 m, or no room for another shape "
+                f"beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
+            )
+        self._attachments[object_id] = number
 
     def detach(self, object_id: str) -> None:
         """Lets go of an object; an unknown one raises `ROSConfigError`."""
         number = self._attachments.get(object_id)
         if number is None or not self._native.detach(number):
             raise ROSConfigError(f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}")
+        del self._attachments[object_id]
 
-    def link_poses(self, configuration: Sequence[float] | Float64, *, gripper_positions: Sequence[float] = ()) -> dict[str, Float64]:
-        """Returns each link's 3 x 4 pose in the base frame at one configuration."""
-        wanted = dict(zip(self.joint_names, configuration, strict=True))
-        wanted |= dict(zip(self.gripper_joint_names, gripper_positions or [0.0] * len(self.gripper_joint_names), strict=True))
-        values = [wanted[joint.name] for joint in self.robot.actuated_joints]
-        base = [0.0] * (self._native.path.shape[1] - len(values))
-        frames = self._native.link_frames(np.array([values + base]))
-        return dict(zip(self.link_names, frames[0], strict=True))
+    def link_poses(
+        self, configuration: Sequence[float] | Float64, *, gripper_positions: Sequence[float] | Float64 | None = None
+    ) -> dict[str, Float64]:
+        """Returns each link's 3 x 4 pose in the base frame at one configuration; grippers stand at 0 unless given.
+
+        Raises:
+            ROSConfigError: Not one number per joint.
+        """
+        positions = require_array(configuration, name="configuration", dimensions=1)
+        self._require_count(len(positions), self.joint_names, name="configuration")
+        row = positions[np.newaxis, :]
+        gripper = None
+        if gripper_positions is not None:
+            fingers = require_array(gripper_positions, name="gripper_positions", dimensions=1)
+            self._require_count(len(fingers), self.gripper_joint_names, name="gripper_positions")
+            gripper = fingers[np.newaxis, :]
+        return {link: poses[0] for link, poses in self.link_poses_batch(row, gripper_positions=gripper).items()}
+
+    def link_poses_batch(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> dict[str, Float64]:
+        """Returns each link's poses in the base frame, (N, 3, 4), at (N, n_dof) configurations.
+
+        Args:
+            configurations: One row per configuration, in `joint_names` order.
+            gripper_positions: (N, gripper joints), in `gripper_joint_names` order; they stand at 0 unless given.
+
+        Raises:
+            ROSConfigError: An array is not float64, contiguous and of that shape.
+        """
+        rows = require_array(configurations, name="configurations", dimensions=2)
+        grippers = np.zeros((len(rows), len(self.gripper_joint_names)))
+        if gripper_positions is not None:
+            grippers = require_array(gripper_positions, name="gripper_positions", dimensions=2)
+        if rows.shape[1] != self.n_dof or grippers.shape != (len(rows), len(self.gripper_joint_names)):
+            raise ROSConfigError(
+                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; this robot has {self.n_dof} joints "
+                f"and {len(self.gripper_joint_names)} gripper joints"
+            )
+        joints = [joint.name for joint in self.robot.actuated_joints]
+        variables = np.zeros((len(rows), self._native.path.shape[1]))  # a mobile base stands at the origin
+        variables[:, self._row_columns] = rows
+        variables[:, [joints.index(name) for name in self.gripper_joint_names]] = grippers
+        frames = self._native.link_frames(variables)
+        return {link: frames[:, index] for index, link in enumerate(self.link_names)}
 
     @property
     def checked_pairs(self) -> tuple[tuple[str, str], ...]:
         """Is every pair of links whose volumes are compared."""
         pairs = {(self.link_names[a], self.link_names[b]) for a, b in self._native.checked_link_pairs}
         return tuple(sorted(pairs))
+
+    def _require_count(self, count: int, joints: Sequence[str], *, name: str) -> None:
+        if count != len(joints):
+            raise ROSConfigError(f"{name} has {count} numbers, needs {len(joints)}: {', '.join(joints) or 'none'}")
 
     def _link_index(self, name: str) -> int:
         if name not in self.link_names:
@@ -244,10 +308,12 @@ class Gate:
             return self.effector_names.index(ee_name)
         return 0 if not ee_name and len(self.effector_names) == 1 else _core.NONE
 
-    def _frame_index(self, frame_id: str) -> int:
+    def _frame_index(self, frame_id: str, effector: int) -> int:
         if frame_id in ("", self.robot.base_frame):
             return 1
-        return 2 if frame_id in self.effector_names else 0
+        # The core turns rows by the axes of the effector they move; another effector's axes are not these.
+        own = effector < len(self.effector_names) and frame_id == self.effector_names[effector]
+        return 2 if own else 0
 
     def _native_world(self, world: World | NoWorld | None) -> _core.WorldSnapshot | None:
         if world is None:

@@ -131,8 +131,11 @@ def flat_config(
     """Returns the flat YAML (schema_version 1) of a robot, tightened by a skill.
 
     Raises:
-        ROSConfigError: The skill loosens a limit, a mode lacks its bounds, or a joint cannot be moved.
+        ROSConfigError: The skill loosens a limit, a mode lacks its bounds, a joint cannot be moved, or a number is
+            not finite.
     """
+    if isinstance(evaluations_max, bool) or not isinstance(evaluations_max, int):
+        raise ROSConfigError(f"evaluations_max must be a whole number, got {evaluations_max!r}")
     envelope = intersect_envelopes(robot, skill)
     values: dict[str, Value] = {
         "schema_version": 1,
@@ -154,10 +157,10 @@ def flat_config(
     values |= _envelope(envelope)
     # From the robot's own envelope: a skill that declares a bound must not grant itself a mode by it.
     values["control_modes"] = [int(mode) for mode in enabled_modes(robot)]
-    return "".join(f"{key}: {_text(value)}\n" for key, value in values.items())
+    return "".join(f"{key}: {_text(value, key)}\n" for key, value in values.items())
 
 
-def _text(value: Value) -> str:
+def _text(value: Value, key: str) -> str:
     match value:
         case bool():
             return "true" if value else "false"
@@ -166,10 +169,10 @@ def _text(value: Value) -> str:
             return json.dumps(value, ensure_ascii=False)
         case int() | float():
             if not math.isfinite(value):
-                raise ROSConfigError(f"{value} cannot be written to a kernel configuration")
+                raise ROSConfigError(f"`{key}` must be finite, got {value}")
             return repr(float(value)) if isinstance(value, float) else str(value)
         case _:
-            return "[" + ", ".join(_text(item) for item in value) + "]"
+            return "[" + ", ".join(_text(item, key) for item in value) + "]"
 
 
 def _joints(robot: RobotDescription, links: list[str]) -> dict[str, Value]:

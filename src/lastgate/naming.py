@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns the indices of a native violation into the names the user wrote."""
 
+import re
+from typing import Literal
+
 from lastgate import _core
 from lastgate.action import ActionChunk
 from lastgate.contracts import ControlMode, RobotDescription, ViolationCode, violation_code_of
@@ -8,9 +11,14 @@ from lastgate.verdict import Violation
 from lastgate.world import NoWorld, World
 
 _DOF, _LINK, _EFFECTOR, _ELEMENT, _ATTACHED = 1, 2, 3, 4, 5
-_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_ATTACHED = 1, 2, 3, 6
+_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_VOXEL, _AGAINST_POINT, _AGAINST_ATTACHED = 1, 2, 3, 4, 5, 6
 
-_STATE_BLAME = ("no state was given", "the state is incomplete", "the state is not finite", "the state is stale")
+_STATE_BLAME = (
+    "no state was given",
+    "the state is incomplete",
+    "the state is not finite or beyond any joint",
+    "the state is stale",
+)
 _WORLD_BLAME = ("no world was given", "the world is in another frame", "the world holds numbers that cannot be used", "the world is stale")
 
 _COLUMN_NAMES = {
@@ -51,6 +59,48 @@ _MOTION_UNITS = {
 _WITH_WITNESS = {ViolationCode.self_collision, ViolationCode.world_collision, ViolationCode.recovery_not_growing}
 
 
+_CARTESIAN = {ControlMode.CARTESIAN_POSE, ControlMode.CARTESIAN_DELTA, ControlMode.CARTESIAN_TWIST}
+_OF_EFFECTOR = {
+    ViolationCode.cartesian_step,
+    ViolationCode.cartesian_rotation_step,
+    ViolationCode.cartesian_unreachable,
+    ViolationCode.ee_speed,
+    ViolationCode.ee_angular_speed,
+    ViolationCode.quaternion_norm,
+    ViolationCode.workspace_box,
+}
+
+_OF_BASE = {ViolationCode.base_linear_speed, ViolationCode.base_angular_speed, ViolationCode.recovery_speed}
+
+_INDEXED = re.compile(r"^(link|degree of freedom|volume|end effector|allowed pair) (\d+): ")
+
+
+def name_indices(message: str, robot: RobotDescription) -> str:
+    """Returns a refusal of the core with the name of the joint, link or end effector it counts."""
+    found = _INDEXED.match(message)
+    if found is None:
+        return message
+    what, index, why = found[1], int(found[2]), message[found.end() :]
+    match what:
+        case "link":
+            above = robot.joints[index - 1].name if index > 0 else ""
+            return f"link `{robot.link_names[index]}` (joint `{above}`): {why}" if above else message
+        case "degree of freedom":
+            return f"joint `{robot.actuated_joints[index].name}`: {why}"
+        case "volume":
+            return f"link `{robot.collision_geometry[index].link_name}`: its volume {why}"
+        case "end effector":
+            return f"end effector `{robot.end_effectors[index].name}`: {why}"
+    pair = robot.allowed_collision_pairs[index]
+    return f"allowed pair `{pair.link_a}` / `{pair.link_b}`: {why}"
+
+
+def _collision_kind(code: ViolationCode, raw: _core.Violation) -> Literal["self", "world"] | None:
+    if code not in _WITH_WITNESS:
+        return None
+    return "self" if raw.against_kind in (_AGAINST_LINK, _AGAINST_ATTACHED) else "world"
+
+
 class VerdictNames:
     """Names what a verdict of one gate is about."""
 
@@ -85,6 +135,7 @@ class VerdictNames:
             world_age_s=native.world_age_s if isinstance(world, World) else None,
             measured_xyz=self._measured_xyz(code, raw, chunk),
             box=box,
+            collision_kind=_collision_kind(code, raw),
         )
 
     def _subject(self, raw: _core.Violation, chunk: ActionChunk) -> str:
@@ -99,6 +150,12 @@ class VerdictNames:
             case n if n == _ATTACHED:
                 return self._attached_name(raw.subject)
             case n if n == _ELEMENT:
+                # A whole row is to blame, or one coordinate of a pose: what breaks the rule is the end effector.
+                if violation_code_of(raw.code) in _OF_EFFECTOR and chunk.mode in _CARTESIAN:
+                    return chunk.ee_name or self._config.effector_names[0]
+                if violation_code_of(raw.code) in _OF_BASE:
+                    # Speed along the floor and turn rate are the base's; the other columns must be zero.
+                    return "base" if raw.subject in (0, 5) else f"base {self._column_name(raw.subject, chunk)}"
                 return self._column_name(raw.subject, chunk)
         return ""
 
@@ -110,6 +167,11 @@ class VerdictNames:
                 return world.object_name(raw.against) if isinstance(world, World) else f"world_{raw.against}"
             case n if n == _AGAINST_ZONE:
                 return self._config.zone_names[raw.against]
+            case n if n == _AGAINST_VOXEL:
+                # Without a cell it was the edge of what the grid covers, or the inside of something solid.
+                return "unseen space" if raw.against == _core.NONE else f"voxel_{raw.against}"
+            case n if n == _AGAINST_POINT:
+                return f"point_{raw.against}"
             case n if n == _AGAINST_ATTACHED:
                 return self._attached_name(raw.against)
         return ""
@@ -128,9 +190,12 @@ class VerdictNames:
         return {joint.name for end in self._robot.end_effectors if end.gripper for joint in end.gripper.joints}
 
     def _unit(self, code: ViolationCode, raw: _core.Violation) -> str:
+        if code == ViolationCode.recovery_speed and raw.subject_kind == _ELEMENT:
+            return "m/s" if raw.subject < 3 else "rad/s"
         if raw.subject_kind != _DOF or code not in (*_MOTION_UNITS, ViolationCode.joint_torque_limit):
             return _UNITS.get(code, "")
-        prismatic = raw.subject < len(self._joints) and self._joints[raw.subject].joint_type == "prismatic"
+        base_axis = raw.subject - len(self._joints)
+        prismatic = base_axis in (0, 1) if base_axis >= 0 else self._joints[raw.subject].joint_type == "prismatic"
         if code == ViolationCode.joint_torque_limit:
             return "N" if prismatic else "Nm"
         return ("m" if prismatic else "rad") + _MOTION_UNITS[code]
@@ -171,6 +236,24 @@ class VerdictNames:
                 return f"the world holds more than {raw.limit_max:.0f} obstacles"
             case ViolationCode.budget_exceeded:
                 return f"not decided within {raw.limit_max:.0f} evaluations"
+            case ViolationCode.workspace_box if raw.subject_kind == _ELEMENT:
+                axis = "xyz"[raw.subject - 4]
+                return (
+                    f"{self._subject(raw, chunk)} is sent to {axis} {raw.value:.4f} m, "
+                    f"allowed {raw.limit_min:.4f} to {raw.limit_max:.4f} m"
+                )
+            case ViolationCode.quaternion_norm:
+                return f"the quaternion for {self._subject(raw, chunk)} has length {raw.value:.4f}, must be 1"
+            case ViolationCode.cartesian_unreachable if raw.limit_max > 0.0:
+                return (
+                    f"{self._subject(raw, chunk)} stays {raw.value:.4f} m away from where the row sends it, "
+                    f"allowed {raw.limit_max:.4f} m"
+                )
+            case ViolationCode.cartesian_unreachable:
+                return f"no joint motion leads {self._subject(raw, chunk)} where the row sends it"
             case ViolationCode.workspace_box if raw.subject_kind == _EFFECTOR:
-                return f"the tool of {self._config.effector_names[raw.subject]} is {-raw.value:.4f} m outside the workspace box"
+                tool = f"the tool of {self._config.effector_names[raw.subject]}"
+                if raw.value < 0.0:
+                    return f"{tool} is {-raw.value:.4f} m outside the workspace box"
+                return f"{tool} moves to within 0.1 mm of the wall of the workspace box"
         return ""

@@ -4,6 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
+from sys import float_info
+from typing import Literal
 
 from lastgate import _core
 from lastgate.action import ActionChunk
@@ -32,6 +34,7 @@ class Unchecked(IntFlag):
     EE_SPEED = 1 << 4
     EE_ACCELERATION = 1 << 5
     GRIPPER_STATE = 1 << 6
+    EE_ANGULAR_SPEED = 1 << 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,7 @@ class Violation:
         segment_t: Where between the previous row (0) and this one (1) `value` was found.
         first_contact_t: Not later than the first violating instant of that segment.
         witness_a, witness_b: The nearest points, in the base frame.
+        collision_kind: `self` or `world` for a collision, None otherwise.
     """
 
     code: ViolationCode
@@ -68,6 +72,7 @@ class Violation:
     world_age_s: float | None = None
     measured_xyz: tuple[float, float, float] | None = None
     box: tuple[tuple[float, float, float], tuple[float, float, float]] | None = None
+    collision_kind: Literal["self", "world"] | None = None
 
     @property
     def kind(self) -> FailureKind:
@@ -78,15 +83,6 @@ class Violation:
     def limit(self) -> float:
         """Is the bound that was crossed: the lower one when the value is below it, else the upper one."""
         return self.limit_min if self.value < self.limit_min else self.limit_max
-
-    @property
-    def collision_kind(self) -> str | None:
-        """Is `self` or `world` for a collision, None otherwise."""
-        if self.code == ViolationCode.self_collision:
-            return "self"
-        if self.code == ViolationCode.world_collision:
-            return "world"
-        return None
 
     def __str__(self) -> str:
         return f"{self.code}: {self.sentence()}"
@@ -145,7 +141,9 @@ class Violation:
                 ee_name=self.subject, measured_xyz=self.measured_xyz, box_min=self.box[0], box_max=self.box[1]
             )
         if self.kind == FailureKind.FORCE:
-            return ForceEvidence(joint_or_ee=self.subject, measured_n=self.value, limit_n=self.limit_max or 1e-300)
+            # The length of a row of huge numbers overflows, and JSON has no infinity.
+            measured = min(max(self.value, -float_info.max), float_info.max)
+            return ForceEvidence(joint_or_ee=self.subject, measured_n=measured, limit_n=self.limit_max or 1e-300)
         entry = CATALOGUE[self.code]
         detail = self.sentence() if entry.field is None else f"field={entry.field}: {self.sentence()}"
         return ControllerEvidence(controller_name="lastgate", state=entry.state or str(self.code), detail=detail)
@@ -254,9 +252,10 @@ class Verdict:
                 f"{self.min_clearance_m:.4f} m beyond its margin at every instant (world {self.world_id}, "
                 f"{self.evaluations} configurations looked at).{left_out}"
             )
+        world = f"World {self.world_id}." if self.world_id else "No world was given."
         advice = CATALOGUE[self._violation.code].what_to_do
         prefix = f" The first {self.certified_rows} of {rows} rows were shown clear." if self.certified_rows else ""
         return (
             f"Rejected, {self._violation.code}: {self._violation.sentence()}.{prefix} "
-            f"World {self.world_id}.{left_out} What to do: {advice}"
+            f"{world}{left_out} What to do: {advice}"
         )

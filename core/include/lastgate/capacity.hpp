@@ -46,7 +46,8 @@ inline constexpr std::size_t lane_entries_max = 8192;
 /// 2^-23 of that is below the resolution.
 inline constexpr std::size_t depth_max = 24;
 
-/// Coordinates of a robot in metres, of a joint in radians or metres, and of obstacles. They keep
+/// Coordinates of a robot in metres, of a joint in radians or metres (per second, for a measured velocity), and of
+/// obstacles. They keep
 /// double rounding below `rounding_m` (tolerance.hpp) and the sine reduction exact.
 inline constexpr double robot_extent_m_max = 100.0;
 inline constexpr double joint_position_max = 1.0e4;

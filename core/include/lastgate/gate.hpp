@@ -69,11 +69,15 @@ struct BodyPrimitive {
     std::uint16_t primitive = 0;
 };
 
+/// What a pair consists of: two volumes; a volume and an obstacle; a volume and a field (`b` is its slot); a
+/// tool and its box.
+enum class PairKind : std::uint8_t { self, world, field, box };
+
 /// A pair that starts inside its margin, while recovering.
 struct StartContact {
     std::uint16_t a = 0;
     std::uint16_t b = 0;
-    bool with_world = false;
+    PairKind kind = PairKind::self;
     double distance_m = 0.0;
 };
 

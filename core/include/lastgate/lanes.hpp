@@ -43,6 +43,7 @@ class LaneModel {
     std::uint32_t near_primitives(const WorldSnapshot& world, const float* low, const float* high, float wanted_m,
                                   std::uint16_t* found) const noexcept;
 
+    LaneTables tables() const noexcept;
     LaneBuild build() const noexcept { return build_; }
     std::size_t tail_count() const noexcept { return tail_joint_.size(); }
 
@@ -53,7 +54,6 @@ class LaneModel {
     void write_volumes(const RobotModel& model, const ShapeSet& shapes) noexcept;
     void write_tails(const RobotModel& model) noexcept;
     void write_pairs(const ShapeSet& shapes) noexcept;
-    LaneTables tables() const noexcept;
 
     LaneBuild build_;
     std::vector<LaneBody> bodies_;

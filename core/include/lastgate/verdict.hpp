@@ -82,6 +82,7 @@ enum class Unchecked : std::uint32_t {
     ee_speed = 1U << 4,
     ee_acceleration = 1U << 5,
     gripper_state = 1U << 6,  ///< Not given: the whole range was assumed, so nothing was missed.
+    ee_angular_speed = 1U << 7,
 };
 
 /// The answer to one check. All bytes zero is a rejection; only the gate makes one accept.

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "lastgate/distance.hpp"
 #include "lastgate/lane_tables.hpp"
 #include "lastgate/math.hpp"
+#include "lastgate/obstacle_field.hpp"
 
 namespace lastgate {
 
@@ -38,6 +40,11 @@ struct Primitive {
     Vec3 high;
 };
 
+/// A snapshot has room for one grid of cells and one cloud of points.
+inline constexpr std::size_t field_slots = 2;
+inline constexpr std::size_t voxel_slot = 0;
+inline constexpr std::size_t point_slot = 1;
+
 /// All that is not the robot, at one time. Filled outside the check, read by it.
 class WorldSnapshot {
   public:
@@ -49,6 +56,9 @@ class WorldSnapshot {
     /// many makes it overflow: a world that lost an obstacle is not a world.
     void add(const PrimitiveSpec& spec) noexcept;
 
+    /// Shares a field that was built elsewhere: one pointer, whatever its size.
+    void set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s) noexcept;
+
     bool is_usable() const noexcept { return begun_ && usable_; }
     bool is_overflowing() const noexcept { return overflow_; }
     bool is_in_base_frame() const noexcept { return in_base_frame_; }
@@ -59,12 +69,17 @@ class WorldSnapshot {
     /// Bounds of all obstacles, rounded outwards: low x, y, z, high x, y, z.
     const float* const* lane_bounds() const noexcept { return lane_bounds_.data(); }
 
+    const ObstacleField* field(std::size_t slot) const noexcept { return fields_[slot].get(); }
+    double field_stamp_s(std::size_t slot) const noexcept { return field_stamps_s_[slot]; }
+
     /// Says aloud that nobody looked at the world. The verdict records it.
     void declare_absent() noexcept { absent_ = true; }
     bool is_declared_absent() const noexcept { return absent_; }
 
   private:
     std::vector<Primitive> primitives_;
+    std::array<std::shared_ptr<const ObstacleField>, field_slots> fields_;
+    std::array<double, field_slots> field_stamps_s_{};
     std::vector<LanePrimitive> lane_primitives_;
     std::vector<float> lane_bound_values_;
     std::array<const float*, 6> lane_bounds_{};

@@ -7,43 +7,82 @@
 
 namespace lastgate {
 
+/// A caller may execute the certified rows, so they must be clear of everything, not only of what the
+/// failing check looks at.
+void Validation::confirm_prefix(PairKind failed) noexcept {
+    const auto confirm = [&](PairKind kind) noexcept {
+        if (verdict_.certified_rows == 0) return;
+        Finding finding;
+        if (sweep_.run(kind, verdict_.certified_rows, finding) == Outcome::clear) return;
+        verdict_.certified_rows = finding.segment == none ? 0 : finding.segment - 1;
+    };
+    if (failed == PairKind::box) {
+        // The world was not judged yet; its age and name belong to a later stage than the one that decided.
+        const Verdict decided = verdict_;
+        const bool world_available = check_world_unavailable();
+        verdict_ = decided;
+        if (!world_available) verdict_.certified_rows = 0;
+        confirm(PairKind::self);
+    }
+    if (verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
+        if (failed == PairKind::box || failed == PairKind::self) confirm(PairKind::world);
+        if (failed != PairKind::field) confirm(PairKind::field);
+    }
+    if (gate_.zones_.primitives().empty()) return;
+    sweep_.set_world(&gate_.zones_);
+    confirm(PairKind::world);
+}
+
 bool Validation::check_self_collision() noexcept {
     if (request_.recovery && !sweep_.collect_start_contacts()) return reject_budget();
     Finding finding;
-    const bool tube = mode() == ControlMode::joint_torque;
-    const Outcome outcome = tube ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
-                                 : sweep_.run(PairKind::self, gate_.path_rows_, finding);
+    const Outcome outcome = mode() == ControlMode::joint_torque
+                                ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
+                                : sweep_.run(PairKind::self, gate_.path_rows_, finding);
     if (settle(PairKind::self, outcome, finding)) return true;
-    // The prefix that a caller may use must be clear of the world as well.
-    if (!tube && verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
-        Finding with_world;
-        const Outcome world_outcome = sweep_.run(PairKind::world, verdict_.certified_rows, with_world);
-        if (world_outcome != Outcome::clear) verdict_.certified_rows = with_world.segment == none ? 0 : with_world.segment - 1;
-    }
+    confirm_prefix(PairKind::self);
+    return false;
+}
+
+bool Validation::sweep_world(PairKind kind) noexcept {
+    Finding finding;
+    const Outcome outcome = mode() == ControlMode::joint_torque ? sweep_.run_tube(kind, gate_.half_width_, finding)
+                                                                : sweep_.run(kind, gate_.path_rows_, finding);
+    if (settle(kind, outcome, finding)) return true;
+    confirm_prefix(kind);
     return false;
 }
 
 bool Validation::check_world_collision() noexcept {
-    if (request_.world->is_declared_absent()) return true;
-    Finding finding;
-    const Outcome outcome = mode() == ControlMode::joint_torque
-                                ? sweep_.run_tube(PairKind::world, gate_.half_width_, finding)
-                                : sweep_.run(PairKind::world, gate_.path_rows_, finding);
-    return settle(PairKind::world, outcome, finding);
+    const WorldSnapshot& world = *request_.world;
+    if (world.is_declared_absent()) return true;
+    const bool has_field = world.field(voxel_slot) != nullptr || world.field(point_slot) != nullptr;
+    return sweep_world(PairKind::world) && (!has_field || sweep_world(PairKind::field));
 }
 
 bool Validation::check_recovery() noexcept {
     if (gate_.contacts_.empty()) return true;
     Finding finding;
-    if (sweep_.follow_start_contacts(finding) == Outcome::clear) {
+    PairKind kind = PairKind::self;
+    // How deep a core lies inside a box or a cell is not measured, and a torque has no direction: what is to
+    // grow cannot be told in either case.
+    const auto cannot_grow = [&](const StartContact& contact) noexcept {
+        if (mode() == ControlMode::joint_torque) return true;
+        const bool solid = contact.kind == PairKind::field ||
+                           (contact.kind == PairKind::world && request_.world->primitives()[contact.b].kind == PrimitiveKind::box);
+        return solid && !(contact.distance_m + gate_.shapes_.volumes()[contact.a].radius_m > 0.0);
+    };
+    const auto stuck = std::find_if(gate_.contacts_.begin(), gate_.contacts_.end(), cannot_grow);
+    if (stuck != gate_.contacts_.end()) {
+        finding = {1, {0, stuck->a, stuck->b, 0.0, stuck->distance_m}, 1.0, 0.0, {stuck->distance_m, {}, {}}, none};
+        kind = stuck->kind;
+    } else if (sweep_.follow_start_contacts(finding, kind) == Outcome::clear) {
         verdict_.recovery = 1;
         return true;
     }
-    const bool with_world = std::any_of(gate_.contacts_.begin(), gate_.contacts_.end(), [&](const StartContact& contact) noexcept {
-        return contact.with_world && contact.a == finding.item.a && contact.b == finding.item.b;
-    });
-    (void)settle(with_world ? PairKind::world : PairKind::self, Outcome::violated, finding);
+    (void)settle(kind, Outcome::violated, finding);
     verdict_.violation.code = ViolationCode::recovery_not_growing;
+    verdict_.certified_rows = 0;
     return false;
 }
 
@@ -53,12 +92,8 @@ bool Validation::check_no_go_zones() noexcept {
     if (gate_.zones_.primitives().empty()) return true;
     gate_.contacts_.clear();
     sweep_.set_world(&gate_.zones_);
-    Finding finding;
-    const Outcome outcome = mode() == ControlMode::joint_torque
-                                ? sweep_.run_tube(PairKind::world, gate_.half_width_, finding)
-                                : sweep_.run(PairKind::world, gate_.path_rows_, finding);
-    if (settle(PairKind::world, outcome, finding)) return true;
-    if (outcome == Outcome::violated) verdict_.violation.against_kind = AgainstKind::zone;
+    if (sweep_world(PairKind::world)) return true;
+    if (verdict_.violation.code == ViolationCode::world_collision) verdict_.violation.against_kind = AgainstKind::zone;
     return false;
 }
 

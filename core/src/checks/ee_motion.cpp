@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ee_speed, ee_angular_speed, ee_acceleration, by forward kinematics along any joint path.
+#include <algorithm>
+
 #include "../validation.hpp"
 
 namespace lastgate {
@@ -25,15 +27,32 @@ bool Validation::check_ee_step(std::size_t row, std::size_t index) noexcept {
         const double turn = angle_between(tool_at(row - 1).rotation, tool_at(row).rotation) / step_s;
         if (!require_inside(turn, 0.0, *config().max_ee_angular_speed_rad_s, blame_effector(ViolationCode::ee_angular_speed))) return false;
     }
-    if (config().max_ee_accel_m_s2 && row >= 2) {
-        const Vec3 change = (tool_at(row).translation - tool_at(row - 1).translation) - (tool_at(row - 1).translation - tool_at(row - 2).translation);
-        if (!require_inside(norm(change) / (step_s * step_s), 0.0, *config().max_ee_accel_m_s2, blame_effector(ViolationCode::ee_acceleration))) return false;
+    const bool has_velocity = !request_.state.velocities.empty();
+    if (config().max_ee_accel_m_s2 && (row >= 2 || has_velocity)) {
+        const Vec3 here = tool_at(row).translation;
+        const Vec3 before = tool_at(row - 1).translation;
+        const Vec3 earlier = row >= 2 ? tool_at(row - 2).translation : (gate_.sample_frames_[effector.body] * effector.in_body).translation;
+        const double acceleration = norm((here - before) - (before - earlier)) / (step_s * step_s);
+        if (!require_inside(acceleration, 0.0, *config().max_ee_accel_m_s2, blame_effector(ViolationCode::ee_acceleration))) return false;
     }
     return true;
 }
 
 bool Validation::check_ee_motion() noexcept {
     const bool timed = is_timed_joint_path();
+    const bool has_velocity = !request_.state.velocities.empty();
+    if (config().max_ee_accel_m_s2 && timed && !has_velocity) {
+        verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::initial_acceleration);
+    }
+    if (config().max_ee_accel_m_s2 && has_velocity) {
+        // Where the robot was one step ago, had it moved as it was measured to.
+        std::copy_n(path_row(0), model().variable_count(), gate_.sample_.data());
+        const auto dofs = model().row_dofs();
+        for (std::size_t column = 0; column < dofs.size(); ++column) {
+            gate_.sample_[dofs[column]] -= request_.state.velocities[column] * config().step_s;
+        }
+        forward_kinematics(model(), gate_.sample_.data(), gate_.sample_frames_);
+    }
     for (std::size_t row = 1; timed && row <= gate_.path_rows_; ++row) {
         for (std::size_t index = 0; index < model().effectors().size(); ++index) {
             if (!check_ee_step(row, index)) return false;
@@ -46,7 +65,9 @@ bool Validation::check_ee_motion() noexcept {
 bool Validation::check_workspace_box() noexcept {
     if (!config().workspace_box || mode() == ControlMode::body_twist) return true;
     Finding finding;
-    return settle(PairKind::box, sweep_.run(PairKind::box, gate_.path_rows_, finding), finding);
+    if (settle(PairKind::box, sweep_.run(PairKind::box, gate_.path_rows_, finding), finding)) return true;
+    confirm_prefix(PairKind::box);
+    return false;
 }
 
 }  // namespace lastgate

@@ -8,10 +8,6 @@
 namespace lastgate {
 namespace {
 
-/// Share of the velocity limits that a recovery may use: a quarter, so that whatever is in contact is
-/// left slowly.
-constexpr double recovery_speed_factor = 0.25;
-
 /// How far beyond a limit a measured joint may read: encoder noise and the sag of a servo against its
 /// stop stay below 5 mrad or 5 mm. Recovery: half of what the model's motion bounds cover (0.2).
 constexpr double resting_limit_slack = 0.005;
@@ -71,8 +67,9 @@ bool Validation::check_joint_position_path() noexcept {
         const double slack = row == 0 ? measured_slack : 0.0;
         for (std::size_t index = 0; index < model().dof_count(); ++index) {
             const DofSpec& dof = model().dof(index);
-            // A joint that no row commands stays where it was measured.
-            const double beyond = dof.in_rows ? slack : measured_slack;
+            // A joint that no row moves stays where it was measured.
+            const bool resting = !dof.in_rows && path_row(row)[index] == path_row(0)[index];
+            const double beyond = resting ? measured_slack : slack;
             const Interval allowed{dof.position_min - beyond, dof.position_max + beyond};
             if (inside(path_row(row)[index], allowed)) continue;
             return reject_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, index, path_row(row)[index], allowed);

@@ -35,7 +35,7 @@ bool Validation::check_state_unavailable() noexcept {
     if (!complete) return reject(unavailable(incomplete, joints));
     for (std::size_t column = 0; column < joints; ++column) {
         const bool usable = std::abs(state.positions[column]) <= capacity::joint_position_max &&
-                            (state.velocities.empty() || std::isfinite(state.velocities[column]));
+                            (state.velocities.empty() || std::abs(state.velocities[column]) <= capacity::joint_position_max);
         if (!usable) return reject(unavailable(not_finite, column));
     }
     for (const double position : state.gripper_positions) {

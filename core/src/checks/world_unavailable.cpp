@@ -36,7 +36,16 @@ bool Validation::check_world_unavailable() noexcept {
     if (!world->is_in_base_frame()) return reject(unavailable(wrong_frame));
     const double age_s = request_.now_s - world->stamp_s();
     verdict_.world_age_s = age_s;
-    return require_inside(age_s, -tolerance::future_stamp_s, config().world_age_s_max, unavailable(stale));
+    if (!require_inside(age_s, -tolerance::future_stamp_s, config().world_age_s_max, unavailable(stale))) return false;
+    for (std::size_t slot = 0; slot < field_slots; ++slot) {
+        if (world->field(slot) == nullptr) continue;
+        const double field_age_s = request_.now_s - world->field_stamp_s(slot);
+        Violation blame = unavailable(stale);
+        if (slot == voxel_slot) blame.code = ViolationCode::voxel_unavailable;
+        if (!require_inside(field_age_s, -tolerance::future_stamp_s, config().world_age_s_max, blame)) return false;
+        verdict_.world_age_s = field_age_s > verdict_.world_age_s ? field_age_s : verdict_.world_age_s;
+    }
+    return true;
 }
 
 }  // namespace lastgate

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
+    Field,
     PlainSerializer,
     field_validator,
 )
@@ -202,6 +203,14 @@ class Provenance(Schema):
     licence: Name
 
 
+class LoweringOptions(Schema):
+    """Says how the volumes are made, so that the same manifest always gives the same ones."""
+
+    volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
+    # Links whose description gives them visual shapes only: those are covered instead of nothing.
+    visual_links: tuple[Name, ...] = ()
+
+
 class UrdfAsset(Schema):
     """Is the URDF, and how its root frame sits on the robot's base."""
 
@@ -306,6 +315,7 @@ class RobotDescription(Schema):
     # None enables every mode whose limits are declared.
     control_modes: tuple[ControlModeByName, ...] | None = None
     coverage_waivers: tuple[CoverageWaiver, ...] = ()
+    lowering: LoweringOptions = LoweringOptions()
     provenance: tuple[Provenance, ...] = ()
 
     @property

@@ -210,6 +210,8 @@ def _gripper_problems(robot: Any) -> list[str]:
                 problems.append(f"{where} is not a joint of the robot")
             elif not joint.is_moving:
                 problems.append(f"{where} is {joint.joint_type} and cannot open")
+            elif joint.mimic is not None:
+                problems.append(f"{where} follows joint `{joint.mimic.joint}`: name the joint that leads")
             elif joint.position_limits is not None:
                 lower, upper = joint.position_limits
                 for word, position in (("closed", finger.position_closed), ("open", finger.position_open)):

@@ -49,8 +49,9 @@ class World:
                 )
             if primitive.pose.frame_id not in ("", frame_id):
                 raise ROSConfigError(
-                    f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, "
-                    f"the world is in `{frame_id}`"
+                    f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, the world "
+                    f"is in {f'`{frame_id}`' if frame_id else 'the base frame'}: pass frame_id=`{primitive.pose.frame_id}` "
+                    "if all of it is there"
                 )
         self._kinds = np.array([SHAPE_KIND[p.shape.shape] for p in self.primitives], dtype=np.uint8)
         self._sizes = np.array([shape_size_m(p.shape) for p in self.primitives], dtype=np.float64).reshape(-1, 3)

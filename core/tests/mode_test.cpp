@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every control mode: what it accepts, what it rejects, and that no mode escapes the sweeps.
+#include <cmath>
+#include <limits>
+
+#include "mode_chunks.hpp"
+#include "require.hpp"
+
+using namespace lastgate;
+using namespace lastgate::robots;
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+struct Mobile {
+    Gate gate = make_gate(mobile_manipulator());
+    std::vector<ModeChunk> chunks = mode_chunks(gate.model());
+    WorldSnapshot empty = make_world({});
+    double fingers[1] = {0.02};
+
+    CheckRequest request(ControlMode mode, std::span<const double> rows, std::size_t width, const WorldSnapshot& world) {
+        CheckRequest made = make_request(mode, rows, width, panda_home, world);
+        made.state.gripper_positions = fingers;
+        return made;
+    }
+    Verdict check(const ModeChunk& chunk, const std::vector<double>& rows, const WorldSnapshot& world) {
+        return gate.check(request(chunk.mode, rows, chunk.width, world));
+    }
+};
+
+int number(ControlMode mode) { return static_cast<int>(mode); }
+
+}  // namespace
+
+TEST(there_is_a_chunk_for_every_mode) {
+    Mobile mobile;
+    REQUIRE(mobile.chunks.size() == control_mode_count);
+    for (std::size_t index = 0; index < mobile.chunks.size(); ++index) REQUIRE(static_cast<std::size_t>(mobile.chunks[index].mode) == index);
+}
+
+TEST(small_motion_is_accepted_in_every_mode_but_foot_placement) {
+    Mobile mobile;
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.mode == ControlMode::foot_placement) continue;
+        const Verdict verdict = mobile.check(chunk, chunk.accepted, mobile.empty);
+        REQUIRE(verdict.accepted == 1, number(chunk.mode), verdict.stage, static_cast<int>(verdict.violation.code), verdict.violation.value);
+        REQUIRE(verdict.certified_rows == chunk.accepted.size() / chunk.width, number(chunk.mode));
+        REQUIRE(verdict.min_clearance_m >= 0.0 && std::isfinite(verdict.min_clearance_m), number(chunk.mode));
+    }
+}
+
+TEST(row_beyond_its_limit_is_rejected_in_every_mode) {
+    Mobile mobile;
+    for (const ModeChunk& chunk : mobile.chunks) {
+        const Verdict verdict = mobile.check(chunk, chunk.rejected, mobile.empty);
+        REQUIRE(verdict.accepted == 0, number(chunk.mode));
+        REQUIRE(verdict.violation.code == chunk.code, number(chunk.mode), static_cast<int>(verdict.violation.code));
+    }
+}
+
+TEST(nan_is_rejected_in_every_mode_and_every_cell) {
+    Mobile mobile;
+    for (const ModeChunk& chunk : mobile.chunks) {
+        for (std::size_t cell = 0; cell < chunk.accepted.size(); ++cell) {
+            std::vector<double> rows = chunk.accepted;
+            rows[cell] = not_a_number;
+            const Verdict verdict = mobile.check(chunk, rows, mobile.empty);
+            REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::nan_in_action, number(chunk.mode), cell);
+        }
+    }
+}
+
+TEST(obstacle_in_the_hand_is_found_in_every_mode) {
+    Mobile mobile;
+    const Vec3 tool = tool_at_home(mobile.gate.model()).translation;
+    const PrimitiveSpec obstacle = sphere({tool.x, tool.y, tool.z + 0.1}, 0.02);
+    const WorldSnapshot blocked = make_world({&obstacle, 1});
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.mode == ControlMode::foot_placement) continue;
+        const Verdict verdict = mobile.check(chunk, chunk.accepted, blocked);
+        REQUIRE(verdict.accepted == 0, number(chunk.mode));
+        REQUIRE(verdict.violation.code == ViolationCode::world_collision, number(chunk.mode), static_cast<int>(verdict.violation.code));
+    }
+}
+
+TEST(no_go_zone_holds_in_every_mode_whatever_the_world_says) {
+    const RobotModelSpec spec = mobile_manipulator();
+    const Vec3 tool = tool_at_home(RobotModel(spec)).translation;
+    GateConfig config = wide_config(spec);
+    config.no_go_zones.push_back(sphere({tool.x, tool.y, tool.z + 0.1}, 0.02));
+    Mobile mobile;
+    Gate zoned = make_gate(spec, config);
+    const WorldSnapshot absent = no_world();
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.mode == ControlMode::foot_placement) continue;
+        const Verdict verdict = zoned.check(mobile.request(chunk.mode, chunk.accepted, chunk.width, absent));
+        REQUIRE(verdict.accepted == 0 && verdict.violation.against_kind == AgainstKind::zone, number(chunk.mode));
+    }
+}
+
+TEST(velocity_rows_are_integrated_and_stop_at_position_limits) {
+    Gate gate = make_gate(planar_arm(2));
+    const WorldSnapshot world = no_world();
+    const double positions[2] = {3.15, 0.0};
+    const std::vector<double> slow(2 * 10, 0.1);
+    REQUIRE(gate.check(make_request(ControlMode::joint_velocity, slow, 2, positions, world)).accepted == 1);
+    const std::vector<double> fast(2 * 10, 0.5);
+    const Verdict verdict = gate.check(make_request(ControlMode::joint_velocity, fast, 2, positions, world));
+    REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::joint_position_limit);
+    REQUIRE(verdict.violation.row == 5, verdict.violation.row);  // 3.15 + 6 * 0.01 > 3.2
+}
+
+TEST(torque_is_rejected_where_the_velocity_limits_could_lead_into_an_obstacle) {
+    Gate gate = make_gate(planar_arm(1));
+    const double positions[1] = {0.0};
+    const std::vector<double> torque(4, 1.0);  // within 4 * 0.02 s the joint can move 0.2 rad
+    const PrimitiveSpec within = sphere({std::cos(0.18), std::sin(0.18), 0.0}, 0.01);
+    const PrimitiveSpec beyond = sphere({std::cos(-0.30), std::sin(-0.30), 0.0}, 0.01);
+    const WorldSnapshot near_world = make_world({&within, 1});
+    const WorldSnapshot far_world = make_world({&beyond, 1});
+    REQUIRE(gate.check(make_request(ControlMode::joint_torque, torque, 1, positions, near_world)).violation.code == ViolationCode::world_collision);
+    REQUIRE(gate.check(make_request(ControlMode::joint_torque, torque, 1, positions, far_world)).accepted == 1);
+}
+
+TEST(cartesian_rows_without_effector_or_frame_are_refused) {
+    Mobile mobile;
+    for (const std::size_t index : {std::size_t{4}, std::size_t{5}, std::size_t{6}}) {
+        const ModeChunk& chunk = mobile.chunks[index];
+        CheckRequest request = mobile.request(chunk.mode, chunk.accepted, chunk.width, mobile.empty);
+        request.chunk.effector = none;
+        REQUIRE(mobile.gate.check(request).violation.code == ViolationCode::cartesian_frame, index);
+        request.chunk.effector = 0;
+        request.chunk.frame = CartesianFrame::unknown;
+        REQUIRE(mobile.gate.check(request).violation.code == ViolationCode::cartesian_frame, index);
+    }
+}
+
+TEST(resolved_cartesian_pose_is_where_the_tool_ends) {
+    Mobile mobile;
+    const ModeChunk& pose = mobile.chunks[4];
+    REQUIRE(mobile.check(pose, pose.accepted, mobile.empty).accepted == 1);
+    const std::size_t variables = mobile.gate.model().variable_count();
+    const auto path = mobile.gate.path();
+    REQUIRE(path.size() == 3 * variables);
+    std::vector<Transform> frames(mobile.gate.model().bodies().size());
+    forward_kinematics(mobile.gate.model(), path.data() + 2 * variables, frames);
+    const Effector& effector = mobile.gate.model().effectors()[0];
+    const Vec3 reached = (frames[effector.body] * effector.in_body).translation;
+    const Vec3 wanted{pose.accepted[11], pose.accepted[12], pose.accepted[13]};
+    REQUIRE(norm(reached - wanted) < 1e-4, norm(reached - wanted));
+}
+
+TEST(pose_the_arm_cannot_reach_is_refused) {
+    Mobile mobile;
+    std::vector<double> rows = mobile.chunks[4].accepted;
+    rows[11] = 5.0;
+    const Verdict verdict = mobile.check(mobile.chunks[4], rows, mobile.empty);
+    REQUIRE(verdict.accepted == 0, static_cast<int>(verdict.violation.code));
+}
+
+TEST(base_drives_into_what_stands_in_its_way_and_is_rejected) {
+    Mobile mobile;
+    const std::vector<double> drive = repeated(50, {0.5, 0.0, 0.0, 0.0, 0.0, 0.0});  // 0.5 m forward
+    const PrimitiveSpec wall = box({0.8, 0.0, 0.5}, {0.1, 1.0, 0.5});
+    const PrimitiveSpec behind = box({-1.5, 0.0, 0.5}, {0.1, 1.0, 0.5});
+    const WorldSnapshot blocked = make_world({&wall, 1});
+    const WorldSnapshot open = make_world({&behind, 1});
+    REQUIRE(mobile.gate.check(mobile.request(ControlMode::body_twist, drive, 6, blocked)).violation.code == ViolationCode::world_collision);
+    REQUIRE(mobile.gate.check(mobile.request(ControlMode::body_twist, drive, 6, open)).accepted == 1);
+}
+
+TEST(base_that_would_lift_or_tip_is_rejected) {
+    Mobile mobile;
+    for (const std::size_t column : {std::size_t{2}, std::size_t{3}, std::size_t{4}}) {
+        std::vector<double> rows(6, 0.0);
+        rows[column] = 1e-6;
+        REQUIRE(mobile.gate.check(mobile.request(ControlMode::body_twist, rows, 6, mobile.empty)).accepted == 0, column);
+    }
+}
+
+TEST(unknown_fingers_count_as_anywhere_in_their_range) {
+    Mobile mobile;
+    const Transform tool = tool_at_home(mobile.gate.model());
+    // Beside the finger, where only an open one would be.
+    const PrimitiveSpec beside = sphere(tool * Vec3{0.0, 0.013 + 0.04, -0.02}, 0.01);
+    const WorldSnapshot world = make_world({&beside, 1});
+    const std::vector<double> still(panda_home.begin(), panda_home.end());
+    CheckRequest request = mobile.request(ControlMode::joint_position, still, 7, world);
+    mobile.fingers[0] = 0.0;
+    const Verdict closed = mobile.gate.check(request);
+    REQUIRE(closed.accepted == 1, static_cast<int>(closed.violation.code));
+    request.state.gripper_positions = {};
+    const Verdict unknown = mobile.gate.check(request);
+    REQUIRE(unknown.accepted == 0 && (unknown.unchecked & static_cast<std::uint32_t>(Unchecked::gripper_state)) != 0);
+}
+
+TEST_MAIN

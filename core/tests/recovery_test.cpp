@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The retreat rule: from inside a margin only apart, slowly, and only when asked for.
+#include <cmath>
+
+#include "require.hpp"
+#include "robots.hpp"
+
+using namespace lastgate;
+using namespace lastgate::robots;
+
+namespace {
+
+/// A slide whose ball starts 1 cm inside a wall at x >= 0.04.
+struct InContact {
+    Gate gate = make_gate(slider());
+    PrimitiveSpec wall = box({1.04, 0.0, 0.0}, {1.0, 1.0, 1.0});
+    WorldSnapshot world = make_world({&wall, 1});
+    double from[1] = {0.0};
+    Verdict check(std::vector<double> rows, bool recovery) {
+        CheckRequest request = make_request(ControlMode::joint_position, rows, 1, from, world);
+        request.recovery = recovery;
+        return gate.check(request);
+    }
+};
+
+}  // namespace
+
+TEST(retreat_is_rejected_unless_it_is_asked_for) {
+    InContact contact;
+    REQUIRE(contact.check({-0.005, -0.010, -0.015}, false).accepted == 0);
+    const Verdict verdict = contact.check({-0.005, -0.010, -0.015}, true);
+    REQUIRE(verdict.accepted == 1 && verdict.recovery == 1, static_cast<int>(verdict.violation.code));
+}
+
+TEST(retreat_that_goes_deeper_first_is_rejected) {
+    InContact contact;
+    const Verdict verdict = contact.check({0.005, -0.005, -0.015}, true);
+    REQUIRE(verdict.accepted == 0, static_cast<int>(verdict.violation.code));
+}
+
+TEST(staying_in_contact_is_no_retreat) {
+    InContact contact;
+    const Verdict verdict = contact.check({0.0, 0.0}, true);
+    REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::recovery_not_growing, static_cast<int>(verdict.violation.code));
+}
+
+TEST(retreat_at_full_speed_is_rejected) {
+    InContact contact;
+    const Verdict verdict = contact.check({-0.04}, true);  // 2 m/s, a quarter of 2.5 m/s is allowed
+    REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::recovery_speed);
+}
+
+TEST(recovery_gives_no_leave_to_enter_something_else) {
+    InContact contact;
+    const PrimitiveSpec second = box({-0.07, 0.0, 0.0}, {0.01, 1.0, 1.0});
+    contact.world.add(second);
+    REQUIRE(contact.check({-0.005}, true).accepted == 1);
+    REQUIRE(contact.check({-0.005, -0.010, -0.015}, true).accepted == 0);
+}
+
+TEST(recovery_without_contact_is_an_ordinary_check) {
+    InContact contact;
+    contact.from[0] = -1.0;
+    const Verdict verdict = contact.check({-1.005}, true);
+    REQUIRE(verdict.accepted == 1 && verdict.recovery == 0);
+}
+
+TEST_MAIN

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lastgate robot add`: a robot of one's own in one command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lastgate.contracts.exceptions import ROSConfigError
+
+
+def add_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the robot is called.")],
+    *,
+    urdf: Annotated[str, typer.Option(metavar="REF", help="The URDF: `file:`, `pkg:` or `rd:`.")],
+    srdf: Annotated[
+        str | None,
+        typer.Option(metavar="REF", help="An SRDF whose disabled pairs are taken over, as claims."),
+    ] = None,
+    mjcf: Annotated[str | None, typer.Option(metavar="REF", help="An MJCF to note in the manifest.")] = None,
+    output_dir: Annotated[
+        Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder of the manifest.")
+    ] = Path(),
+    visual: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LINK", help="Cover a link's visual shape, where it has no other. Repeatable."),
+    ] = None,
+    waive: Annotated[
+        list[str] | None,
+        typer.Option(metavar="LINK=REASON", help="Let a link go without a volume. Repeatable."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=100, help="Configurations for the error rates.")] = 2000,
+) -> None:
+    """Writes manifest, volumes, pairs, joint frames and report of a robot; prints the manifest's path.
+
+    Exits with 2, having written nothing, if anything about the description is wrong or a proof fails.
+    """
+    try:
+        path = output_dir / "robot.yaml"
+        if path.exists():
+            raise ROSConfigError(
+                f"`{path}` is already there; `lastgate collision lower --robot {path}` updates it"
+            )
+        text = _first_manifest(name, urdf, srdf, mjcf, output_dir, visual or [], waive or [])
+        lowered_text, notes = _lowered(text, path)
+        from lastgate.cli.collision_lower import replace_file
+        from lastgate.cli.robot_report import write_report
+
+        output_dir.mkdir(parents=True, exist_ok=True)
+        replace_file(path, lowered_text)
+        try:
+            report = write_report(path, output_dir, samples=samples, notes=notes)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    except ROSConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(2) from error
+    for note in notes:
+        print(f"warning: {note}", file=sys.stderr)
+    print(f"report: {report}", file=sys.stderr)
+    print(path)
+
+
+def _first_manifest(
+    name: str,
+    urdf: str,
+    srdf: str | None,
+    mjcf: str | None,
+    folder: Path,
+    visual: list[str],
+    waive: list[str],
+) -> str:
+    from lastgate.assets.resolver import resolve_asset
+    from lastgate.lowering.manifest_splice import quoted_name
+    from lastgate.lowering.scaffold import manifest_from_urdf
+    from lastgate.lowering.urdf_reader import read_urdf
+
+    model = read_urdf(resolve_asset(urdf, "urdf", folder), visual_links=frozenset(visual))
+    text = manifest_from_urdf(name, model, urdf_ref=urdf, srdf_ref=srdf, mjcf_ref=mjcf)
+    if visual:
+        text += "\nlowering:\n  visual_links: [" + ", ".join(quoted_name(link) for link in visual) + "]\n"
+    if waive:
+        text += "\ncoverage_waivers:\n"
+        for entry in waive:
+            link, separator, reason = entry.partition("=")
+            if not (link and separator and reason.strip()):
+                raise ROSConfigError(f"`--waive {entry}`: write `--waive LINK=REASON`")
+            text += f"  - {{link: {quoted_name(link)}, reason: {quoted_name(reason)}}}\n"
+    return text
+
+
+def _lowered(text: str, path: Path) -> tuple[str, list[str]]:
+    from lastgate.cli.progress_bar import progress_bar
+    from lastgate.lowering.lower import lower_robot
+    from lastgate.lowering.manifest_splice import read_manifest, splice
+
+    robot = read_manifest(text, source=str(path))
+    with progress_bar(robot.name) as progress:
+        lowered = lower_robot(robot, path.parent, progress=progress)
+    spliced = splice(
+        text,
+        source=str(path),
+        acm_source=lowered.source,
+        frames=lowered.frames,
+        geometry=lowered.geometry,
+        pairs=lowered.pairs,
+    )
+    return spliced, lowered.notes

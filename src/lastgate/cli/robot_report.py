@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lastgate robot report`: coverage, growth, pairs with reasons, both error rates and a picture."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lastgate.contracts.exceptions import ROSConfigError
+
+if TYPE_CHECKING:
+    from lastgate.contracts.robot import RobotDescription
+    from lastgate.lowering.report import RobotReport
+    from lastgate.lowering.shapes import LinkShapes
+
+
+def report_command(
+    robot: Annotated[str, typer.Argument(metavar="R", help="A fleet name, a robot.yaml or its folder.")],
+    *,
+    output_dir: Annotated[
+        Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder for page and picture.")
+    ] = Path(),
+    samples: Annotated[int, typer.Option(min=100, help="Random configurations for the error rates.")] = 2000,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the numbers as JSON and write nothing.")
+    ] = False,
+) -> None:
+    """Measures a robot's volumes against its meshes and writes a page with a picture; prints its path.
+
+    Exits with 2 if the manifest or one of its files cannot be used.
+    """
+    from lastgate.robots import find_manifest
+
+    try:
+        path = find_manifest(robot)
+        if as_json:
+            print(json.dumps(_report(path, samples=samples, notes=[])[0].as_json(), indent=2))
+        else:
+            print(write_report(path, output_dir, samples=samples, notes=[]))
+    except ROSConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise typer.Exit(2) from error
+
+
+def write_report(path: Path, folder: Path, *, samples: int, notes: list[str]) -> Path:
+    """Writes `<robot>_report.md` and `<robot>_report.png`; returns the page."""
+    from lastgate.lowering.report import save_picture
+
+    report, robot, shapes = _report(path, samples=samples, notes=notes)
+    folder.mkdir(parents=True, exist_ok=True)
+    picture = folder / f"{robot.name}_report.png"
+    save_picture(robot, shapes, picture)
+    page = folder / f"{robot.name}_report.md"
+    page.write_text(report.as_markdown(picture.name), encoding="utf-8")
+    return page
+
+
+def _report(
+    path: Path, *, samples: int, notes: list[str]
+) -> tuple[RobotReport, RobotDescription, dict[str, LinkShapes]]:
+    from lastgate.assets.resolver import resolve_asset
+    from lastgate.cli.collision_lower import load_text
+    from lastgate.cli.progress_bar import progress_bar
+    from lastgate.lowering.lower import read_description
+    from lastgate.lowering.manifest_splice import read_manifest
+    from lastgate.lowering.measure import measure
+    from lastgate.lowering.report import report_robot
+
+    robot = read_manifest(load_text(path), source=str(path))
+    if not robot.collision_geometry:
+        raise ROSConfigError(
+            f"{path}: robot `{robot.name}` has no volumes yet: `lastgate collision lower --robot {path} --write`"
+        )
+    description = read_description(robot, path.parent)
+    rates = None
+    if robot.assets.urdf is not None:
+        urdf = resolve_asset(robot.assets.urdf.ref, "urdf", path.parent)
+        with progress_bar(robot.name) as progress:
+            rates = measure(
+                robot,
+                urdf,
+                samples=samples,
+                progress=lambda share: progress(f"{samples} configurations", share),
+            )
+    return report_robot(robot, description.shapes, rates, notes), robot, description.shapes

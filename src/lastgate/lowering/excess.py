@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far volumes stick out of a link's surface, summed over the space around it.
+
+Only a heuristic: it decides where a core lies and where a cut is worth a volume. Containment is proved
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from lastgate.lowering.capsule_fit import Segment
+from lastgate.lowering.distances import points_to_segment
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Cells of the grid around a link: about a millimetre for a finger, four for a long forearm.
+_CELLS = 400_000
+_CELL_MIN_M = 0.0008
+# Room around the surface for what sticks out, as a share of the longest side.
+_PADDING = 0.3
+# Points a single evaluation looks at; a stride through all that lie near keeps them evenly spread.
+_POINTS_MAX = 5000
+
+
+@dataclass(frozen=True)
+class ExcessField:
+    """Points outside a surface, each weighted by its distance to it."""
+
+    points: Array
+    weights: Array
+
+    @staticmethod
+    def around(triangles: Array) -> ExcessField:
+        """Returns the field of a surface; whatever the surface encloses weighs nothing and is left out."""
+        corners = triangles.reshape(-1, 3)
+        low, size = corners.min(axis=0), np.ptp(corners, axis=0)
+        margin_m = max(_PADDING * float(size.max()), 2.0 * _CELL_MIN_M)
+        cell_m = max((float(np.prod(size + 2.0 * margin_m)) / _CELLS) ** (1.0 / 3.0), _CELL_MIN_M)
+        origin = low - margin_m
+        shape = tuple(int(math.ceil(extent / cell_m)) + 1 for extent in size + 2.0 * margin_m)
+        wall = np.zeros(shape, dtype=bool)
+        cells = np.floor((surface_samples(triangles, 0.5 * cell_m) - origin) / cell_m).astype(np.int64)
+        wall[cells[:, 0], cells[:, 1], cells[:, 2]] = True
+        regions, _ = ndimage.label(~wall)
+        outside = regions == regions[0, 0, 0]
+        distance_m = ndimage.distance_transform_edt(~wall) * cell_m
+        index = np.argwhere(outside)
+        return ExcessField(origin + (index + 0.5) * cell_m, distance_m[outside])
+
+    def near(self, core: Segment, *, scale: float) -> ExcessField:
+        """Returns at most a bounded number of points within a multiple of a capsule's radius."""
+        reach_m = scale * core.radius_m
+        low, high = np.minimum(core.start, core.end) - reach_m, np.maximum(core.start, core.end) + reach_m
+        chosen = np.flatnonzero(((self.points >= low) & (self.points <= high)).all(axis=1))
+        chosen = chosen[points_to_segment(self.points[chosen], core.start, core.end) <= reach_m]
+        stride = max(1, math.ceil(len(chosen) / _POINTS_MAX))
+        return ExcessField(self.points[chosen[::stride]], self.weights[chosen[::stride]])
+
+    def covered(self, core: Segment) -> Mask:
+        """Returns which points a capsule covers."""
+        return points_to_segment(self.points, core.start, core.end) <= core.radius_m
+
+    def excess(self, *cores: Segment) -> float:
+        """Returns the summed weight of what capsules cover together."""
+        together = self.covered(cores[0])
+        for core in cores[1:]:
+            together |= self.covered(core)
+        return self.weight(together)
+
+    def weight(self, covered: Mask) -> float:
+        """Returns the summed weight of the covered points."""
+        return float(self.weights[covered].sum())
+
+
+def surface_samples(triangles: Array, spacing_m: float) -> Array:
+    """Returns points on every triangle, no farther apart than the spacing."""
+    edges = triangles - np.roll(triangles, 1, axis=1)
+    longest = np.sqrt(np.einsum("ijk,ijk->ij", edges, edges).max(axis=1))
+    steps = np.clip(np.ceil(longest / spacing_m), 1, 400).astype(np.int64)
+    found = []
+    for count in np.unique(steps):
+        group = triangles[steps == count]
+        u, v = (grid.ravel() for grid in np.mgrid[0 : count + 1, 0 : count + 1] / count)
+        keep = u + v <= 1.0 + 1e-12
+        u, v = u[keep][None, :, None], v[keep][None, :, None]
+        found.append(
+            (group[:, :1] + u * (group[:, 1:2] - group[:, :1]) + v * (group[:, 2:] - group[:, :1])).reshape(
+                -1, 3
+            )
+        )
+    return np.concatenate(found)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several tight volumes per link: the surface is cut by planes and each piece gets its own capsule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate.lowering.capsule_fit import Segment, capsule_along, fit_capsule, principal_axes
+from lastgate.lowering.excess import ExcessField, Mask
+from lastgate.lowering.shapes import LinkShapes
+from lastgate.lowering.triangles import clip, hull_corners
+from lastgate.lowering.volumes import Volume, volume_containing
+
+Array = NDArray[np.float64]
+
+# Both sides of a cut keep this much of the other, so that each small triangle on the cut lies wholly inside
+# one of the two volumes and the proof by subdivision ends.
+CUT_OVERLAP_M = 0.0004
+# Where along an axis a cut is tried, as fractions of the piece's extent.
+_CUT_FRACTIONS = (0.15, 0.27, 0.38, 0.5, 0.62, 0.73, 0.85)
+# Cuts that look best by a cheap capsule and are then fitted in full.
+_CUTS_FITTED = 4
+# Points that stand for a piece while cuts are compared; the chosen cut is fitted on all points.
+_PROBE_POINTS_MAX = 1500
+# A piece smaller than this is not worth a cut: the overlap would be a visible part of it.
+_PIECE_SIZE_MIN_M = 0.006
+# A further volume on a link must save at least this share of the link's remaining excess.
+MARGINAL_GAIN_MIN = 0.10
+
+
+class LinkFields:
+    """The excess of one link: every point, for looking closely, and an even selection shared by all pieces."""
+
+    def __init__(self, triangles: Array) -> None:
+        self.fine = ExcessField.around(triangles)
+        whole = fit_capsule(hull_corners(_probe(triangles)))
+        self.shared = self.fine.near(whole, scale=1.2)
+
+
+class Piece:
+    """A part of a link's surface and the written volume that contains it."""
+
+    def __init__(self, triangles: Array, fields: LinkFields) -> None:
+        self.triangles = triangles
+        self.fields = fields
+        corners = hull_corners(triangles.reshape(-1, 3))
+        self.core = fit_capsule(corners)
+        self.volume = volume_containing(corners, self.core)
+        self.field = fields.fine.near(self.core, scale=1.4)
+        self.covered = fields.shared.covered(self.core)
+        self._halves: tuple[Piece, Piece] | None = None
+        self._cut_tried = False
+
+    @property
+    def halves(self) -> tuple[Piece, Piece] | None:
+        """Returns the two pieces of the best cut found, or None where no cut helps."""
+        if not self._cut_tried:
+            self._halves = _best_cut(self)
+            self._cut_tried = True
+        return self._halves
+
+    def divisions(self) -> list[list[Piece]]:
+        """Returns the halves, and what remains after the halves are cut once more, where cuts help."""
+        if self.halves is None:
+            return []
+        deeper = [part for half in self.halves for part in (half.halves or (half,))]
+        return [list(self.halves)] + ([deeper] if len(deeper) > 2 else [])
+
+    def gain(self, others: Mask) -> float:
+        """Returns the excess the best cut removes, given what the link's other volumes cover anyway."""
+        if self.halves is None:
+            return 0.0
+        after = self.halves[0].covered | self.halves[1].covered
+        shared = self.fields.shared
+        return shared.weight(self.covered & ~others) - shared.weight(after & ~others)
+
+
+@dataclass
+class LinkCover:
+    """The volumes of one link: exact ones for spheres and capsules, pieces for everything else."""
+
+    link: str
+    exact: list[Volume]
+    pieces: list[Piece]
+
+    @property
+    def volumes(self) -> list[Volume]:
+        """Returns all volumes in writing order: by position, so that the order carries no history."""
+        found = set(self.exact + [piece.volume for piece in self.pieces])
+        return sorted(found, key=lambda v: (v.xyz, v.rpy, v.length_m, v.radius_m))
+
+    @property
+    def count(self) -> int:
+        """Returns the number of volumes."""
+        return len(self.exact) + len(self.pieces)
+
+    def gains(self) -> list[float]:
+        """Returns per piece the excess its best cut would remove."""
+        masks = np.array([piece.covered for piece in self.pieces])
+        times = masks.sum(axis=0)
+        return [piece.gain((times - mask) > 0) for piece, mask in zip(self.pieces, masks, strict=True)]
+
+    def excess(self) -> float:
+        """Returns the summed excess of all pieces."""
+        return self.pieces[0].fields.shared.weight(np.any([piece.covered for piece in self.pieces], axis=0))
+
+    def replace(self, piece: Piece, pieces: list[Piece]) -> None:
+        """Puts other pieces in the place of one."""
+        index = next(i for i, own in enumerate(self.pieces) if own is piece)
+        self.pieces[index : index + 1] = pieces
+
+
+def fit_link(shapes: LinkShapes, *, volumes_max: int, gain_min: float = MARGINAL_GAIN_MIN) -> LinkCover:
+    """Returns the volumes of one link, cutting while a cut saves enough and the bound allows it."""
+    exact = [
+        volume_containing(np.array([core.start, core.end]), core, ball_radius_m=core.radius_m)
+        for core in shapes.round_shapes
+    ]
+    pieces: list[Piece] = []
+    if len(shapes.triangles):
+        pieces.append(Piece(shapes.triangles, LinkFields(shapes.triangles)))
+    cover = LinkCover(shapes.link, exact, pieces)
+    while cover.pieces and cover.count < volumes_max:
+        gains = cover.gains()
+        best = int(np.argmax(gains))
+        if not gains[best] > 0.0 or gains[best] < gain_min * cover.excess():
+            break
+        cover.replace(cover.pieces[best], list(cover.pieces[best].halves or ()))
+    return cover
+
+
+def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
+    if float(np.ptp(piece.triangles.reshape(-1, 3), axis=0).max()) < _PIECE_SIZE_MIN_M:
+        return None
+    probe = _probe(piece.triangles)
+    cuts: list[tuple[float, int, Array, float]] = []
+    for axis in _cut_axes(piece, probe):
+        height = probe @ axis
+        low, high = float(height.min()), float(height.max())
+        if high - low < _PIECE_SIZE_MIN_M:
+            continue
+        for fraction in _CUT_FRACTIONS:
+            offset = low + fraction * (high - low)
+            sides = [probe[height <= offset], probe[height > offset]]
+            if min(len(side) for side in sides) < 4:
+                continue
+            cores = [_cheap_capsule(side) for side in sides]
+            cuts.append((piece.field.excess(*cores), len(cuts), axis, offset))
+    best: tuple[float, Array, float] | None = None
+    for _, _, axis, offset in sorted(cuts, key=lambda cut: cut[:2])[:_CUTS_FITTED]:
+        sides = _sides(piece.triangles, axis, offset)
+        if min(len(side) for side in sides) == 0:
+            continue
+        cores = [fit_capsule(hull_corners(_probe(side)), starts_kept=1) for side in sides]
+        excess = piece.field.excess(*cores)
+        if best is None or excess < best[0]:
+            best = (excess, axis, offset)
+    if best is None:
+        return None
+    halves = [Piece(side, piece.fields) for side in _sides(piece.triangles, best[1], best[2])]
+    if not piece.field.excess(halves[0].core, halves[1].core) < piece.field.excess(piece.core):
+        return None
+    return halves[0], halves[1]
+
+
+def _cut_axes(piece: Piece, probe: Array) -> list[Array]:
+    axes = list(principal_axes(probe)) + list(np.eye(3))
+    along = piece.core.end - piece.core.start
+    length = float(np.linalg.norm(along))
+    if length > 1e-6:
+        axes.insert(0, along / length)
+    return axes
+
+
+def _sides(triangles: Array, axis: Array, offset: float) -> list[Array]:
+    return [clip(triangles, axis, offset + CUT_OVERLAP_M), clip(triangles, -axis, CUT_OVERLAP_M - offset)]
+
+
+def _cheap_capsule(points: Array) -> Segment:
+    return min((capsule_along(points, axis) for axis in principal_axes(points)), key=lambda c: c.volume_m3)
+
+
+def _probe(triangles: Array) -> Array:
+    """Returns a bounded number of corners, the first in each cell of a grid over the piece."""
+    points = np.unique(triangles.reshape(-1, 3), axis=0)
+    cells = 48
+    while len(points) > _PROBE_POINTS_MAX:
+        size_m = max(float(np.ptp(points, axis=0).max()), 1e-9)
+        key = np.floor((points - points.min(axis=0)) / size_m * cells).astype(np.int64)
+        _, first = np.unique(key, axis=0, return_index=True)
+        points = points[np.sort(first)]
+        cells = cells * 3 // 4
+    return points

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both error rates of a lowered robot against its collision meshes, by Pinocchio and Coal alone.
+
+What is compared: a manifest's volumes, placed by Pinocchio's own kinematics, against the meshes Pinocchio loads
+from the URDF and Coal intersects as they are (no hulls). Nothing of the lowering takes part but the numbers of
+the manifest and the distance between two segments.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate.contracts.robot import RobotDescription
+from lastgate.contracts.shapes import CapsuleShape
+from lastgate.lowering.diagnostics import LoweringError
+from lastgate.lowering.distances import segments_to_segments
+from lastgate.lowering.rigid import rotation_from_rpy
+from lastgate.lowering.srdf_reader import ordered
+
+Array = NDArray[np.float64]
+Pair = tuple[str, str]
+
+MEASURE_SEED = 7
+_BLOCK = 500
+
+
+@dataclass
+class ErrorRates:
+    """Counts over random configurations inside the limits."""
+
+    samples: int = 0
+    clear: int = 0
+    missed: int = 0
+    refused_clear: int = 0
+    hidden: Counter[Pair] = field(default_factory=Counter)
+    missed_pairs: Counter[Pair] = field(default_factory=Counter)
+    phantom_pairs: Counter[Pair] = field(default_factory=Counter)
+
+    @property
+    def phantom_rate(self) -> float:
+        """Returns the share of mesh-clear configurations that the volumes refuse."""
+        return self.refused_clear / max(self.clear, 1)
+
+    @property
+    def miss_rate_bound(self) -> float:
+        """Returns the largest miss rate that these samples do not exclude at 95 %, by the rule of three."""
+        return 3.0 / max(self.samples, 1) if self.missed == 0 else float("nan")
+
+
+class _Oracle:
+    def __init__(self, robot: RobotDescription, urdf_path: Path) -> None:
+        try:
+            import pinocchio
+        except ImportError as error:
+            raise LoweringError(
+                "measuring needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
+            ) from error
+        self.pin: Any = pinocchio
+        self.robot = robot
+        self.model = pinocchio.buildModelFromUrdf(str(urdf_path))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            folders = [str(folder) for folder in urdf_path.parents]
+            load = pinocchio.buildGeomFromUrdf
+            self.geometry = load(self.model, str(urdf_path), pinocchio.GeometryType.COLLISION, folders)
+            if robot.lowering.visual_links:
+                # Links lowered from their visual shapes are judged by the same shapes.
+                shown = load(self.model, str(urdf_path), pinocchio.GeometryType.VISUAL, folders)
+                for item in shown.geometryObjects:
+                    if self.model.frames[item.parentFrame].name in robot.lowering.visual_links:
+                        item.name = f"{item.name} visual"
+                        self.geometry.addGeometryObject(item)
+        links = set(robot.link_names)
+        self.owner: list[str | None] = []
+        for item in self.geometry.geometryObjects:
+            self.owner.append(self._carrier(item.parentFrame, links))
+        self.pairs: list[Pair] = []
+        exempt = {entry.links: entry.reason for entry in robot.allowed_collision_pairs}
+        for first in range(len(self.owner)):
+            for second in range(first + 1, len(self.owner)):
+                link_a, link_b = self.owner[first], self.owner[second]
+                if link_a is None or link_b is None or link_a == link_b:
+                    continue
+                # Neighbours touch all the time and prove nothing; what an SRDF disables is counted elsewhere.
+                if exempt.get(ordered(link_a, link_b)) not in (
+                    "adjacent",
+                    "srdf-disabled",
+                    "srdf-contradicted",
+                ):
+                    self.geometry.addCollisionPair(pinocchio.CollisionPair(first, second))
+                    self.pairs.append(ordered(link_a, link_b))
+        self.data = self.model.createData()
+        self.geometry_data = self.geometry.createData()
+        for request in self.geometry_data.collisionRequests:
+            request.num_max_contacts = 1
+
+    def _carrier(self, frame: int, links: set[str]) -> str | None:
+        while True:
+            item = self.model.frames[frame]
+            if item.name in links and item.type == self.pin.FrameType.BODY:
+                return str(item.name)
+            if frame == item.parentFrame or frame == 0:
+                # Whatever is fixed to the world above the base is the base's.
+                return self.robot.base_frame if self.model.frames[frame].parentJoint == 0 else None
+            frame = item.parentFrame
+
+    def positions(self, row: dict[str, float]) -> Array:
+        q = self.pin.neutral(self.model)
+        for name, value in row.items():
+            joint = self.model.joints[self.model.getJointId(name)]
+            if joint.nq == 2:
+                q[joint.idx_q : joint.idx_q + 2] = math.cos(value), math.sin(value)
+            else:
+                q[joint.idx_q] = value
+        return q
+
+    def contacts(self, q: Array) -> set[Pair]:
+        self.pin.updateGeometryPlacements(self.model, self.data, self.geometry, self.geometry_data, q)
+        self.pin.updateFramePlacements(self.model, self.data)
+        if not self.pin.computeCollisions(self.geometry, self.geometry_data, False):
+            return set()
+        results = self.geometry_data.collisionResults
+        return {self.pairs[k] for k in range(len(self.pairs)) if results[k].isCollision()}
+
+    def pose(self, link: str) -> Array:
+        return self.data.oMf[self.model.getFrameId(link, self.pin.FrameType.BODY)].homogeneous
+
+
+def measure(
+    robot: RobotDescription,
+    urdf_path: Path,
+    *,
+    samples: int,
+    seed: int = MEASURE_SEED,
+    progress: Callable[[float], None] | None = None,
+) -> ErrorRates:
+    """Returns misses, hidden contacts and phantom refusals of a manifest's volumes over random configurations.
+
+    A contact is hidden when an allowed pair that is neither adjacent nor taken from the SRDF has it.
+    """
+    oracle = _Oracle(robot, urdf_path)
+    allowed = {entry.links: entry.reason for entry in robot.allowed_collision_pairs}
+    rates = ErrorRates(samples=samples)
+    rng = np.random.default_rng(seed)
+    names = [joint for joint in robot.joints if joint.is_actuated]
+    limits = [joint.position_limits or (-math.pi, math.pi) for joint in names]
+    links = sorted({volume.link_name for volume in robot.collision_geometry})
+    checked = [
+        ordered(a, b) for i, a in enumerate(links) for b in links[i + 1 :] if ordered(a, b) not in allowed
+    ]
+    cores = {link: _cores(robot, link) for link in links}
+    for first in range(0, samples, _BLOCK):
+        count = min(_BLOCK, samples - first)
+        truth: list[set[Pair]] = []
+        poses: dict[str, list[Array]] = {link: [] for link in links}
+        for _ in range(count):
+            values = {
+                joint.name: float(rng.uniform(*limit)) for joint, limit in zip(names, limits, strict=True)
+            }
+            for joint in robot.joints:
+                if joint.mimic is not None:
+                    values[joint.name] = (
+                        joint.mimic.multiplier * values[joint.mimic.joint] + joint.mimic.offset
+                    )
+            truth.append(oracle.contacts(oracle.positions(values)))
+            for link in links:
+                poses[link].append(oracle.pose(link))
+        placed = {link: np.array(found) for link, found in poses.items()}
+        touching = {pair: _touching(cores, placed, pair) for pair in checked}
+        _count(rates, truth, touching, allowed)
+        if progress is not None:
+            progress((first + count) / samples)
+    return rates
+
+
+def _count(
+    rates: ErrorRates,
+    truth: list[set[Pair]],
+    touching: dict[Pair, NDArray[np.bool_]],
+    allowed: dict[Pair, str],
+) -> None:
+    for index, contacts in enumerate(truth):
+        real = {pair for pair in contacts if pair not in allowed}
+        for pair in contacts:
+            if allowed.get(pair) in ("proved-never", "junction", "waived"):
+                rates.hidden[pair] += 1
+        missed = [pair for pair in real if pair not in touching or not touching[pair][index]]
+        rates.missed += bool(missed)
+        rates.missed_pairs.update(missed)
+        if real:
+            continue
+        rates.clear += 1
+        refused = [pair for pair, mask in touching.items() if mask[index]]
+        rates.refused_clear += bool(refused)
+        rates.phantom_pairs.update(refused)
+
+
+def _cores(robot: RobotDescription, link: str) -> tuple[Array, Array, Array]:
+    start, end, radius = [], [], []
+    for volume in robot.collision_geometry:
+        if volume.link_name != link:
+            continue
+        centre = np.array(volume.origin_xyz_rpy[:3])
+        half = 0.5 * volume.shape.length_m if isinstance(volume.shape, CapsuleShape) else 0.0
+        along = half * rotation_from_rpy(*volume.origin_xyz_rpy[3:])[:, 2]
+        start.append(centre - along)
+        end.append(centre + along)
+        radius.append(volume.shape.radius_m)
+    return np.array(start), np.array(end), np.array(radius)
+
+
+def _touching(
+    cores: dict[str, tuple[Array, Array, Array]], placed: dict[str, Array], pair: Pair
+) -> NDArray[np.bool_]:
+    ends = []
+    for link in pair:
+        pose = placed[link]
+        start, end, radius = cores[link]
+        turn, shift = pose[:, :3, :3].transpose(0, 2, 1), pose[:, None, :3, 3]
+        ends.append((start @ turn + shift, end @ turn + shift, radius))
+    (start_a, end_a, radius_a), (start_b, end_b, radius_b) = ends
+    distance = segments_to_segments(start_a[:, :, None], end_a[:, :, None], start_b[:, None], end_b[:, None])
+    return (distance <= radius_a[:, None] + radius_b[None, :]).any(axis=(1, 2))

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lowered robot looks like in numbers and in a picture."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from lastgate.contracts.robot import RobotDescription
+from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry
+from lastgate.lowering.excess import surface_samples
+from lastgate.lowering.kinematics import KinematicTree
+from lastgate.lowering.measure import ErrorRates
+from lastgate.lowering.prove import Containment, prove_containment
+from lastgate.lowering.rigid import apply, transform
+from lastgate.lowering.shapes import LinkShapes
+
+Array = NDArray[np.float64]
+
+# Spacing of the points on the meshes that growth is measured to; growth is true to half of it.
+_SPACING_M = 0.003
+
+
+@dataclass(frozen=True)
+class LinkGrowth:
+    """How far a link's volumes stick out of its shapes."""
+
+    link: str
+    volumes: int
+    mean_m: float
+    largest_m: float
+    proof: Containment
+
+
+@dataclass
+class RobotReport:
+    """Everything the report says, as numbers."""
+
+    robot: str
+    links: list[LinkGrowth]
+    waived: dict[str, str]
+    pairs: dict[str, list[tuple[str, str, str]]]
+    checked_pairs: int
+    rates: ErrorRates | None
+    notes: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the report as plain data."""
+        rates = self.rates
+        return {
+            "robot": self.robot,
+            "links": [
+                {
+                    "link": growth.link,
+                    "volumes": growth.volumes,
+                    "growth_mean_m": round(growth.mean_m, 5),
+                    "growth_max_m": round(growth.largest_m, 5),
+                    "contained": growth.proof.proved,
+                    "proof_parts": growth.proof.parts,
+                }
+                for growth in self.links
+            ],
+            "waived": self.waived,
+            "checked_pairs": self.checked_pairs,
+            "pairs": self.pairs,
+            "notes": self.notes,
+            "meshes": None
+            if rates is None
+            else {
+                "samples": rates.samples,
+                "clear": rates.clear,
+                "missed": rates.missed,
+                "miss_rate_bound_95": None if rates.missed else rates.miss_rate_bound,
+                "hidden_contacts": sum(rates.hidden.values()),
+                "phantoms": rates.refused_clear,
+                "phantom_rate": round(rates.phantom_rate, 5),
+                "phantom_pairs": [[*pair, count] for pair, count in rates.phantom_pairs.most_common(8)],
+            },
+        }
+
+    def as_markdown(self, picture: str | None) -> str:
+        """Returns the report as a page."""
+        lines = [f"# {self.robot}", ""]
+        if picture is not None:
+            lines += [f"![meshes and volumes of {self.robot}]({picture})", ""]
+        rates = self.rates
+        if rates is not None:
+            missed = f"{rates.missed}" + (
+                f" (rate below {rates.miss_rate_bound:.5f} at 95 %)" if rates.missed == 0 else ""
+            )
+            lines += [
+                "## Against the collision meshes",
+                "",
+                f"{rates.samples} random configurations inside the limits, Pinocchio and Coal.",
+                "",
+                "| | |",
+                "|---|---|",
+                f"| contacts missed on checked pairs | {missed} |",
+                f"| contacts hidden by an exemption that claims there are none | {sum(rates.hidden.values())} |",
+                f"| mesh-clear configurations | {rates.clear} |",
+                f"| of these refused by the volumes | {rates.refused_clear} ({100.0 * rates.phantom_rate:.2f} %) |",
+                "",
+            ]
+            if rates.phantom_pairs:
+                lines += [
+                    "Refused for nothing, by pair: "
+                    + ", ".join(
+                        f"`{a}` / `{b}` {count}" for (a, b), count in rates.phantom_pairs.most_common(6)
+                    )
+                    + ".",
+                    "",
+                ]
+        lines += [
+            "## Links",
+            "",
+            "| link | volumes | mean growth mm | largest growth mm | contained |",
+            "|---|---|---|---|---|",
+        ]
+        for growth in self.links:
+            held = (
+                f"proved, {growth.proof.parts} parts"
+                if growth.proof.proved
+                else f"**no**: {1000.0 * growth.proof.outside_m:.3f} mm outside"
+            )
+            lines.append(
+                f"| `{growth.link}` | {growth.volumes} | {1000.0 * growth.mean_m:.1f} | {1000.0 * growth.largest_m:.1f} | {held} |"
+            )
+        lines += [f"| `{link}` | waived | | | {reason} |" for link, reason in sorted(self.waived.items())]
+        lines += ["", f"## Pairs: {self.checked_pairs} checked", ""]
+        for reason in sorted(self.pairs):
+            lines += [f"### {reason}: {len(self.pairs[reason])}", ""]
+            lines += [
+                f"- `{a}` / `{b}`" + (f": {detail}" if detail else "") for a, b, detail in self.pairs[reason]
+            ]
+            lines.append("")
+        if self.notes:
+            lines += ["## Notes", "", *(f"- {note}" for note in self.notes), ""]
+        return "\n".join(lines)
+
+
+def report_robot(
+    robot: RobotDescription, shapes: dict[str, LinkShapes], rates: ErrorRates | None, notes: list[str]
+) -> RobotReport:
+    """Returns the report of a manifest's own volumes against the shapes of its description."""
+    pairs: dict[str, list[tuple[str, str, str]]] = {}
+    for entry in robot.allowed_collision_pairs:
+        pairs.setdefault(entry.reason, []).append((*entry.links, entry.detail))
+    covered = Counter(volume.link_name for volume in robot.collision_geometry)
+    return RobotReport(
+        robot.name,
+        [_growth(robot, link_shapes) for link_shapes in shapes.values()],
+        {waiver.link: waiver.reason for waiver in robot.coverage_waivers},
+        pairs,
+        len(covered) * (len(covered) - 1) // 2 - len(robot.allowed_collision_pairs),
+        rates,
+        notes,
+    )
+
+
+def _growth(robot: RobotDescription, shapes: LinkShapes) -> LinkGrowth:
+    own = [volume for volume in robot.collision_geometry if volume.link_name == shapes.link]
+    proof = prove_containment(shapes, own)
+    if not own:
+        return LinkGrowth(shapes.link, 0, 0.0, 0.0, proof)
+    samples = [np.array([core.start, core.end]) for core in shapes.round_shapes]
+    if len(shapes.triangles):
+        samples.append(surface_samples(shapes.triangles, _SPACING_M))
+    surface = cKDTree(np.concatenate(samples))
+    round_m = (
+        max((core.radius_m for core in shapes.round_shapes), default=0.0)
+        if not len(shapes.triangles)
+        else 0.0
+    )
+    skin = [_skin(volume, [other for other in own if other is not volume]) for volume in own]
+    points = np.concatenate(skin)
+    if not len(points):
+        return LinkGrowth(shapes.link, len(own), 0.0, 0.0, proof)
+    distance, _ = surface.query(points)
+    growth = np.maximum(distance - round_m, 0.0)
+    return LinkGrowth(shapes.link, len(own), float(growth.mean()), float(growth.max()), proof)
+
+
+def _skin(volume: LinkCollisionGeometry, others: list[LinkCollisionGeometry]) -> Array:
+    """Returns points on a volume's surface that no other volume of the link covers."""
+    corners = _mesh(volume, 16).reshape(-1, 3)
+    points = np.unique(np.round(corners, 7), axis=0)
+    for other in others:
+        start, end = _ends(other)
+        along = end - start
+        fraction = np.clip((points - start) @ along / max(float(along @ along), 1e-18), 0.0, 1.0)
+        points = points[
+            np.linalg.norm(points - start - fraction[:, None] * along, axis=1) >= other.shape.radius_m
+        ]
+    return points
+
+
+def _ends(volume: LinkCollisionGeometry) -> tuple[Array, Array]:
+    pose = transform(volume.origin_xyz_rpy[:3], volume.origin_xyz_rpy[3:])
+    half = 0.5 * volume.shape.length_m if isinstance(volume.shape, CapsuleShape) else 0.0
+    return pose[:3, 3] - half * pose[:3, 2], pose[:3, 3] + half * pose[:3, 2]
+
+
+def _mesh(volume: LinkCollisionGeometry, rings: int) -> Array:
+    """Returns the surface of a volume as quads (n, 4, 3) in the link's frame."""
+    pose = transform(volume.origin_xyz_rpy[:3], volume.origin_xyz_rpy[3:])
+    half = 0.5 * volume.shape.length_m if isinstance(volume.shape, CapsuleShape) else 0.0
+    radius = volume.shape.radius_m
+    latitude = np.concatenate(
+        [np.linspace(-np.pi / 2, 0.0, rings // 2 + 1), np.linspace(0.0, np.pi / 2, rings // 2 + 1)]
+    )
+    height = radius * np.sin(latitude) + np.where(np.arange(len(latitude)) <= rings // 2, -half, half)
+    angle = np.linspace(0.0, 2.0 * np.pi, rings + 1)
+    grid = np.stack(
+        [
+            radius * np.cos(latitude)[:, None] * np.cos(angle)[None],
+            radius * np.cos(latitude)[:, None] * np.sin(angle)[None],
+            np.broadcast_to(height[:, None], (len(latitude), len(angle))),
+        ],
+        axis=2,
+    )
+    quads = np.stack([grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]], axis=2).reshape(-1, 4, 3)
+    return apply(pose, quads)
+
+
+def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: Path) -> None:
+    """Draws meshes (grey) and volumes (coloured) with every joint in the middle of its range."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    tree = KinematicTree.of(robot.base_frame, robot.joints)
+    poses = tree.placements((0.5 * (tree.lower + tree.upper))[None])
+    figure = pyplot.figure(figsize=(11, 6), dpi=110)
+    colours = pyplot.get_cmap("tab20").colors
+    bounds: list[Array] = []
+    for column, azimuth in enumerate((-60, 30)):
+        axes: Any = figure.add_subplot(1, 2, column + 1, projection="3d")
+        for index, (link, link_shapes) in enumerate(shapes.items()):
+            pose = poses[link][0]
+            triangles = apply(pose, link_shapes.triangles[:: max(1, len(link_shapes.triangles) // 1500)])
+            if len(triangles):
+                axes.add_collection3d(
+                    Poly3DCollection(list(triangles), facecolor="0.55", edgecolor="0.4", linewidth=0.1)
+                )
+            for volume in robot.collision_geometry:
+                if volume.link_name == link:
+                    quads = apply(pose, _mesh(volume, 12))
+                    bounds.append(quads.reshape(-1, 3))
+                    axes.add_collection3d(
+                        Poly3DCollection(
+                            list(quads),
+                            facecolor=(*colours[index % 20], 0.12),
+                            edgecolor=(*colours[index % 20], 0.35),
+                            linewidth=0.2,
+                        )
+                    )
+        corners = np.concatenate(bounds)
+        centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
+        reach = 0.5 * float(np.ptp(corners, axis=0).max())
+        axes.set(
+            xlim=centre[0] + [-reach, reach],
+            ylim=centre[1] + [-reach, reach],
+            zlim=centre[2] + [-reach, reach],
+        )
+        axes.set_box_aspect((1, 1, 1), zoom=1.35)
+        axes.view_init(elev=18, azim=azimuth)
+        axes.set_xlabel("x, m")
+        axes.set_ylabel("y, m")
+    figure.suptitle(
+        f"{robot.name}: collision meshes and the {len(robot.collision_geometry)} volumes that contain them"
+    )
+    # No date in the file: the same robot gives the same bytes.
+    figure.savefig(path, metadata={"Software": None})
+    pyplot.close(figure)

@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A strict URDF reader: what it does not understand it refuses, and it reports everything at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from lastgate.assets.mesh_uri import resolve_mesh_uri
+from lastgate.assets.safe_xml import load_xml
+from lastgate.assets.xacro_expansion import find_xacro
+from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.lowering.diagnostics import DescriptionError, Diagnostic
+from lastgate.lowering.mesh_reader import load_triangles
+from lastgate.lowering.rigid import transform
+from lastgate.lowering.shapes import SourceShape
+
+Array = NDArray[np.float64]
+
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+_BOUNDED = ("revolute", "prismatic")
+_MOVING = ("revolute", "continuous", "prismatic")
+
+
+@dataclass(frozen=True)
+class UrdfMimic:
+    """A joint that follows another."""
+
+    joint: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class UrdfJoint:
+    """One joint of a URDF; the origin is its pose in the parent link."""
+
+    name: str
+    joint_type: str
+    parent: str
+    child: str
+    origin: Array
+    xyz: tuple[float, float, float]
+    rpy: tuple[float, float, float]
+    axis: tuple[float, float, float]
+    limits: tuple[float, float] | None
+    velocity: float | None
+    effort: float | None
+    mimic: UrdfMimic | None
+    line: int
+
+    @property
+    def is_moving(self) -> bool:
+        """Returns whether the joint has one degree of freedom."""
+        return self.joint_type in _MOVING
+
+
+@dataclass
+class UrdfModel:
+    """A URDF that was read without a single complaint."""
+
+    path: Path
+    name: str
+    root: str
+    links: list[str]
+    joints: list[UrdfJoint]
+    collisions: dict[str, list[SourceShape]] = field(default_factory=dict)
+    visual_links: set[str] = field(default_factory=set)
+
+
+class _Reader:
+    def __init__(self, path: Path, resolve_mesh: Callable[[str], Path], visual_links: frozenset[str]) -> None:
+        self.path = path
+        self.resolve_mesh = resolve_mesh
+        self.wanted_visuals = visual_links
+        self.problems: list[Diagnostic] = []
+        self.meshes: dict[tuple[Path, tuple[float, float, float]], Array] = {}
+
+    def complain(self, element: etree._Element | None, message: str) -> None:
+        line = None if element is None else element.sourceline
+        self.problems.append(Diagnostic(str(self.path), line, message))
+
+    def numbers(
+        self, element: etree._Element, name: str, count: int, default: str | None = None
+    ) -> tuple[float, ...] | None:
+        text = element.get(name, default)
+        if text is None:
+            self.complain(element, f"<{element.tag}> has no `{name}`")
+            return None
+        try:
+            values = tuple(float(word) for word in text.split())
+        except ValueError:
+            values = ()
+        if len(values) != count or not all(math.isfinite(value) for value in values):
+            self.complain(
+                element, f"`{name}` of <{element.tag}> must be {count} finite numbers, got `{text}`"
+            )
+            return None
+        return values
+
+    def number(self, element: etree._Element, name: str, default: str | None = None) -> float | None:
+        values = self.numbers(element, name, 1, default)
+        return None if values is None else values[0]
+
+    def origin(self, element: etree._Element) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        origin = element.find("origin")
+        if origin is None:
+            return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        xyz = self.numbers(origin, "xyz", 3, "0 0 0")
+        rpy = self.numbers(origin, "rpy", 3, "0 0 0")
+        return xyz or (0.0, 0.0, 0.0), rpy or (0.0, 0.0, 0.0)
+
+    def positive(self, element: etree._Element, name: str) -> float | None:
+        value = self.number(element, name)
+        if value is not None and not value > 0.0:
+            self.complain(element, f"`{name}` of <{element.tag}> must be positive, got `{element.get(name)}`")
+            return None
+        return value
+
+    def shape(self, owner: etree._Element, link: str) -> SourceShape | None:
+        geometry = owner.find("geometry")
+        kinds = [] if geometry is None else [child for child in geometry if isinstance(child.tag, str)]
+        if len(kinds) != 1:
+            self.complain(
+                owner,
+                f"<{owner.tag}> of link `{link}` needs exactly one shape in <geometry>, has {len(kinds)}",
+            )
+            return None
+        element = kinds[0]
+        xyz, rpy = self.origin(owner)
+        place = transform(xyz, rpy)
+        source = f"{element.tag} at line {element.sourceline}"
+        if element.tag == "box":
+            size = self.numbers(element, "size", 3)
+            if size is None:
+                return None
+            if not min(size) > 0.0:
+                self.complain(element, f"`size` of <box> must be positive, got `{element.get('size')}`")
+                return None
+            return SourceShape("box", place, size, source=source)
+        if element.tag == "sphere":
+            radius = self.positive(element, "radius")
+            return None if radius is None else SourceShape("sphere", place, (radius,), source=source)
+        if element.tag in ("cylinder", "capsule"):
+            radius, length = self.positive(element, "radius"), self.positive(element, "length")
+            if radius is None or length is None:
+                return None
+            return SourceShape(element.tag, place, (radius, length), source=source)
+        if element.tag == "mesh":
+            return self.mesh(element, link, place)
+        self.complain(element, f"link `{link}`: unknown shape <{element.tag}>")
+        return None
+
+    def mesh(self, element: etree._Element, link: str, place: Array) -> SourceShape | None:
+        scale = self.numbers(element, "scale", 3, "1 1 1")
+        uri = element.get("filename")
+        if uri is None:
+            self.complain(element, f"link `{link}`: <mesh> has no `filename`")
+        if scale is None or uri is None:
+            return None
+        if not all(factor != 0.0 for factor in scale):
+            self.complain(element, f"link `{link}`: `scale` of <mesh> has a zero: `{element.get('scale')}`")
+            return None
+        try:
+            path = self.resolve_mesh(uri)
+            key = (path, (scale[0], scale[1], scale[2]))
+            if key not in self.meshes:
+                self.meshes[key] = load_triangles(*key)
+        except ROSConfigError as error:
+            self.complain(element, f"link `{link}`: {error}")
+            return None
+        return SourceShape("mesh", place, (), self.meshes[key], source=path.name)
+
+    def joint(self, element: etree._Element) -> UrdfJoint | None:
+        name = element.get("name")
+        if not name:
+            self.complain(element, "a <joint> has no `name`")
+            return None
+        kind = element.get("type", "")
+        if kind not in JOINT_TYPES:
+            self.complain(
+                element, f"joint `{name}` has the unknown type `{kind}`; known: {', '.join(JOINT_TYPES)}"
+            )
+        ends = []
+        for tag in ("parent", "child"):
+            end = element.find(tag)
+            link = None if end is None else end.get("link")
+            if not link:
+                self.complain(element, f"joint `{name}` has no <{tag} link=…>")
+            ends.append(link or "")
+        xyz, rpy = self.origin(element)
+        moving = kind in _MOVING
+        axis = self.axis(element, name) if moving else (1.0, 0.0, 0.0)
+        limits, velocity, effort = self.limits(element, name, kind) if moving else (None, None, None)
+        mimic = self.mimic(element, name)
+        if mimic is not None and not moving:
+            self.complain(element, f"joint `{name}` is {kind} and cannot mimic `{mimic.joint}`")
+        if kind not in JOINT_TYPES or not all(ends):
+            return None
+        return UrdfJoint(
+            name,
+            kind,
+            ends[0],
+            ends[1],
+            transform(xyz, rpy),
+            (xyz[0], xyz[1], xyz[2]),
+            (rpy[0], rpy[1], rpy[2]),
+            axis,
+            limits,
+            velocity,
+            effort,
+            mimic,
+            element.sourceline or 0,
+        )
+
+    def axis(self, element: etree._Element, name: str) -> tuple[float, float, float]:
+        found = element.find("axis")
+        # A URDF joint without <axis> turns about x by definition.
+        values = (1.0, 0.0, 0.0) if found is None else self.numbers(found, "xyz", 3)
+        if values is None:
+            return 1.0, 0.0, 0.0
+        length = math.hypot(*values)
+        if not length > 1e-6:
+            self.complain(found, f"joint `{name}` has an axis of length zero")
+            return 1.0, 0.0, 0.0
+        return values[0] / length, values[1] / length, values[2] / length
+
+    def limits(
+        self, element: etree._Element, name: str, kind: str
+    ) -> tuple[tuple[float, float] | None, float | None, float | None]:
+        found = element.find("limit")
+        follows = element.find("mimic") is not None
+        if found is None:
+            if kind in _BOUNDED and not follows:
+                self.complain(element, f"{kind} joint `{name}` has no <limit>")
+            return None, None, None
+        velocity = self.number(found, "velocity") if found.get("velocity") is not None else None
+        effort = self.number(found, "effort") if found.get("effort") is not None else None
+        if kind not in _BOUNDED:
+            return None, velocity, effort
+        lower, upper = self.number(found, "lower", "0"), self.number(found, "upper", "0")
+        if lower is None or upper is None:
+            return None, velocity, effort
+        if not lower < upper and not follows:
+            self.complain(found, f"joint `{name}` needs lower < upper, got {lower:.4f} and {upper:.4f}")
+            return None, velocity, effort
+        return (lower, upper), velocity, effort
+
+    def mimic(self, element: etree._Element, name: str) -> UrdfMimic | None:
+        found = element.find("mimic")
+        if found is None:
+            return None
+        leader = found.get("joint")
+        multiplier, offset = self.number(found, "multiplier", "1"), self.number(found, "offset", "0")
+        if not leader:
+            self.complain(found, f"joint `{name}` mimics no joint: <mimic> has no `joint`")
+        if not leader or multiplier is None or offset is None:
+            return None
+        return UrdfMimic(leader, multiplier, offset)
+
+    def read(self) -> UrdfModel:
+        root = load_xml(self.path).getroot()
+        xacro = find_xacro(root)
+        if xacro is not None:
+            line, what = xacro
+            raise DescriptionError(
+                [
+                    Diagnostic(
+                        str(self.path),
+                        line,
+                        f"{what}: this is xacro, not URDF; expand it once with `lastgate robot vendor-urdf`",
+                    )
+                ]
+            )
+        if root.tag != "robot":
+            raise DescriptionError(
+                [Diagnostic(str(self.path), root.sourceline, f"the root is <{root.tag}>, not <robot>")]
+            )
+        lines: dict[str, int] = {}
+        collisions: dict[str, list[SourceShape]] = {}
+        visual_links: set[str] = set()
+        for element in root.findall("link"):
+            name = element.get("name")
+            if not name:
+                self.complain(element, "a <link> has no `name`")
+                continue
+            if name in lines:
+                self.complain(element, f"link `{name}` is declared twice, first in line {lines[name]}")
+                continue
+            lines[name] = element.sourceline or 0
+            shapes = [self.shape(owner, name) for owner in element.findall("collision")]
+            if element.findall("visual"):
+                visual_links.add(name)
+                if name in self.wanted_visuals:
+                    shapes += [self.shape(owner, name) for owner in element.findall("visual")]
+            collisions[name] = [shape for shape in shapes if shape is not None]
+        joints = self.joints(root, lines)
+        root_link = self.tree(root, lines, joints)
+        if self.problems:
+            raise DescriptionError(self.problems)
+        return UrdfModel(
+            self.path,
+            root.get("name", ""),
+            root_link,
+            list(lines),
+            _parents_first(joints, root_link),
+            collisions,
+            visual_links,
+        )
+
+    def joints(self, root: etree._Element, links: dict[str, int]) -> list[UrdfJoint]:
+        joints: list[UrdfJoint] = []
+        seen: dict[str, int] = {}
+        for element in root.findall("joint"):
+            joint = self.joint(element)
+            if joint is None:
+                continue
+            if joint.name in seen:
+                self.complain(
+                    element, f"joint `{joint.name}` is declared twice, first in line {seen[joint.name]}"
+                )
+                continue
+            seen[joint.name] = joint.line
+            for role, link in (("parent", joint.parent), ("child", joint.child)):
+                if link not in links:
+                    self.complain(
+                        element, f"joint `{joint.name}`: its {role} `{link}` is not a link of this file"
+                    )
+            joints.append(joint)
+        self.mimics(root, joints)
+        return joints
+
+    def mimics(self, root: etree._Element, joints: list[UrdfJoint]) -> None:
+        by_name = {joint.name: joint for joint in joints}
+        for joint in joints:
+            if joint.mimic is None:
+                continue
+            place = next((e for e in root.findall("joint") if e.get("name") == joint.name), None)
+            leader = by_name.get(joint.mimic.joint)
+            if leader is None:
+                self.complain(
+                    place, f"joint `{joint.name}` mimics `{joint.mimic.joint}`, which is not a joint"
+                )
+            elif leader.mimic is not None:
+                self.complain(
+                    place,
+                    f"joint `{joint.name}` mimics `{leader.name}`, which itself mimics `{leader.mimic.joint}`: "
+                    "a cycle or a chain; name the joint that leads",
+                )
+            elif not leader.is_moving:
+                self.complain(
+                    place, f"joint `{joint.name}` mimics `{leader.name}`, which is {leader.joint_type}"
+                )
+
+    def tree(self, root: etree._Element, links: dict[str, int], joints: list[UrdfJoint]) -> str:
+        above: dict[str, UrdfJoint] = {}
+        for joint in joints:
+            if joint.child in above:
+                self.problems.append(
+                    Diagnostic(
+                        str(self.path),
+                        joint.line,
+                        f"link `{joint.child}` has two parents: joints `{above[joint.child].name}` and `{joint.name}`",
+                    )
+                )
+            above.setdefault(joint.child, joint)
+        roots = [link for link in links if link not in above]
+        if not links:
+            self.complain(root, "the robot has no link")
+        elif not roots:
+            self.complain(root, "the links form a ring: no link is without a parent")
+        elif len(roots) > 1:
+            self.complain(
+                root, f"the robot has {len(roots)} roots: {', '.join(f'`{link}`' for link in roots)}"
+            )
+        if not joints and links:
+            self.complain(root, "the robot has no joint")
+        return roots[0] if roots else ""
+
+
+def read_urdf(path: Path, *, visual_links: frozenset[str] = frozenset()) -> UrdfModel:
+    """Reads a URDF with its collision meshes; `visual_links` are covered by their visual shapes as well.
+
+    Raises DescriptionError with every problem of the file, each with its line, and reads nothing partially.
+    """
+    return _Reader(path, lambda uri: resolve_mesh_uri(uri, path), visual_links).read()
+
+
+def _parents_first(joints: list[UrdfJoint], root: str) -> list[UrdfJoint]:
+    ordered: list[UrdfJoint] = []
+    placed = {root}
+    waiting = list(joints)
+    while waiting:
+        ready = [joint for joint in waiting if joint.parent in placed]
+        if not ready:
+            break
+        ordered += ready
+        placed |= {joint.child for joint in ready}
+        waiting = [joint for joint in waiting if joint.child not in placed]
+    return ordered

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact distances from a segment, the core of a capsule, to points and to cells."""
+
+import numpy as np
+
+from lastgate.arrays import Float64
+
+
+def points_to_segment_m(points: Float64, *, start: Float64, end: Float64) -> Float64:
+    """Returns the distance of each point (…, 3) to a segment, which may be a single point."""
+    along = end - start
+    length_squared = float(along @ along)
+    offset = points - start
+    if length_squared > 0.0:
+        t = np.clip(offset @ along / length_squared, 0.0, 1.0)
+        offset = offset - t[..., None] * along
+    return np.linalg.norm(offset, axis=-1)
+
+
+def cubes_to_segment_m(centres: Float64, *, half_m: float, start: Float64, end: Float64) -> Float64:
+    """Returns the distance of axis-aligned cubes (N, 3) to a segment, 0 where they share a point.
+
+    The squared distance of a cube to a point that runs along the segment is convex and made of parabolas
+    which meet where the point passes the planes of the faces. So its slope is a rising broken line, known
+    between two of these eight places once it is known at them.
+    """
+    along = end - start
+    start_offset = start - centres
+    places = [np.zeros(len(centres)), np.ones(len(centres))]
+    for axis in np.flatnonzero(along):
+        for face in (-half_m, half_m):
+            with np.errstate(over="ignore"):
+                places.append(np.clip((face - start_offset[:, axis]) / along[axis], 0.0, 1.0))
+    t = np.sort(np.stack(places, axis=1), axis=1)
+
+    def beyond(at: Float64) -> Float64:
+        offset = start_offset[:, None, :] + at[..., None] * along
+        return np.sign(offset) * np.maximum(np.abs(offset) - half_m, 0.0)
+
+    slope = beyond(t) @ along
+    # The last place where the distance still falls, and the first where it rises.
+    falling = np.maximum((slope <= 0.0).sum(axis=1) - 1, 0)
+    rising = np.minimum(falling + 1, t.shape[1] - 1)
+    row = np.arange(len(centres))
+    low, high = slope[row, falling], slope[row, rising]
+    width = high - low
+    part = np.divide(-low, width, out=np.zeros_like(width), where=width > 0.0)
+    nearest = t[row, falling] + np.clip(part, 0.0, 1.0) * (t[row, rising] - t[row, falling])
+    return np.linalg.norm(beyond(nearest[:, None])[:, 0], axis=1)
+
+
+def farthest_corner_to_segment_m(centres: Float64, *, half_m: float, start: Float64, end: Float64) -> Float64:
+    """Returns how far the farthest point, a corner, of each axis-aligned cube is from a segment."""
+    farthest = np.zeros(len(centres))
+    for corner in np.stack(np.meshgrid(*[(-half_m, half_m)] * 3), axis=-1).reshape(-1, 3):
+        np.maximum(farthest, points_to_segment_m(centres + corner, start=start, end=end), out=farthest)
+    return farthest

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the cells of a grid are, before anything is known about what is in them."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate.arrays import Float64
+from lastgate.contracts import ROSConfigError
+from lastgate.world.finite_numbers import (
+    COORDINATE_M_MAX,
+    Vector3,
+    require_count,
+    require_positive,
+    require_xyz,
+)
+
+# One byte per cell: 512 x 512 x 512 is 128 MiB, and 10 m at 2 cm. A finer world belongs into a sparse map.
+CELLS_MAX = 512**3
+
+
+def require_frame(frame_id: object) -> str:
+    """Returns a frame name; anything but text raises `ROSConfigError`."""
+    if not isinstance(frame_id, str):
+        raise ROSConfigError(
+            f"frame_id must be text, got {frame_id!r}; the empty text means the robot's base frame"
+        )
+    return frame_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridLayout:
+    """Places a block of equal cubes along the axes of a frame.
+
+    Attributes:
+        origin_xyz: Minimum corner of cell 0, 0, 0.
+        resolution_m: Edge length of a cell.
+        size_xyz: How many cells along x, y and z.
+        frame_id: The frame of the axes; empty means the robot's base frame.
+
+    Raises:
+        ROSConfigError: No cells, too many cells, or a number that is not finite.
+    """
+
+    origin_xyz: Vector3
+    resolution_m: float
+    size_xyz: tuple[int, int, int]
+    frame_id: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin_xyz", require_xyz(self.origin_xyz, name="origin_xyz"))
+        object.__setattr__(self, "resolution_m", require_positive(self.resolution_m, name="resolution_m"))
+        require_frame(self.frame_id)
+        sizes = tuple(self.size_xyz) if isinstance(self.size_xyz, tuple | list | np.ndarray) else ()
+        if len(sizes) != 3:
+            raise ROSConfigError(f"size_xyz must be three counts, got {self.size_xyz!r}")
+        counts = tuple(
+            require_count(size, name=f"size_{axis}") for axis, size in zip("xyz", sizes, strict=True)
+        )
+        if math.prod(counts) > CELLS_MAX:
+            raise ROSConfigError(
+                f"a grid of {counts[0]} x {counts[1]} x {counts[2]} cells has {math.prod(counts)}, at "
+                f"most {CELLS_MAX} "
+                "are held densely: crop it or make the cells larger"
+            )
+        object.__setattr__(self, "size_xyz", counts)
+        for axis, corner in zip("xyz", self.maximum_xyz, strict=True):
+            if not abs(corner) <= COORDINATE_M_MAX:
+                raise ROSConfigError(
+                    f"the grid reaches to {axis} = {corner!r} m, at most {COORDINATE_M_MAX:g} m is taken"
+                )
+
+    @classmethod
+    def around(
+        cls, *, minimum_xyz: Vector3, maximum_xyz: Vector3, resolution_m: float, frame_id: str = ""
+    ) -> "GridLayout":
+        """Returns the smallest layout from `minimum_xyz` that contains `maximum_xyz`; an empty box is
+        refused.
+        """
+        low, high = require_xyz(minimum_xyz, name="minimum_xyz"), require_xyz(maximum_xyz, name="maximum_xyz")
+        edge = require_positive(resolution_m, name="resolution_m")
+        for axis, lower, upper in zip("xyz", low, high, strict=True):
+            if not lower < upper:
+                raise ROSConfigError(f"the box is empty along {axis}: from {lower!r} m to {upper!r} m")
+        # 1.2 / 0.1 is 12.000000000000002 cells; without the tolerance a thirteenth would be empty.
+        counts = [
+            max(1, math.ceil((upper - lower) / edge - 1e-9)) for lower, upper in zip(low, high, strict=True)
+        ]
+        return cls(
+            origin_xyz=low, resolution_m=edge, size_xyz=(counts[0], counts[1], counts[2]), frame_id=frame_id
+        )
+
+    @property
+    def maximum_xyz(self) -> Vector3:
+        """Is the maximum corner of the last cell."""
+        x, y, z = (
+            low + count * self.resolution_m for low, count in zip(self.origin_xyz, self.size_xyz, strict=True)
+        )
+        return x, y, z
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Is the shape of an array over the cells: z, y, x, so that x runs fastest in memory."""
+        x, y, z = self.size_xyz
+        return z, y, x
+
+    @property
+    def cell_count(self) -> int:
+        """Is how many cells there are."""
+        return math.prod(self.size_xyz)
+
+    @property
+    def slack_m(self) -> float:
+        """Is how far apart two things may be computed and still count as touching.
+
+        Large enough to cover the rounding of every computation here, small enough (a billionth of a cell) to
+        be without meaning for a sensor.
+        """
+        farthest = max(map(abs, (*self.origin_xyz, *self.maximum_xyz)))
+        return 1e-9 * self.resolution_m + 64 * np.finfo(np.float64).eps * farthest
+
+    def edges_m(self, axis: int) -> Float64:
+        """Returns the coordinates of the cell boundaries along x (0), y (1) or z (2): one more than cells."""
+        return self.origin_xyz[axis] + np.arange(self.size_xyz[axis] + 1) * self.resolution_m
+
+    def centres_xyz(self, cells: NDArray[np.intp]) -> Float64:
+        """Returns the centres of flat cell indices (x fastest)."""
+        x, y, _ = self.size_xyz
+        index = np.column_stack([cells % x, cells // x % y, cells // (x * y)])
+        return np.asarray(self.origin_xyz) + (index + 0.5) * self.resolution_m

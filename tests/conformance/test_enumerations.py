@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every number that the core and Python share is the same in both, found by reading the headers."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import lastgate as lg
+from lastgate import naming
+from lastgate.contracts import CATALOGUE, ControlMode, ViolationCode
+
+HEADERS = Path(__file__).parents[2] / "core" / "include" / "lastgate"
+ENUM = re.compile(r"enum class (\w+) : [\w:]+ \{(.*?)\};", re.DOTALL)
+VALUE = re.compile(r"^\s*(\w+) = (?:1U << )?(\d+)", re.MULTILINE)
+
+
+def read_enums() -> dict[str, dict[str, int]]:
+    enums: dict[str, dict[str, int]] = {}
+    for header in sorted(HEADERS.glob("*.hpp")):
+        for name, body in ENUM.findall(header.read_text(encoding="utf-8")):
+            # One value per line, so that an enumeration written on one line is read the same way.
+            enums[name] = {word: int(number) for word, number in VALUE.findall(body.replace(",", ",\n"))}
+    return enums
+
+
+@pytest.fixture(scope="module")
+def enums() -> dict[str, dict[str, int]]:
+    return read_enums()
+
+
+def test_headers_hold_the_enumerations_that_python_knows(enums):
+    known = {"ViolationCode", "ControlMode", "Unchecked", "SubjectKind", "AgainstKind"}
+    # The rest stays inside the core: no number of theirs leaves it.
+    assert known | {"CartesianFrame", "JointKind", "LaneBuild", "PairKind", "PrimitiveKind"} == set(enums)
+    assert all(enums[name] for name in known)
+
+
+def test_violation_codes_are_the_same_in_both_languages_and_in_the_catalogue(enums):
+    assert enums["ViolationCode"] == {code.value: code.number for code in ViolationCode}
+    assert set(CATALOGUE) == set(ViolationCode)
+
+
+def test_control_modes_are_the_same_in_both_languages(enums):
+    assert enums["ControlMode"] == {mode.name.lower(): mode.value for mode in ControlMode}
+
+
+def test_unchecked_bits_are_the_same_in_both_languages(enums):
+    assert {word: 1 << bit for word, bit in enums["Unchecked"].items()} == {
+        flag.name.lower(): flag.value for flag in lg.Unchecked
+    }
+
+
+def test_subjects_and_opponents_are_the_same_in_both_languages(enums):
+    for kind, prefix in (("SubjectKind", "_"), ("AgainstKind", "_AGAINST_")):
+        known = {word: getattr(naming, f"{prefix}{word.upper()}", None) for word in enums[kind]}
+        nameless = {"nothing"} & set(known)  # nobody to name
+        assert {word: number for word, number in known.items() if word not in nameless} == {
+            word: number for word, number in enums[kind].items() if word not in nameless
+        }
+
+
+def test_shape_and_joint_kinds_are_the_same_in_both_languages(enums):
+    from lastgate.kernel_config import _JOINT_KIND, SHAPE_KIND
+
+    assert enums["PrimitiveKind"] == SHAPE_KIND
+    assert enums["JointKind"] == {word: number for word, number in _JOINT_KIND.items() if word != "continuous"}
+    assert _JOINT_KIND["continuous"] == enums["JointKind"]["revolute"]

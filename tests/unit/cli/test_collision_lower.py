@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`collision lower` and `check`: a diff by default, drift is 1, what cannot be checked is 2."""
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from lastgate.cli.collision_lower import check_command, lower_command
+from lastgate.cli.robot_add import add_command
+from lastgate.cli.robot_report import report_command
+
+URDF = Path(__file__).parents[2] / "robots" / "planar_two_link.urdf"
+BROKEN = URDF.parent / "broken"
+
+
+@pytest.fixture
+def cli() -> typer.Typer:
+    app = typer.Typer()
+    app.command("lower")(lower_command)
+    app.command("check")(check_command)
+    app.command("add")(add_command)
+    app.command("report")(report_command)
+    return app
+
+
+@pytest.fixture
+def robot(tmp_path: Path, cli: typer.Typer) -> Path:
+    """A robot that `add` has written."""
+    (tmp_path / "arm.urdf").write_bytes(URDF.read_bytes())
+    outcome = CliRunner().invoke(
+        cli, ["add", "arm", "--urdf", "file:arm.urdf", "-o", str(tmp_path), "--samples", "200"]
+    )
+    assert outcome.exit_code == 0, outcome.output
+    return tmp_path / "robot.yaml"
+
+
+def test_added_robot_has_volumes_pairs_frames_report_and_picture(robot: Path) -> None:
+    text = robot.read_text()
+    assert "collision_geometry:" in text
+    assert "allowed_collision_pairs:" in text
+    assert "origin_xyz: [0.3, 0.0, 0.05]" in text
+    page = (robot.parent / "arm_report.md").read_text()
+    assert "contacts missed on checked pairs | 0" in page
+    assert (robot.parent / "arm_report.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_added_robot_checks_as_the_same(cli: typer.Typer, robot: Path) -> None:
+    assert CliRunner().invoke(cli, ["check", "--robot", str(robot)]).exit_code == 0
+    outcome = CliRunner().invoke(cli, ["lower", "--robot", str(robot)])
+    assert (outcome.exit_code, outcome.stdout) == (0, "")
+    assert "No change" in outcome.stderr
+
+
+def test_drifted_robot_shows_a_diff_and_changes_only_with_write(cli: typer.Typer, robot: Path) -> None:
+    whole = robot.read_text()
+    drifted = "".join(line for line in whole.splitlines(True) if "link_b: upper" not in line)
+    assert drifted != whole
+    robot.write_text(drifted)
+    dry = CliRunner().invoke(cli, ["lower", "--robot", str(robot)])
+    assert dry.exit_code == 0
+    assert "+  - {link_a: base, link_b: upper, reason: adjacent}" in dry.stdout
+    assert "Dry run" in dry.stderr
+    assert robot.read_text() == drifted
+    assert CliRunner().invoke(cli, ["check", "--robot", str(robot)]).exit_code == 1
+    assert CliRunner().invoke(cli, ["lower", "--robot", str(robot), "--write"]).exit_code == 0
+    assert robot.read_text() == whole
+    assert CliRunner().invoke(cli, ["check", "--robot", str(robot)]).exit_code == 0
+
+
+def test_scope_flags_together_are_refused(cli: typer.Typer, robot: Path) -> None:
+    outcome = CliRunner().invoke(cli, ["lower", "--robot", str(robot), "--acm-only", "--geometry-only"])
+    assert outcome.exit_code == 2
+    assert "mutually exclusive" in outcome.stderr
+
+
+def test_acm_only_leaves_drifted_volumes_alone(cli: typer.Typer, robot: Path) -> None:
+    text = robot.read_text().replace("shape: sphere, radius_m: 0.03", "shape: sphere, radius_m: 0.04")
+    assert text != robot.read_text()
+    robot.write_text(text)
+    assert CliRunner().invoke(cli, ["check", "--robot", str(robot), "--acm-only"]).exit_code == 0
+    assert CliRunner().invoke(cli, ["check", "--robot", str(robot), "--geometry-only"]).exit_code == 1
+
+
+def test_asset_that_cannot_be_resolved_is_never_a_success(cli: typer.Typer, robot: Path) -> None:
+    (robot.parent / "arm.urdf").unlink()
+    outcome = CliRunner().invoke(cli, ["check", "--robot", str(robot)])
+    assert outcome.exit_code == 2
+    assert "arm.urdf" in outcome.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], ["--all", "--robot", "x"], ["--robot", "no_such_robot"]])
+def test_check_of_nothing_is_refused(cli: typer.Typer, arguments: list[str]) -> None:
+    assert CliRunner().invoke(cli, ["check", *arguments]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["limit_missing.urdf", "mesh_missing.urdf", "two_roots.urdf", "entity_bomb.urdf"]
+)
+def test_broken_description_is_refused_and_nothing_is_written(
+    cli: typer.Typer, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "arm.urdf").write_bytes((BROKEN / name).read_bytes())
+    outcome = CliRunner().invoke(cli, ["add", "arm", "--urdf", "file:arm.urdf", "-o", str(tmp_path)])
+    assert outcome.exit_code == 2
+    assert "arm.urdf" in outcome.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.urdf"]
+
+
+def test_add_does_not_overwrite_a_manifest(cli: typer.Typer, robot: Path) -> None:
+    before = robot.read_bytes()
+    outcome = CliRunner().invoke(cli, ["add", "arm", "--urdf", "file:arm.urdf", "-o", str(robot.parent)])
+    assert outcome.exit_code == 2
+    assert robot.read_bytes() == before
+
+
+def test_report_prints_the_numbers_as_json(cli: typer.Typer, robot: Path) -> None:
+    import json
+
+    outcome = CliRunner().invoke(cli, ["report", str(robot), "--json", "--samples", "200"])
+    assert outcome.exit_code == 0
+    numbers = json.loads(outcome.stdout)
+    assert numbers["meshes"]["missed"] == 0
+    assert all(entry["contained"] for entry in numbers["links"])

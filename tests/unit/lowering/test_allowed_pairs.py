@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exemptions carry reasons that hold: adjacency, a claim that was checked, or a proof."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lastgate.lowering.allowed_pairs import is_cross_branch, prove_neighbours, sort_by_structure, verify_srdf
+from lastgate.lowering.kinematics import KinematicTree, TreeJoint
+from lastgate.lowering.mesh_contact import LinkMeshes
+from lastgate.lowering.never import prove_never
+from lastgate.lowering.rigid import transform
+from lastgate.lowering.shapes import LinkShapes, SourceShape
+from lastgate.lowering.srdf_reader import SrdfClaims
+from lastgate.lowering.sweep import SWEEP_SAMPLES, SWEEP_SEED, Sweep
+from lastgate.lowering.volumes import Volume
+
+
+def hinge(
+    name: str, parent: str, child: str, x: float, column: int | None, *, reach: float = 3.0
+) -> TreeJoint:
+    return TreeJoint(
+        name,
+        parent,
+        child,
+        transform((x, 0.0, 0.0), (0.0, 0.0, 0.0)),
+        np.array([0.0, 0.0, 1.0]),
+        "revolute" if column is not None else "fixed",
+        column,
+        1.0,
+        0.0,
+        -reach,
+        reach,
+    )
+
+
+def ball(link: str, x: float, radius: float) -> LinkShapes:
+    return LinkShapes.of(link, [SourceShape("sphere", transform((x, 0.0, 0.0), (0.0, 0.0, 0.0)), (radius,))])
+
+
+@pytest.fixture
+def chain() -> KinematicTree:
+    """Three links of 0.2 m; the last one can fold back onto the first."""
+    return KinematicTree(
+        "a", [hinge("j1", "a", "b", 0.2, 0), hinge("j2", "b", "c", 0.2, 1), hinge("j3", "c", "d", 0.2, None)]
+    )
+
+
+def test_links_that_can_meet_are_refuted_and_those_that_cannot_are_proved(chain: KinematicTree) -> None:
+    near = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.2, 0.05)}
+    far = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.05, 0.05)}
+    assert prove_never(chain, near, "a", "c", evaluations_max=5000).contact
+    proof = prove_never(chain, far, "a", "c", evaluations_max=5000)
+    assert proof.proved
+    assert proof.clearance_m > 0.0
+
+
+def test_proof_that_runs_out_of_work_is_neither(chain: KinematicTree) -> None:
+    tight = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.0499, 0.1)}
+    outcome = prove_never(chain, tight, "a", "c", evaluations_max=10)
+    assert not outcome.proved
+    assert not outcome.contact
+
+
+def test_never_proof_agrees_with_dense_sampling(chain: KinematicTree) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(12):
+        reach, radius = float(rng.uniform(0.0, 0.3)), float(rng.uniform(0.02, 0.1))
+        shapes = {"a": ball("a", 0.0, 0.05), "c": ball("c", reach, radius)}
+        proof = prove_never(chain, shapes, "a", "c", evaluations_max=3000)
+        poses = chain.placements(chain.samples(4000, 1))
+        centres = poses["c"][:, :3, 3] + reach * poses["c"][:, :3, 0]
+        least = float(np.linalg.norm(centres, axis=1).min()) - 0.05 - radius
+        assert not (proof.proved and least <= 0.0), f"seed 5, reach {reach!r}, radius {radius!r}"
+
+
+def test_adjacent_and_rigid_pairs_are_allowed_and_others_are_checked(chain: KinematicTree) -> None:
+    sorting = sort_by_structure(chain, ["a", "b", "c", "d"], None)
+    reasons = {pair: entry.reason for pair, entry in sorting.allowed.items()}
+    assert reasons == {
+        ("a", "b"): "adjacent",
+        ("b", "c"): "adjacent",
+        ("c", "d"): "adjacent",
+        ("b", "d"): "adjacent",
+    }
+    assert sorting.allowed["b", "d"].detail == "joined by j2 through fixed joints"
+    assert sorting.checked == [("a", "c"), ("a", "d")]
+
+
+def test_cross_arm_pair_stays_checked_even_if_provable() -> None:
+    arms = KinematicTree(
+        "torso", [hinge("left", "torso", "l", 1.0, 0), hinge("right", "torso", "r", -1.0, 1)]
+    )
+    shapes = {"l": ball("l", 0.0, 0.1), "r": ball("r", 0.0, 0.1)}
+    assert is_cross_branch(arms, ("l", "r"))
+    assert prove_never(arms, shapes, "l", "r", evaluations_max=100).proved
+    sorting = sort_by_structure(arms, ["l", "r"], None)
+    prove_neighbours(sorting, arms, shapes, joints_max=2)
+    assert sorting.checked == [("l", "r")]
+
+
+@pytest.mark.parametrize(("reach", "reason"), [(0.2, "srdf-contradicted"), (0.05, "srdf-disabled")])
+def test_srdf_claim_is_kept_only_if_the_meshes_do_not_meet(
+    chain: KinematicTree, reach: float, reason: str
+) -> None:
+    shapes = {"a": ball("a", 0.0, 0.05), "b": ball("b", 0.0, 0.05), "c": ball("c", reach, 0.05)}
+    claims = SrdfClaims({("a", "c"): "Never"}, frozenset(), frozenset())
+    sorting = sort_by_structure(chain, ["a", "b", "c"], claims)
+    sweep = Sweep(chain, LinkMeshes(shapes), chain.samples(SWEEP_SAMPLES, SWEEP_SEED))
+    volumes = {
+        link: [Volume(core.radius_m, 0.0, tuple(core.start), (0.0, 0.0, 0.0))]
+        for link, link_shapes in shapes.items()
+        for core in link_shapes.round_shapes
+    }
+    verify_srdf(sorting, sweep, volumes)
+    assert sorting.allowed["a", "c"].reason == reason
+    assert ("% of the sweep" in sorting.allowed["a", "c"].detail) == (reason == "srdf-contradicted")
+    assert bool(sorting.notes) == (reason == "srdf-contradicted")
+
+
+def test_sweep_is_pinned() -> None:
+    tree = KinematicTree("a", [hinge("j1", "a", "b", 0.2, 0)])
+    first, longer = tree.samples(SWEEP_SAMPLES, SWEEP_SEED), tree.samples(3 * SWEEP_SAMPLES, SWEEP_SEED)
+    assert (SWEEP_SAMPLES, SWEEP_SEED) == (2000, 20260610)
+    assert np.array_equal(first, longer[:SWEEP_SAMPLES])
+
+
+def test_package_without_coal_refuses_to_sort_pairs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import sys
+
+    from lastgate.lowering.diagnostics import LoweringError
+
+    monkeypatch.setitem(sys.modules, "coal", None)
+    with pytest.raises(LoweringError, match=r"lastgate\[oracles\]"):
+        LinkMeshes({"a": ball("a", 0.0, 0.1)})

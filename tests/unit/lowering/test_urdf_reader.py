@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The strict URDF reader: what is sound is read whole, each defect is refused with its line."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.lowering.diagnostics import DescriptionError
+from lastgate.lowering.urdf_reader import read_urdf
+
+BROKEN = Path(__file__).parents[2] / "robots" / "broken"
+
+
+def test_sound_urdf_is_read_whole(planar_urdf: Path) -> None:
+    model = read_urdf(planar_urdf)
+    assert model.root == "base"
+    assert [joint.name for joint in model.joints] == ["shoulder", "elbow", "tip_joint"]
+    assert model.joints[1].limits == (-2.8, 2.8)
+    assert model.joints[1].xyz == (0.3, 0.0, 0.05)
+    assert [shape.kind for shape in model.collisions["tip"]] == ["sphere"]
+
+
+DEFECTS = {
+    "limit_lower_above_upper.urdf": (r":19: .*shoulder.*lower < upper.*3\.0000 and -3\.0000"),
+    "limit_missing.urdf": r":17: .*revolute joint `shoulder` has no <limit>",
+    "limit_not_a_number.urdf": r":19: .*`lower`.*`nan`",
+    "joint_type_unknown.urdf": r":21: .*`elbow`.*unknown type `hinge`; known: revolute",
+    "joint_parent_unknown.urdf": r":21: .*`elbow`.*parent `uper` is not a link",
+    "link_declared_twice.urdf": r":13: .*`lower` is declared twice, first in line 10",
+    "two_roots.urdf": r"2 roots: `base`, `island`",
+    "axis_of_length_zero.urdf": r":18: .*`shoulder`.*axis of length zero",
+    "mesh_missing.urdf": r":5: .*link `base`.*no_such_mesh\.stl",
+    "mesh_outside_its_folder.urdf": r":5: .*link `base`.*outside",
+    "box_without_size.urdf": r":5: .*<box> has no `size`",
+    "sphere_radius_negative.urdf": r":14: .*`radius`.*positive.*-0\.03",
+    "shape_unknown.urdf": r":14: .*unknown shape <torus>",
+    "xacro_unexpanded.urdf": r":22: .*xacro.*vendor-urdf",
+    "mimic_cycle.urdf": r"`shoulder` mimics `elbow`, which itself mimics `shoulder`",
+    "mimic_of_nothing.urdf": r"`shoulder` mimics `nobody`",
+    "entity_bomb.urdf": r":2: .*document type",
+}
+
+
+@pytest.mark.parametrize("name", sorted(DEFECTS))
+def test_broken_urdf_is_refused_with_its_place(name: str) -> None:
+    with pytest.raises(ROSConfigError) as refusal:
+        read_urdf(BROKEN / name)
+    message = str(refusal.value)
+    assert name in message
+    assert re.search(DEFECTS[name], message, re.DOTALL), message
+
+
+def test_every_broken_fixture_has_a_test() -> None:
+    assert {path.name for path in BROKEN.glob("*.urdf")} == set(DEFECTS) | {"three_defects.urdf"}
+
+
+def test_all_defects_of_one_file_are_reported_in_one_run() -> None:
+    with pytest.raises(DescriptionError) as refusal:
+        read_urdf(BROKEN / "three_defects.urdf")
+    lines = [diagnostic.line for diagnostic in refusal.value.diagnostics]
+    assert {14, 19, 21} <= set(lines)
+
+
+def test_huge_name_is_refused(tmp_path: Path, planar_urdf: Path) -> None:
+    text = planar_urdf.read_text().replace('name="tip"', f'name="{"x" * 100_000}"')
+    (tmp_path / "huge.urdf").write_text(text)
+    with pytest.raises(ROSConfigError, match="256 is the limit"):
+        read_urdf(tmp_path / "huge.urdf")
+
+
+def test_visual_shapes_are_read_only_for_named_links(tmp_path: Path, planar_urdf: Path) -> None:
+    text = planar_urdf.read_text().replace(
+        '<collision><geometry><sphere radius="0.03"/></geometry></collision>',
+        '<visual><geometry><sphere radius="0.03"/></geometry></visual>',
+    )
+    (tmp_path / "visual.urdf").write_text(text)
+    assert read_urdf(tmp_path / "visual.urdf").collisions["tip"] == []
+    covered = read_urdf(tmp_path / "visual.urdf", visual_links=frozenset({"tip"})).collisions["tip"]
+    assert [shape.kind for shape in covered] == ["sphere"]
+
+
+def test_axis_is_normalised_and_defaults_to_x(tmp_path: Path, planar_urdf: Path) -> None:
+    text = planar_urdf.read_text().replace('<axis xyz="0 0 1"/>', '<axis xyz="0 3 4"/>', 1)
+    text = text.replace('<axis xyz="0 0 1"/>', "", 1)
+    (tmp_path / "axis.urdf").write_text(text)
+    joints = read_urdf(tmp_path / "axis.urdf").joints
+    assert np.allclose(joints[0].axis, (0.0, 0.6, 0.8))
+    assert joints[1].axis == (1.0, 0.0, 0.0)
