@@ -10,12 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from lastgate.cli.check import check_command
+from lastgate.cli.collision_lower import check_command as collision_check_command
+from lastgate.cli.collision_lower import lower_command
 from lastgate.cli.demo import demo_command
 from lastgate.cli.doctor import doctor_command
 from lastgate.cli.explain import explain_command
 from lastgate.cli.kernel_file import kernel_config_command
 from lastgate.cli.messages import print_error
+from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
+from lastgate.cli.robot_report import report_command
 from lastgate.cli.robot_vendor import vendor_urdf_command
 from lastgate.contracts.exceptions import ROSError
 
@@ -39,6 +43,7 @@ app = typer.Typer(
 robot_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="The fleet, and robots of your own."
 )
+collision_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Volumes and allowed pairs.")
 kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
 
 app.command("check", short_help="One chunk file, one verdict.")(check_command)
@@ -49,10 +54,13 @@ app.command("demo", short_help="A simulated arm with the gate before it.")(demo_
 robot_app.command("list", short_help="The robots that come with lastgate.")(list_command)
 robot_app.command("show", short_help="One robot: joints, volumes, pairs.")(show_command)
 robot_app.command("vendor-urdf", short_help="A flat URDF of one's own.")(vendor_urdf_command)
-# robot add (robot_add.py) and robot report (robot_report.py) go here.
+robot_app.command("add", short_help="A robot of one's own, in one command.")(add_command)
+robot_app.command("report", short_help="Volumes against meshes, with a picture.")(report_command)
 app.add_typer(robot_app, name="robot")
 
-# collision lower and collision check (collision_lower.py) go here, as `collision_app`.
+collision_app.command("lower", short_help="Description to volumes and pairs, as a diff.")(lower_command)
+collision_app.command("check", short_help="Re-lowers and compares.")(collision_check_command)
+app.add_typer(collision_app, name="collision")
 
 kernel_app.command("config", short_help="The flat YAML file a kernel reads.")(kernel_config_command)
 app.add_typer(kernel_app, name="kernel")

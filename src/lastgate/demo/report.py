@@ -90,8 +90,8 @@ def render_page(record: Record, *, live: bool) -> str:
         _contact_table(summary),
         "<h2>What this does not show</h2>",
         "<p>The servos of a simulation follow their targets closely, the obstacles stand still, and the "
-        "world is known exactly. None of that holds for a robot in a room. The labels in the first column are the "
-        "policy's own; "
+        "world is known exactly. None of that holds for a robot in a room. The labels in the first column "
+        "are the policy's own; "
         "whether a planted collision collides was asked of MuJoCo, which has the meshes.</p>",
         f'<p class="soft">{escape(", ".join(f"{key} {value}" for key, value in machine.items()))}</p>',
     ]

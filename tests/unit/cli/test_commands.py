@@ -140,6 +140,24 @@ def test_wrong_usage_exits_with_2_and_no_traceback(arguments, lastgate):
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["robot", "vendor-urdf", "no_such_robot"],
+        ["robot", "report", "no_such_robot"],
+        ["robot", "add", "arm", "--urdf", "file:gone.urdf"],
+        ["collision", "lower", "--robot", "no_such_robot"],
+        ["collision", "check"],
+    ],
+)
+def test_command_that_cannot_do_its_work_exits_with_2(arguments, lastgate, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = lastgate(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: ")
+    assert not list(tmp_path.iterdir())
+
+
 def test_help_and_version_exit_with_0(lastgate):
     assert lastgate("--help").code == 0
     assert lastgate("check", "-h").code == 0
