@@ -45,6 +45,12 @@ def test_sensor_points_that_are_not_finite_are_dropped_and_counted_when_asked():
     assert (len(points), points.dropped_count) == (2, 2)
 
 
+def test_signalling_nan_of_a_damaged_message_is_dropped_without_a_warning():
+    xyz = np.array([0x3F800000] * 5 + [0x7F800001], dtype=np.uint32).view(np.float32).reshape(2, 3)
+    points = Points.from_sensor(xyz, stamp_s=0.0, drop_invalid=True)
+    assert (points.xyz.tolist(), points.dropped_count) == ([[1.0, 1.0, 1.0]], 1)
+
+
 def test_sensor_points_that_are_not_finite_are_refused_when_not_asked():
     with pytest.raises(ROSConfigError, match="drop_invalid=True"):
         Points.from_sensor(np.full((4, 3), np.nan, dtype=np.float32), stamp_s=0.0)
