@@ -224,7 +224,7 @@ def _sorted_by_proof(description: Description, tree: KinematicTree, progress: Pr
     for pair in sorted(description.excluded):
         if pair in sorting.checked:
             sorting.notes.append(
-                f"`{pair[0]}` / `{pair[1]}`: the MJCF excludes the pair, which proves nothing; it stays checked"
+                f"`{pair[0]}` / `{pair[1]}`: the MJCF excludes the pair, which proves nothing: still checked"
             )
     progress("proving neighbours apart", 0.45)
     prove_neighbours(sorting, tree, description.shapes, joints_max=2)
