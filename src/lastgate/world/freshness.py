@@ -111,9 +111,7 @@ class StampedTransform:
         )
 
     def after(self, inner: "StampedTransform") -> Self:
-        """Returns `inner` followed by this one, as old as the older of the two; a gap between them is
-        refused.
-        """
+        """Returns `inner` followed by this one, as old as the older; a gap between them is refused."""
         if inner.parent_frame != self.child_frame:
             raise ROSConfigError(
                 f"the transform into `{inner.parent_frame}` cannot be followed by one from "
