@@ -155,9 +155,7 @@ def require_transform(
 
 
 def points_in_frame(points: Points, transform: StampedTransform) -> Points:
-    """Returns a cloud in the transform's parent frame, as old as the older of the two; a wrong frame is
-    refused.
-    """
+    """Returns a cloud in the transform's parent frame, as old as the older; a wrong frame is refused."""
     motion = require_transform(
         transform, into=transform.parent_frame, from_frame=points.frame_id, what="the cloud"
     )
