@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slow, simple program every verdict is compared with: sample the path, measure every pair, take the least.
+"""The slow, simple program every verdict is compared with: sample the path, measure every pair, take the
+least.
 
-Nothing here is certified and nothing is skipped, except pairs whose bounding balls already show that they cannot
-be the nearest. That bound concerns one instant; it never speaks about the time between two samples.
+Nothing here is certified and nothing is skipped, except pairs whose bounding balls already show that they
+cannot be the nearest. That bound concerns one instant; it never speaks about the time between two samples.
 """
 
 from collections.abc import Sequence
@@ -59,7 +60,10 @@ class Obstacle:
         self.rotation = Rotation.from_quat(primitive.pose.quat_xyzw).as_matrix()
         axis = self.rotation[:, 2]
         self.half_length_m = self.shape.length_m / 2 if isinstance(self.shape, lg.CapsuleShape) else 0.0
-        self.end_a, self.end_b = self.centre - self.half_length_m * axis, self.centre + self.half_length_m * axis
+        self.end_a, self.end_b = (
+            self.centre - self.half_length_m * axis,
+            self.centre + self.half_length_m * axis,
+        )
         self.radius_m = getattr(self.shape, "radius_m", 0.0)
 
     def core_distance(self, a: Array, b: Array) -> Array:
@@ -115,7 +119,9 @@ class BruteForce:
     ) -> None:
         self.kinematics = kinematics
         robot = kinematics.robot
-        own = [volume_of(g.link_name, g.link_name, g.shape, g.origin_xyz_rpy) for g in robot.collision_geometry]
+        own = [
+            volume_of(g.link_name, g.link_name, g.shape, g.origin_xyz_rpy) for g in robot.collision_geometry
+        ]
         self.volumes = [*own, *held]
         self.obstacles = [Obstacle(p, p.object_id or f"world_{i}") for i, p in enumerate(primitives)]
         self.margin_m = {"self": self_margin_m, "world": world_margin_m}
@@ -147,7 +153,9 @@ class BruteForce:
     def world_pairs(self) -> list[tuple[int, int]]:
         """Is every volume that a command can move, with every obstacle."""
         base = self.kinematics.robot.base_frame
-        moving = [i for i, v in enumerate(self.volumes) if self.mobile or self.kinematics.rigid_with[v.link] != base]
+        moving = [
+            i for i, v in enumerate(self.volumes) if self.mobile or self.kinematics.rigid_with[v.link] != base
+        ]
         return [(i, j) for i in moving for j in range(len(self.obstacles))]
 
     def cores(self, frames: Frames) -> tuple[Array, Array]:
@@ -163,10 +171,14 @@ class BruteForce:
         if kind == "self":
             core = segment_segment(a[i], b[i], a[j], b[j])
             return core - self.volumes[i].radius_m - self.volumes[j].radius_m
-        return self.obstacles[j].core_distance(a[i], b[i]) - self.volumes[i].radius_m - self.obstacles[j].radius_m
+        return (
+            self.obstacles[j].core_distance(a[i], b[i])
+            - self.volumes[i].radius_m
+            - self.obstacles[j].radius_m
+        )
 
     def least(self, kind: str, cores: tuple[Array, Array], t: Array) -> Scan:
-        """Returns the least distance minus margin over all pairs and configurations, and the first violation."""
+        """Returns the least distance minus margin over all pairs and instants, and the first violation."""
         a, b = cores
         middle = (a + b) / 2
         margin_m = self.margin_m[kind]
@@ -218,12 +230,14 @@ class BruteForce:
         """Returns the link frames at some instants of a segment."""
         return self.kinematics.frames(start + t[:, None] * (end - start))
 
-    def refined_gap(self, kind: str, start: Array, end: Array, scan: Scan, *, samples: int = SAMPLES) -> float:
-        """Returns the least gap near the least sample of the most critical pairs, sampled 8,000 times finer."""
+    def refined_gap(
+        self, kind: str, start: Array, end: Array, scan: Scan, *, samples: int = SAMPLES
+    ) -> float:
+        """Returns the least gap near the least sample of the critical pairs, sampled 8,000 times finer."""
         best = scan.gap_m
         critical = sorted(scan.per_pair.items(), key=lambda entry: entry[1][0])[:3]
-        for pair, (gap_m, centre) in critical:
-            width = 1.0 / (samples - 1)
+        for pair, (gap_m, least_t) in critical:
+            centre, width = least_t, 1.0 / (samples - 1)
             if gap_m > max(10 * scan.gap_m, 5e-3):
                 continue
             for _ in range(3):
@@ -237,8 +251,9 @@ class BruteForce:
     def skimming(self, kind: str, start: Array, end: Array, *, samples: int = SAMPLES) -> float:
         """Returns how many looks it takes to show the path clear, at the very least.
 
-        A look at an instant with gap g shows no more than the time in which the pair can move by g either way. The
-        sum of (distance moved) / 2 g over the path is therefore a floor; the end of a core that moves most is used.
+        A look at an instant with gap g shows no more than the time in which the pair can move by g either
+        way. The sum of (distance moved) / 2 g over the path is therefore a floor; the end of a core that
+        moves most is used.
         """
         t = np.linspace(0.0, 1.0, samples)
         a, b = self.cores(self.frames_at(start, end, t))
@@ -247,7 +262,9 @@ class BruteForce:
             i, j = pair
             moved = np.maximum(*(np.linalg.norm(np.diff(ends[i], axis=0), axis=1) for ends in (a, b)))
             if kind == "self":
-                moved = moved + np.maximum(*(np.linalg.norm(np.diff(ends[j], axis=0), axis=1) for ends in (a, b)))
+                moved = moved + np.maximum(
+                    *(np.linalg.norm(np.diff(ends[j], axis=0), axis=1) for ends in (a, b))
+                )
             gaps = np.maximum(self.distance(kind, pair, a, b) - self.margin_m[kind], 1e-5)
             most = max(most, float((moved / (gaps[:-1] + gaps[1:])).sum()))
         return most

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances in eighty decimal digits, for the cases in which two double programs cannot settle who is right.
 
-Every double is an exact decimal, so the answers are those of the very numbers the core was given. Cancellation that
-eats sixteen digits leaves sixty-four.
+Every double is an exact decimal, so the answers are those of the very numbers the core was given.
+Cancellation that eats sixteen digits leaves sixty-four.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,9 @@ def _segments_squared(a0: Vector, a1: Vector, b0: Vector, b1: Vector) -> Decimal
     return min(_dot(d, d) for d in apart)
 
 
-def exact_segments(a0: Sequence[float], a1: Sequence[float], b0: Sequence[float], b1: Sequence[float]) -> float:
+def exact_segments(
+    a0: Sequence[float], a1: Sequence[float], b0: Sequence[float], b1: Sequence[float]
+) -> float:
     """Returns the distance of two segments, rounded once."""
     with localcontext() as context:
         context.prec = DIGITS
@@ -91,7 +93,9 @@ def _crosses(a: Vector, b: Vector, half: Vector) -> bool:
     return enter <= leave
 
 
-def exact_box(a: Sequence[float], b: Sequence[float], half: Sequence[float], xyz: Sequence[float], quat: Sequence[float]) -> float:
+def exact_box(
+    a: Sequence[float], b: Sequence[float], half: Sequence[float], xyz: Sequence[float], quat: Sequence[float]
+) -> float:
     """Returns the distance of a segment from a placed box, 0 when they meet, rounded once."""
     with localcontext() as context:
         context.prec = DIGITS
@@ -110,7 +114,9 @@ def exact_box(a: Sequence[float], b: Sequence[float], half: Sequence[float], xyz
         return float(best.sqrt())
 
 
-def exact_half_space(a: Sequence[float], b: Sequence[float], xyz: Sequence[float], quat: Sequence[float]) -> float:
+def exact_half_space(
+    a: Sequence[float], b: Sequence[float], xyz: Sequence[float], quat: Sequence[float]
+) -> float:
     """Returns the height of a segment's lower end above a plane, rounded once."""
     with localcontext() as context:
         context.prec = DIGITS

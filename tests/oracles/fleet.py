@@ -49,7 +49,11 @@ def joint(
 
 
 def capsule(
-    link: str, radius_m: float, length_m: float, xyz: Sequence[float] = (0, 0, 0), rpy: Sequence[float] = (0, 0, 0)
+    link: str,
+    radius_m: float,
+    length_m: float,
+    xyz: Sequence[float] = (0, 0, 0),
+    rpy: Sequence[float] = (0, 0, 0),
 ) -> dict[str, Any]:
     """Returns one volume of a manifest; no length makes it a sphere."""
     shape: dict[str, Any] = {"shape": "sphere", "radius_m": radius_m}
@@ -167,7 +171,16 @@ def two_arms() -> lg.RobotDescription:
         origins = [(0.0, y, 0.3), (0.3, 0.0, 0.0), (0.25, 0.0, 0.0)]
         axes = [(0, 0, 1), (0, 0.6, 0.8), (0, 1, 0)]
         for number, (parent, child) in enumerate(pairwise(chain)):
-            joints.append(joint(f"{child}_joint", parent, child, xyz=origins[number], axis=axes[number], limits=(-2.2, 2.2)))
+            joints.append(
+                joint(
+                    f"{child}_joint",
+                    parent,
+                    child,
+                    xyz=origins[number],
+                    axis=axes[number],
+                    limits=(-2.2, 2.2),
+                )
+            )
         volumes += [
             capsule(chain[1], 0.04, 0.22, (0.15, 0, 0), ALONG_X),
             capsule(chain[2], 0.035, 0.18, (0.125, 0, 0), ALONG_X),
@@ -181,14 +194,33 @@ def mimic_arm() -> lg.RobotDescription:
     """Returns an arm whose forearm turns against its upper arm by a mimic, with two mimic fingers."""
     joints = [
         joint("swing", "base", "upper", limits=(-1.5, 1.5)),
-        joint("fold", "upper", "fore", xyz=(0.3, 0, 0), mimic={"joint": "swing", "multiplier": -2.0, "offset": 0.3}),
+        joint(
+            "fold",
+            "upper",
+            "fore",
+            xyz=(0.3, 0, 0),
+            mimic={"joint": "swing", "multiplier": -2.0, "offset": 0.3},
+        ),
         joint("roll", "fore", "palm", "continuous", xyz=(0.25, 0, 0), axis=(1, 0, 0)),
         joint("open", "palm", "finger_a", "prismatic", xyz=(0.03, 0, 0), axis=(0, 1, 0), limits=(0.0, 0.06)),
         joint(
-            "follow", "palm", "finger_b", "prismatic", xyz=(0.03, 0, 0), axis=(0, -1, 0), limits=(0.0, 0.06),
+            "follow",
+            "palm",
+            "finger_b",
+            "prismatic",
+            xyz=(0.03, 0, 0),
+            axis=(0, -1, 0),
+            limits=(0.0, 0.06),
             mimic={"joint": "open"},
         ),
-        joint("bend", "finger_a", "tip_a", xyz=(0.06, 0, 0), limits=(-1.0, 1.0), mimic={"joint": "open", "multiplier": -15.0, "offset": 0.2}),
+        joint(
+            "bend",
+            "finger_a",
+            "tip_a",
+            xyz=(0.06, 0, 0),
+            limits=(-1.0, 1.0),
+            mimic={"joint": "open", "multiplier": -15.0, "offset": 0.2},
+        ),
     ]
     volumes = [
         capsule("base", 0.06, 0.1, (0, 0, 0)),

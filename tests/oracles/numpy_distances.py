@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Distances written a second time, by listing every pair of features instead of minimising over parameters.
 
-The nearest points of two segments are an end of one and a point of the other, or the foot points of the common
-normal. The nearest points of a segment and a box that it misses are an end of the segment and a point of the box,
-or a point of the segment and a point of an edge. Every candidate is a distance between two real points, so none is
-below the true distance. `test_brute_force_itself.py` compares the result with Coal.
+The nearest points of two segments are an end of one and a point of the other, or the foot points of the
+common normal. The nearest points of a segment and a box that it misses are an end of the segment and a point
+of the box, or a point of the segment and a point of an edge. Every candidate is a distance between two real
+points, so none is below the true distance. `test_brute_force_itself.py` compares the result with Coal.
 """
 
 import itertools
@@ -34,8 +34,9 @@ def point_segment(point: Array, a: Array, b: Array) -> Array:
 def segment_segment(a0: Array, a1: Array, b0: Array, b1: Array) -> Array:
     """Returns the distance of each pair of segments; ends may coincide.
 
-    The five pairs of parameters (two ends of each, and the foot points) are ranked by the squared distance written
-    out in dot products; the distance itself is then taken between the two points, which keeps its digits.
+    The five pairs of parameters (two ends of each, and the foot points) are ranked by the squared distance
+    written out in dot products; the distance itself is then taken between the two points, which keeps its
+    digits.
     """
     u, v, w = a1 - a0, b1 - b0, a0 - b0
     uu, vv, uv, uw, vw = _dot(u, u), _dot(v, v), _dot(u, v), _dot(u, w), _dot(v, w)

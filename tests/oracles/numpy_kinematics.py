@@ -53,15 +53,19 @@ class Kinematics:
         for j in robot.joints:
             x, y, z = np.array(j.axis_xyz) / np.linalg.norm(j.axis_xyz)
             turn = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-            self._constants.append((rotation_of_rpy(j.origin_rpy), np.array(j.origin_xyz), turn, np.array([x, y, z])))
+            self._constants.append(
+                (rotation_of_rpy(j.origin_rpy), np.array(j.origin_xyz), turn, np.array([x, y, z]))
+            )
 
     def frames(self, configurations: Array, *, base_x_y_yaw: Array | None = None) -> Frames:
-        """Returns all link frames at (N, actuated joints) configurations, the base optionally moved in its plane."""
+        """Returns all link frames at (N, actuated joints) configurations, the base optionally moved in its
+        plane.
+        """
         count = len(configurations)
         root_rotation = np.broadcast_to(np.eye(3), (count, 3, 3))
         root_position = np.zeros((count, 3))
         if base_x_y_yaw is not None:
-            root_rotation = Rotation.from_euler("z", base_x_y_yaw[:, 2]).as_matrix()
+            root_rotation = Rotation.from_euler("z", base_x_y_yaw[:, 2:]).as_matrix()
             root_position = np.column_stack([base_x_y_yaw[:, :2], np.zeros(count)])
         rotation = {self.robot.base_frame: root_rotation}
         position = {self.robot.base_frame: root_position}
@@ -79,7 +83,11 @@ class Kinematics:
                 else:
                     once = (here.reshape(-1, 3) @ turn).reshape(-1, 3, 3)
                     twice = (here.reshape(-1, 3) @ (turn @ turn)).reshape(-1, 3, 3)
-                    here = here + np.sin(value)[:, None, None] * once + (1.0 - np.cos(value))[:, None, None] * twice
+                    here = (
+                        here
+                        + np.sin(value)[:, None, None] * once
+                        + (1.0 - np.cos(value))[:, None, None] * twice
+                    )
             rotation[j.child_link] = here
             position[j.child_link] = at
         return Frames(rotation, position)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pinocchio models of a manifest or a URDF, driven by the manifest's joint order, mimic joints resolved here."""
+"""Pinocchio models of a manifest or a URDF, driven in the manifest's joint order, mimics resolved here."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,14 +19,18 @@ def urdf_text(robot: lg.RobotDescription) -> str:
     lines = [f"<robot name={quoteattr(robot.name)}>"]
     lines += [f"<link name={quoteattr(link)}/>" for link in robot.link_names]
     for j in robot.joints:
-        numbers = {"xyz": _numbers(j.origin_xyz), "rpy": _numbers(j.origin_rpy)}
-        lines.append(f'<joint name="{j.name}" type="{j.joint_type}"><origin xyz="{numbers["xyz"]}" rpy="{numbers["rpy"]}"/>')
-        lines.append(f'<parent link="{j.parent_link}"/><child link="{j.child_link}"/><axis xyz="{_numbers(j.axis_xyz)}"/>')
+        lines += [
+            f'<joint name="{j.name}" type="{j.joint_type}">',
+            f'<origin xyz="{_numbers(j.origin_xyz)}" rpy="{_numbers(j.origin_rpy)}"/>',
+            f'<parent link="{j.parent_link}"/><child link="{j.child_link}"/>',
+            f'<axis xyz="{_numbers(j.axis_xyz)}"/>',
+        ]
         lower, upper = j.position_limits or (-1e4, 1e4)
         if j.is_moving:
             lines.append(f'<limit lower="{lower!r}" upper="{upper!r}" velocity="1" effort="1"/>')
         if j.mimic:
-            lines.append(f'<mimic joint="{j.mimic.joint}" multiplier="{j.mimic.multiplier!r}" offset="{j.mimic.offset!r}"/>')
+            gains = f'multiplier="{j.mimic.multiplier!r}" offset="{j.mimic.offset!r}"'
+            lines.append(f'<mimic joint="{j.mimic.joint}" {gains}/>')
         lines.append("</joint>")
     return "\n".join([*lines, "</robot>"])
 
@@ -35,7 +39,9 @@ def _numbers(values: Sequence[float]) -> str:
     return " ".join(repr(float(value)) for value in values)
 
 
-def random_configurations(robot: lg.RobotDescription, rng: np.random.Generator, count: int, *, turns: float = 2.0) -> Array:
+def random_configurations(
+    robot: lg.RobotDescription, rng: np.random.Generator, count: int, *, turns: float = 2.0
+) -> Array:
     """Returns configurations inside the limits; continuous joints go round `turns` times either way."""
     limits = [j.position_limits or (-turns * 2 * np.pi, turns * 2 * np.pi) for j in robot.actuated_joints]
     return rng.uniform([low for low, _ in limits], [high for _, high in limits], (count, len(limits)))
@@ -72,7 +78,9 @@ class PinocchioRobot:
         for joint, column, multiplier, offset in self._drive:
             value = multiplier * configuration[column] + offset
             # Pinocchio keeps a continuous joint as cosine and sine.
-            q[joint.idx_q : joint.idx_q + joint.nq] = [value] if joint.nq == 1 else [np.cos(value), np.sin(value)]
+            q[joint.idx_q : joint.idx_q + joint.nq] = (
+                [value] if joint.nq == 1 else [np.cos(value), np.sin(value)]
+            )
         pinocchio.framesForwardKinematics(self.model, self.data, q)
 
     def link_poses(self, configuration: Array) -> dict[str, Array]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random robots: trees of every joint kind the gate moves, with fixed joints in between, mimics and branches."""
+"""Random robots: trees of every joint kind the gate moves, with fixed joints, mimics and branches."""
 
 from typing import Any
 
@@ -46,7 +46,9 @@ def random_tree(rng: np.random.Generator, *, with_volumes: bool = False) -> lg.R
         limits = (lower, lower + float(rng.uniform(0.1, 3.0)))
         name, child = f"j{number}", f"l{number}"
         xyz, rpy = rng.uniform(-0.4, 0.4, 3).tolist(), rng.uniform(-3.0, 3.0, 3).tolist()
-        joints.append(joint(name, parent, child, kind, xyz=xyz, rpy=rpy, axis=_unit(rng), limits=limits, mimic=mimic))
+        joints.append(
+            joint(name, parent, child, kind, xyz=xyz, rpy=rpy, axis=_unit(rng), limits=limits, mimic=mimic)
+        )
         if kind != "fixed" and mimic is None:
             leaders[name] = kind
         links.append(child)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles placed where they are hardest: tangent to what a link sweeps, a fraction of a millimetre in or out."""
+"""Obstacles placed where they are hardest: tangent to what a link sweeps, a fraction of a millimetre in or
+out.
+"""
 
 from collections.abc import Sequence
 
@@ -19,7 +21,9 @@ def unit(vector: Array) -> Array:
     return vector / np.linalg.norm(vector)
 
 
-def primitive(shape: object, centre: Array, z_axis: Array | None = None, *, spin: float = 0.0) -> lg.WorldCollisionPrimitive:
+def primitive(
+    shape: object, centre: Array, z_axis: Array | None = None, *, spin: float = 0.0
+) -> lg.WorldCollisionPrimitive:
     """Returns an obstacle whose local z points along `z_axis`."""
     turn = Rotation.identity()
     if z_axis is not None:
@@ -36,10 +40,14 @@ def random_obstacle(rng: np.random.Generator, *, reach_m: float) -> lg.WorldColl
         case 0:
             return primitive(lg.SphereShape(radius_m=float(rng.uniform(0.01, 0.1))), centre)
         case 1:
-            shape = lg.CapsuleShape(radius_m=float(rng.uniform(0.01, 0.06)), length_m=float(rng.uniform(0.05, 0.5)))
+            shape = lg.CapsuleShape(
+                radius_m=float(rng.uniform(0.01, 0.06)), length_m=float(rng.uniform(0.05, 0.5))
+            )
             return primitive(shape, centre, axis)
         case 2:
-            shape = lg.CapsuleShape(radius_m=float(rng.uniform(0.001, 0.005)), length_m=float(rng.uniform(0.3, 1.5)))
+            shape = lg.CapsuleShape(
+                radius_m=float(rng.uniform(0.001, 0.005)), length_m=float(rng.uniform(0.3, 1.5))
+            )
             return primitive(shape, centre, axis)
         case _:
             size = tuple(rng.uniform(0.02, 0.25, 3).tolist())
@@ -60,7 +68,9 @@ def _touching(kind: str, rng: np.random.Generator, point: Array, out: Array) -> 
         size = rng.uniform(0.02, 0.2, 3)
         slide = rng.uniform(-0.4, 0.4) * min(size[0], size[1])
         centre = point + 0.5 * size[2] * out + slide * side
-        return primitive(lg.BoxShape(size_xyz_m=tuple(size.tolist())), centre, -out, spin=float(rng.uniform(0, 6)))
+        return primitive(
+            lg.BoxShape(size_xyz_m=tuple(size.tolist())), centre, -out, spin=float(rng.uniform(0, 6))
+        )
     if kind == "edge":  # the edge of a box, along `side`
         size = rng.uniform(0.02, 0.2, 3)
         size[1] = size[0]  # so that the edge points straight at the robot
@@ -70,7 +80,9 @@ def _touching(kind: str, rng: np.random.Generator, point: Array, out: Array) -> 
         quat = turn.as_quat()
         return lg.WorldCollisionPrimitive(
             shape=lg.BoxShape(size_xyz_m=tuple(size.tolist())),
-            pose=lg.Pose6D(xyz=tuple((point - corner).tolist()), quat_xyzw=tuple((quat / np.linalg.norm(quat)).tolist())),
+            pose=lg.Pose6D(
+                xyz=tuple((point - corner).tolist()), quat_xyzw=tuple((quat / np.linalg.norm(quat)).tolist())
+            ),
         )
     return primitive(lg.HalfSpaceShape(), point, -out)
 
@@ -88,7 +100,9 @@ def grazing_obstacle(
     gap_m: float,
     kinds: Sequence[str] = GRAZING_KINDS,
 ) -> lg.WorldCollisionPrimitive | None:
-    """Returns an obstacle tangent to what one volume sweeps, `gap_m` away at one instant; None where it does not move."""
+    """Returns an obstacle tangent to what one volume sweeps, `gap_m` away at one instant; None where it does
+    not move.
+    """
     moving = [v for v in volumes.volumes if kinematics.rigid_with[v.link] != kinematics.robot.base_frame]
     volume = moving[int(rng.integers(len(moving)))]
     at = float(rng.uniform(0.02, 0.98))

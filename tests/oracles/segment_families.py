@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of segments that closed forms get wrong: parallel, nearly parallel, touching, crossing, tiny, huge."""
+"""Segments that closed forms get wrong: parallel, nearly parallel, touching, crossing, tiny, huge."""
 
 from collections.abc import Callable
 
@@ -86,7 +86,9 @@ def _tiny(rng: np.random.Generator) -> Pair:
 def _huge(rng: np.random.Generator) -> Pair:
     a, b, c, d = rng.uniform(-1, 1, (4, 3))
     scale = 10.0 ** rng.uniform(1, 3.5)
-    return (scale * a, scale * b, scale * c, scale * d) if rng.random() < 0.5 else (a, b, scale * c, scale * d)
+    return (
+        (scale * a, scale * b, scale * c, scale * d) if rng.random() < 0.5 else (a, b, scale * c, scale * d)
+    )
 
 
 def _nearly_parallel_far_out(rng: np.random.Generator) -> Pair:
@@ -119,7 +121,9 @@ SEGMENT_FAMILIES: dict[str, Callable[[np.random.Generator], Pair]] = {
 
 
 def segment_near_box(rng: np.random.Generator, half: Array) -> tuple[Array, Array]:
-    """Returns a segment, in the box's frame, with an end on or just off a face, edge or corner, or lying along one."""
+    """Returns a segment, in the box's frame, with an end on or just off a face, edge or corner, or lying
+    along one.
+    """
     anchor = rng.uniform(-1, 1, 3) * half
     on = rng.random(3) < 0.5
     on[int(rng.integers(3))] = True

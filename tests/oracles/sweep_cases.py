@@ -40,15 +40,25 @@ class Setup:
         held: Sequence[Held] = (),
         seed: int = 0,
     ) -> None:
-        robot = with_safety(robot, self_collision_margin_m=self_margin_m, world_collision_margin_m=world_margin_m)
+        robot = with_safety(
+            robot, self_collision_margin_m=self_margin_m, world_collision_margin_m=world_margin_m
+        )
         self.gate = gate_of(robot)
         self.kinematics = Kinematics(robot)
         self.margins = {"self_margin_m": self_margin_m, "world_margin_m": world_margin_m}
         self.held: list[Volume] = []
         for number, item in enumerate(held):
-            self.gate.attach(item.link, item.shape, object_id=f"held{number}", origin_xyz_rpy=item.xyz_rpy, touch_links=item.touch)
+            self.gate.attach(
+                item.link,
+                item.shape,
+                object_id=f"held{number}",
+                origin_xyz_rpy=item.xyz_rpy,
+                touch_links=item.touch,
+            )
             touch = frozenset({item.link, *item.touch})
-            self.held.append(volume_of(f"held{number}", item.link, item.shape, item.xyz_rpy, held=True, touch=touch))
+            self.held.append(
+                volume_of(f"held{number}", item.link, item.shape, item.xyz_rpy, held=True, touch=touch)
+            )
         self.brute_without_world = self.brute(())
         self.reach_m = _reach_m(self)
         self.clear = self._clear_configurations(seed)
@@ -58,7 +68,9 @@ class Setup:
         return BruteForce(self.kinematics, primitives, held=self.held, **self.margins)
 
     def _clear_configurations(self, seed: int) -> Array:
-        """Full configurations free of self-collision: paths that begin in one say more than paths that cannot."""
+        """Full configurations free of self-collision: paths that begin in one say more than paths that
+        cannot.
+        """
         rng = np.random.default_rng([99, seed])
         found = random_configurations(self.gate.robot, rng, 600, turns=1.0)
         brute = self.brute_without_world
@@ -72,7 +84,9 @@ class Setup:
         """Returns the row part and the gripper part of full configurations."""
         names = [j.name for j in self.gate.robot.actuated_joints]
         rows = full[:, [names.index(name) for name in self.gate.joint_names]]
-        return np.ascontiguousarray(rows), np.ascontiguousarray(full[:, [names.index(n) for n in self.gate.gripper_joint_names]])
+        return np.ascontiguousarray(rows), np.ascontiguousarray(
+            full[:, [names.index(n) for n in self.gate.gripper_joint_names]]
+        )
 
 
 def _reach_m(setup: Setup) -> float:
@@ -92,7 +106,9 @@ class Case:
     def check(self, *, rows: int | None = None) -> lg.Verdict:
         """Asks the gate about the first rows of the path, or all."""
         path, grippers = self.setup.rows_of(self.path)
-        state = lg.RobotState(positions=path[0], gripper_positions=grippers[0] if grippers.size else None, stamp_s=0.0)
+        state = lg.RobotState(
+            positions=path[0], gripper_positions=grippers[0] if grippers.size else None, stamp_s=0.0
+        )
         world = lg.World(primitives=self.primitives, stamp_s=0.0) if self.primitives else lg.NO_WORLD
         return self.setup.gate.check(lg.ActionChunk(path[1:][:rows]), state=state, world=world, now_s=0.0)
 
@@ -138,22 +154,34 @@ def swap(rng: np.random.Generator, setup: Setup) -> Array:
     return np.array([start, end])
 
 
-def make_case(rng: np.random.Generator, setup: Setup, make_path: PathMaker, *, grazing: float, clutter: float, draws: int) -> Case:
+def make_case(
+    rng: np.random.Generator,
+    setup: Setup,
+    make_path: PathMaker,
+    *,
+    grazing: float,
+    clutter: float,
+    draws: int,
+) -> Case:
     """Returns a path with, mostly, an obstacle that grazes it, and sometimes others anywhere.
 
-    Deep collisions are easy to find and take nothing to refuse, so a case that forty samples already see colliding
-    by more than 3 mm is drawn again, `draws` times in all.
+    Deep collisions are easy to find and take nothing to refuse, so a case that forty samples already see
+    colliding by more than 3 mm is drawn again, `draws` times in all.
     """
     for _ in range(draws):
         case = _draw_case(rng, setup, make_path, grazing=grazing, clutter=clutter)
         brute = setup.brute(case.primitives)
         ends = list(zip(case.path[:-1], case.path[1:], strict=True))
-        if draws > 1 and all(brute.scan(kind, *pair, samples=40).gap_m > -3e-3 for pair in ends for kind in ("self", "world")):
+        if draws > 1 and all(
+            brute.scan(kind, *pair, samples=40).gap_m > -3e-3 for pair in ends for kind in ("self", "world")
+        ):
             break
     return case
 
 
-def _draw_case(rng: np.random.Generator, setup: Setup, make_path: PathMaker, *, grazing: float, clutter: float) -> Case:
+def _draw_case(
+    rng: np.random.Generator, setup: Setup, make_path: PathMaker, *, grazing: float, clutter: float
+) -> Case:
     full = make_path(rng, setup)
     if setup.gate.gripper_joint_names:  # grippers stand still in joint modes
         rows, grippers = setup.rows_of(full)
@@ -162,7 +190,12 @@ def _draw_case(rng: np.random.Generator, setup: Setup, make_path: PathMaker, *, 
     if rng.random() < grazing:
         segment = int(rng.integers(len(full) - 1))
         found = grazing_obstacle(
-            rng, setup.kinematics, setup.brute_without_world, full[segment], full[segment + 1], gap_m=grazing_gap_m(rng)
+            rng,
+            setup.kinematics,
+            setup.brute_without_world,
+            full[segment],
+            full[segment + 1],
+            gap_m=grazing_gap_m(rng),
         )
         obstacles += [found] if found else []
     while rng.random() < clutter:

@@ -2,12 +2,13 @@
 """Holds a verdict to what sampling finds, on both sides of the promise.
 
 Tolerances, each with its reason:
-- MISS_M: an accepted path may be sampled closer than its margin by what two double computations of a metre-sized
-  robot can differ, with room: 1e-9 m.
+- MISS_M: an accepted path may be sampled closer than its margin by what two double computations of a metre-
+  sized robot can differ, with room: 1e-9 m.
 - BAND_M: a rejection must come within 0.1 mm of a violation; that is the promise itself.
 - SAME_M: what a verdict reports (distance, witness points) is recomputed at the instant it names: 1e-6 m.
 """
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -48,16 +49,20 @@ class Judge:
     def accepted(self, verdict: lg.Verdict, brute: BruteForce, path: Array, case: str) -> None:
         """Holds an accepted path to every sample of every segment."""
         least_m = np.inf
-        for start, end in zip(path[:-1], path[1:], strict=True):
+        for start, end in itertools.pairwise(path):
             for kind in ("self", "world"):
                 scan = brute.scan(kind, start, end)
                 # The refined minimum is asked for where a miss could hide between two samples.
                 gap_m = brute.refined_gap(kind, start, end, scan) if scan.gap_m < 5e-3 else scan.gap_m
-                assert gap_m >= -MISS_M, f"{case}: MISSED, {kind} pair {scan.pair} is {gap_m:.3e} m inside its margin"
+                assert gap_m >= -MISS_M, (
+                    f"{case}: MISSED, {kind} pair {scan.pair} is {gap_m:.3e} m inside its margin"
+                )
                 least_m = min(least_m, gap_m)
             self.counts["segments accepted"] += 1
         self.least_accepted_gap_m = min(self.least_accepted_gap_m, least_m)
-        assert verdict.min_clearance_m <= least_m + MISS_M, f"{case}: min_clearance_m {verdict.min_clearance_m} > {least_m}"
+        assert verdict.min_clearance_m <= least_m + MISS_M, (
+            f"{case}: min_clearance_m {verdict.min_clearance_m} > {least_m}"
+        )
         assert verdict.min_clearance_m >= 0.0, case
         self.counts["chunks accepted"] += 1
         self.counts["accepted within 1 mm"] += least_m < 1e-3
@@ -73,36 +78,40 @@ class Judge:
         assert verdict.certified_rows <= violation.step, case
         for index in range(violation.step):
             earlier = brute.scan(kind, path[index], path[index + 1])
-            assert earlier.gap_m >= -MISS_M, f"{case}: segment {index} violates, {violation.step} was reported"
+            assert earlier.gap_m >= -MISS_M, (
+                f"{case}: segment {index} violates, {violation.step} was reported"
+            )
             self.counts["segments before a violation"] += 1
         start, end = path[violation.step], path[violation.step + 1]
         scan = brute.scan(kind, start, end)
         gap_m = scan.gap_m if scan.gap_m < BAND_M else brute.refined_gap(kind, start, end, scan)
         assert gap_m <= BAND_M, f"{case}: PHANTOM, nothing comes nearer than {gap_m:.3e} m beyond its margin"
         self.widest_rejected_gap_m = max(self.widest_rejected_gap_m, gap_m)
-        assert violation.first_contact_t <= scan.first_violation_t + 1e-12, f"{case}: first contact is reported late"
-        self._reported_numbers(violation, brute, start, end, kind, case)
+        assert violation.first_contact_t <= scan.first_violation_t + 1e-12, (
+            f"{case}: first contact is reported late"
+        )
+        self._reported_numbers(violation, brute, (start, end), kind, case)
         self.counts["segments rejected"] += 1
         self.counts[f"rejected {kind}"] += 1
         self.counts["rejected by less than 1 mm"] += gap_m > -1e-3
         self.counts["rejected inside the 0.1 mm band"] += gap_m > 0.0
 
     def _undecided(self, verdict: lg.Verdict, brute: BruteForce, path: Array, case: str) -> None:
-        """A spent budget is excusable only on a path that skims along something so close that it takes that many looks.
+        """Holds a spent budget to a path that skims along something so closely that it takes that many looks.
 
-        An eighth of the budget: halving in time gives up a factor of two in width and of two in looks, and the
-        motion bound of a bent arm another factor of two.
+        An eighth of the budget: halving in time gives up a factor of two in width and of two in looks, and
+        the motion bound of a bent arm another factor of two.
         """
-        ends = zip(path[:-1], path[1:], strict=True)
+        ends = itertools.pairwise(path)
         needed = max(brute.skimming(kind, *pair) for pair in ends for kind in ("self", "world"))
         print(f"{case}: budget spent, at least {needed:.0f} looks are needed")
         assert needed >= verdict.evaluations / 8, f"{case}: budget spent where {needed:.0f} looks might do"
 
     def _reported_numbers(
-        self, violation: lg.Violation, brute: BruteForce, start: Array, end: Array, kind: str, case: str
+        self, violation: lg.Violation, brute: BruteForce, ends: tuple[Array, Array], kind: str, case: str
     ) -> None:
         assert violation.limit_min == brute.margin_m[kind], case
-        a, b = brute.cores(brute.frames_at(start, end, np.array([violation.segment_t])))
+        a, b = brute.cores(brute.frames_at(*ends, np.array([violation.segment_t])))
         matches = []
         for pair in brute.self_pairs if kind == "self" else brute.world_pairs:
             i, j = pair
@@ -117,7 +126,9 @@ class Judge:
         # A verdict may name the two volumes of a self pair in either order.
         orders = (witnesses, witnesses[::-1]) if kind == "self" else (witnesses,)
         assert any(
-            _is_witnessed(brute, kind, pair, (a, b), order, violation.value) for pair in near for order in orders
+            _is_witnessed(brute, kind, pair, (a, b), order, value_m=violation.value)
+            for pair in near
+            for order in orders
         ), f"{case}: witness points {witnesses} do not lie on the surfaces"
 
     def summary(self, name: str) -> str:
@@ -135,7 +146,13 @@ class Judge:
 
 
 def _is_witnessed(
-    brute: BruteForce, kind: str, pair: tuple[int, int], cores: tuple[Array, Array], witnesses: tuple[Array, ...], value_m: float
+    brute: BruteForce,
+    kind: str,
+    pair: tuple[int, int],
+    cores: tuple[Array, Array],
+    witnesses: tuple[Array, ...],
+    *,
+    value_m: float,
 ) -> bool:
     """Tells whether the points lie on the surfaces of the pair and are as far apart as reported."""
     (i, j), (a, b) = pair, cores
@@ -148,11 +165,13 @@ def _is_witnessed(
         second_m = float(brute.obstacles[j].core_distance_of_point(witnesses[1][None])[0])
     if value_m + first.radius_m + solid_m < SAME_M:
         return True  # the cores meet: every direction is as good as another
-    if kind == "world" and value_m + first.radius_m < SAME_M:
-        return True  # the core is inside the obstacle: test_witness_points.py looks at that
     apart_m = float(np.linalg.norm(witnesses[1] - witnesses[0]))
     first_m = float(point_segment(witnesses[0][None], a[i][0], b[i][0])[0])
     if value_m >= 0.0:
         return max(abs(apart_m - value_m), abs(first_m - first.radius_m), abs(second_m - solid_m)) < SAME_M
-    # Overlapping: a point on one surface may be nearer to its own core's other end, never farther than the radius.
-    return abs(apart_m + value_m) < SAME_M and first_m < first.radius_m + SAME_M and abs(second_m) < solid_m + SAME_M
+    # Overlapping: a surface point may be nearer to another part of its core, never farther than the radius.
+    return (
+        abs(apart_m + value_m) < SAME_M
+        and first_m < first.radius_m + SAME_M
+        and abs(second_m) < solid_m + SAME_M
+    )

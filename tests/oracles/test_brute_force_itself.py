@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The brute force is compared with Pinocchio and Coal before anything is compared with it.
 
-Tolerance: 1e-9, the same that is asked of the core. Two double-precision programs for a metre-sized robot differ
-by some 1e-14; what is looked for here is a wrong convention, which shows as millimetres.
+Tolerance: 1e-9, the same that is asked of the core. Two double-precision programs for a metre-sized robot
+differ by some 1e-14; what is looked for here is a wrong convention, which shows as millimetres.
 """
 
 import coal
@@ -60,7 +60,12 @@ def test_numpy_box_distances_are_those_of_coal():
     box = coal.Box(*(2 * half))
     for index in range(2000):
         result = coal.DistanceResult()
-        theirs = coal.distance(*_capsule(a[index], b[index]), box, coal.Transform3s(), coal.DistanceRequest(), result) + RADIUS_M
+        theirs = (
+            coal.distance(
+                *_capsule(a[index], b[index]), box, coal.Transform3s(), coal.DistanceRequest(), result
+            )
+            + RADIUS_M
+        )
         if theirs > 0.05:
             assert abs(ours[index] - theirs) < 1e-6
             compared += 1

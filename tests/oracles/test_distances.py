@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-form distances against Coal, and against eighty digits where Coal's own tolerance ends.
 
-What is reported where shapes overlap: core distance minus radii. For spheres, capsules and half-spaces that is the
-depth, negative; for a box the core distance is 0 as soon as the core touches it, so the report is -radius at most and
-does not grow with the depth. Signs always agree.
+What is reported where shapes overlap: core distance minus radii. For spheres, capsules and half-spaces that
+is the depth, negative; for a box the core distance is 0 as soon as the core touches it, so the report is
+-radius at most and does not grow with the depth. Signs always agree.
 
-Tolerances: 1e-6 m against Coal where separated (its iterative solver stops at 1e-8 of the squared length; metre-sized
-shapes). 1e-9 m above the true distance, never more: that is `tolerance::rounding_m`, which the sweep adds to every
-demand, so a distance that overshoots less cannot let anything through.
+Tolerances: 1e-6 m against Coal where separated (its iterative solver stops at 1e-8 of the squared length;
+metre-sized shapes). 1e-9 m above the true distance, never more: that is `tolerance::rounding_m`, which the
+sweep adds to every demand, so a distance that overshoots less cannot let anything through.
 """
 
 import coal
@@ -41,7 +41,9 @@ def _coal_capsule(a, b, radius):
     z = (b - a) / length
     x = np.cross(z, [1.0, 0.0, 0.0] if abs(z[0]) < 0.7 else [0.0, 1.0, 0.0])
     x /= np.linalg.norm(x)
-    return coal.Capsule(radius, length), coal.Transform3s(np.column_stack([x, np.cross(z, x), z]), (a + b) / 2)
+    return coal.Capsule(radius, length), coal.Transform3s(
+        np.column_stack([x, np.cross(z, x), z]), (a + b) / 2
+    )
 
 
 def _coal_request():
@@ -64,8 +66,9 @@ def _coal_obstacle(kind, size, xyz, quat):
             return coal.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0), turn
 
 
-def _true_distance(kind, a, b, radius, size, xyz, quat):
+def _true_distance(pair):
     """To eighty digits; the obstacle's axis is rounded like any caller's would be."""
+    kind, a, b, radius, size, xyz, quat = pair
     if kind == BOX:
         return exact_box(a, b, size, xyz, quat) - radius
     if kind == HALF_SPACE:
@@ -80,8 +83,12 @@ def _draw_pair(rng):
     scale = 10.0 ** rng.uniform(-3, 1) if rng.random() < 0.2 else 1.0
     xyz, quat = scale * rng.uniform(-1, 1, 3), _random_quat(rng)
     size = scale * np.array(
-        {0: [rng.uniform(0.01, 0.5), 0, 0], 1: [rng.uniform(0.01, 0.3), rng.choice([0, rng.uniform(0, 0.8)]), 0],
-         2: rng.uniform(0.01, 0.6, 3), 3: [0, 0, 0]}[kind]
+        {
+            0: [rng.uniform(0.01, 0.5), 0, 0],
+            1: [rng.uniform(0.01, 0.3), rng.choice([0, rng.uniform(0, 0.8)]), 0],
+            2: rng.uniform(0.01, 0.6, 3),
+            3: [0, 0, 0],
+        }[kind]
     )
     radius = scale * float(rng.uniform(0.001, 0.2))
     family = rng.choice(["free", "parallel", "box feature", "end to end"], p=[0.55, 0.15, 0.2, 0.1])
@@ -115,13 +122,20 @@ def test_robot_volumes_are_as_far_from_obstacles_as_coal_says():
             np.array([p[0] for p in pairs], dtype=np.uint8),
             np.array([p[4] for p in pairs]),
             np.array([[*p[5], *p[6]] for p in pairs]),
-            id=1, stamp_s=0.0, in_base_frame=True,
+            id=1,
+            stamp_s=0.0,
+            in_base_frame=True,
         )
         assert world.usable
         for index, pair in enumerate(pairs):
             kind, a, b, radius, size, xyz, quat = pair
             ours = world.distance(index, np.concatenate([a, b]))[0] - radius
-            theirs = coal.distance(*_coal_capsule(a, b, radius), *_coal_obstacle(kind, size, xyz, quat), request, coal.DistanceResult())
+            theirs = coal.distance(
+                *_coal_capsule(a, b, radius),
+                *_coal_obstacle(kind, size, xyz, quat),
+                request,
+                coal.DistanceResult(),
+            )
             counts["compared"] += 1
             counts["overlapping"] += ours < 0.0
             if min(ours, theirs) > 0.0 and abs(ours - theirs) <= AGREE_M:
@@ -130,7 +144,7 @@ def test_robot_volumes_are_as_far_from_obstacles_as_coal_says():
             if max(ours, theirs) < -AGREE_M:
                 continue  # both say overlap; what the depth means is in the docstring
             # They disagree, or touch: the eighty digits decide.
-            true = _true_distance(*pair)
+            true = _true_distance(pair)
             counts["settled by 80 digits"] += 1
             counts["coal was off"] += abs(theirs - true) > AGREE_M
             assert abs(ours - true) <= OVERSHOOT_M, f"ours {ours!r}, coal {theirs!r}, true {true!r}: {pair}"
@@ -177,23 +191,34 @@ def test_box_distance_is_the_true_one(turned, scale):
         turn = Rotation.from_quat(quat)
         a, b = (turn.apply(end) + xyz for end in segment_near_box(rng, half))
         world = _core.WorldSnapshot(
-            np.array([BOX], dtype=np.uint8), half[None], np.concatenate([xyz, quat])[None], id=1, stamp_s=0.0, in_base_frame=True
+            np.array([BOX], dtype=np.uint8),
+            half[None],
+            np.concatenate([xyz, quat])[None],
+            id=1,
+            stamp_s=0.0,
+            in_base_frame=True,
         )
         ours = world.distance(0, np.concatenate([a, b]))[0]
         true = exact_box(a, b, half, xyz, quat)
         met += true == 0.0
         over_m, under_m = max(over_m, ours - true), max(under_m, true - ours)
         assert ours - true <= OVERSHOOT_M, f"#{index}: {ours!r} > {true!r} for {(a, b, half, xyz, quat)}"
-        assert true - ours <= 1e-14 * max(scale, 1.0) * 10, f"#{index}: {ours!r} < {true!r} for {(a, b, half, xyz, quat)}"
+        assert true - ours <= 1e-14 * max(scale, 1.0) * 10, (
+            f"#{index}: {ours!r} < {true!r} for {(a, b, half, xyz, quat)}"
+        )
     print(f"box, scale {scale}: at most {over_m:.1e} m above and {under_m:.1e} m below the truth, {met} meet")
     assert 50 < met < 550
 
 
 def test_core_inside_a_box_is_reported_as_its_radius_deep_and_no_deeper():
     world = _core.WorldSnapshot(
-        np.array([BOX], dtype=np.uint8), np.array([[1.0, 1.0, 1.0]]), np.array([[0.0, 0, 0, 0, 0, 0, 1]]),
-        id=1, stamp_s=0.0, in_base_frame=True,
+        np.array([BOX], dtype=np.uint8),
+        np.array([[1.0, 1.0, 1.0]]),
+        np.array([[0.0, 0, 0, 0, 0, 0, 1]]),
+        id=1,
+        stamp_s=0.0,
+        in_base_frame=True,
     )
     for depth_m in (0.0, 1e-9, 0.1, 0.9):
         end = np.array([0.0, 0.0, 1.0 - depth_m])
-        assert world.distance(0, np.concatenate([end, end + [0, 0, 1]]))[0] == 0.0
+        assert world.distance(0, np.concatenate([end, [*end, 0, 0, 1]]))[0] == 0.0

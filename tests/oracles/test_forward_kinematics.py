@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the core puts links, against Pinocchio and MuJoCo.
 
-Tolerance: 1e-9 m and 1e-9 in every entry of the rotation matrix. Twelve joints of a metre-sized robot round to
-some 1e-15; a joint at 1e4 rad carries 1e4 * 2^-53 = 1e-12 rad before anyone computes with it.
+Tolerance: 1e-9 m and 1e-9 in every entry of the rotation matrix. Twelve joints of a metre-sized robot round
+to some 1e-15; a joint at 1e4 rad carries 1e4 * 2^-53 = 1e-12 rad before anyone computes with it.
 """
 
 from importlib.resources import files
@@ -39,7 +39,9 @@ def _core_poses(robot, configurations):
     gate = fleet.gate_of(robot)
     names = [j.name for j in robot.actuated_joints]
     rows = np.ascontiguousarray(configurations[:, [names.index(name) for name in gate.joint_names]])
-    grippers = np.ascontiguousarray(configurations[:, [names.index(name) for name in gate.gripper_joint_names]])
+    grippers = np.ascontiguousarray(
+        configurations[:, [names.index(name) for name in gate.gripper_joint_names]]
+    )
     return gate.link_poses_batch(rows, gripper_positions=grippers)
 
 
@@ -55,7 +57,9 @@ def test_panda_links_stand_where_pinocchio_puts_them(panda_urdf):
         for link, pose in reference.link_poses(configuration).items():
             theirs[link][index] = pose
     worst = np.array([_worst(ours[link], poses) for link, poses in theirs.items()])
-    print(f"panda / pinocchio: {CONFIGURATIONS} configurations, {len(theirs)} links, worst {worst.max(axis=0)}")
+    print(
+        f"panda / pinocchio: {CONFIGURATIONS} configurations, {len(theirs)} links, worst {worst.max(axis=0)}"
+    )
     assert set(theirs) >= set(robot.link_names)
     assert worst[:, 0].max() <= POSITION_M
     assert worst[:, 1].max() <= ROTATION

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The promise of the sweep, both sides, against sampling every segment 2,000 times.
 
-Accepted: no sample, and no refined minimum between samples, is closer than its margin. Rejected: some instant comes
-within 0.1 mm of it, and the pair, instant, distance and points that the verdict names are found again there. The
-tolerances and their reasons are in `sweep_judge.py`.
+Accepted: no sample, and no refined minimum between samples, is closer than its margin. Rejected: some instant
+comes within 0.1 mm of it, and the pair, instant, distance and points that the verdict names are found again
+there. The tolerances and their reasons are in `sweep_judge.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ import lastgate as lg
 from oracles import fleet
 from oracles.random_trees import random_tree
 from oracles.sweep_cases import Case, Held, PathMaker, Setup, jump, make_case, short_steps, swap, turn
-from oracles.sweep_judge import BAND_M, COLLISIONS, Judge
+from oracles.sweep_judge import Judge
 
 TOTAL_MIN = 20_000
 
@@ -47,7 +47,9 @@ def _random_trees() -> list[Setup]:
     setups = []
     for seed in range(40):
         try:
-            setups.append(Setup(random_tree(np.random.default_rng([31, seed]), with_volumes=True), world_margin_m=0.002))
+            setups.append(
+                Setup(random_tree(np.random.default_rng([31, seed]), with_volumes=True), world_margin_m=0.002)
+            )
         except AssertionError:  # folded into itself in nearly every configuration
             continue
     assert len(setups) >= 20
@@ -71,14 +73,18 @@ FAMILIES = {
     "one joint, whole and half turns": Family(lambda: _margins(fleet.one_joint_arm()), (turn,), 5000),
     "one joint, jumps": Family(lambda: _margins(fleet.one_joint_arm()), (jump, short_steps), 3000),
     "planar 2R": Family(lambda: _margins(fleet.planar_arm((0.5, 0.4))), (jump, turn, short_steps), 4200),
-    "planar 3R": Family(lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25))), (jump, turn, short_steps), 2200),
+    "planar 3R": Family(
+        lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25))), (jump, turn, short_steps), 2200
+    ),
     "scara": Family(lambda: _margins(fleet.scara()), (jump, turn, short_steps), 1800),
     "six joints": Family(lambda: _margins(fleet.six_joint_arm()), (jump, short_steps), 800),
     "panda": Family(lambda: _margins(fleet.panda()), (jump, short_steps), 600),
     "two arms": Family(lambda: _margins(fleet.two_arms()), (jump, short_steps), 700),
     "two arms swap places": Family(lambda: _margins(fleet.two_arms()), (swap,), 500, grazing=0.3, draws=1),
     "mimic joints": Family(lambda: _margins(fleet.mimic_arm()), (jump, short_steps, turn), 700),
-    "held things, planar": Family(lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25)), held=STICKS), (jump, short_steps), 500),
+    "held things, planar": Family(
+        lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25)), held=STICKS), (jump, short_steps), 500
+    ),
     "held things, panda": Family(lambda: _margins(fleet.panda(), held=BOX_IN_HAND), (short_steps,), 250),
     "random trees": Family(_random_trees, (jump, short_steps), 700),
 }
@@ -93,7 +99,9 @@ def _cases(name: str) -> list[Case]:
         rng = np.random.default_rng([20260610, number, index])
         setup = setups[index % len(setups)]
         path = family.paths[int(rng.integers(len(family.paths)))]
-        cases.append(make_case(rng, setup, path, grazing=family.grazing, clutter=family.clutter, draws=family.draws))
+        cases.append(
+            make_case(rng, setup, path, grazing=family.grazing, clutter=family.clutter, draws=family.draws)
+        )
     return cases
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a rejection says about the rows before it: `certified_rows` can be executed, one row more cannot.
 
-Compared: the verdict of a long chunk with the verdicts of its prefixes. Tolerance: 0.1 mm, the band in which both
-answers keep the promise; a row at the end of a shorter chunk has less motion around it and may be shown where the
-longer one stopped, so an accepted row more is forgiven only inside that band.
+Compared: the verdict of a long chunk with the verdicts of its prefixes. Tolerance: 0.1 mm, the band in which
+both answers keep the promise; a row at the end of a shorter chunk has less motion around it and may be shown
+where the longer one stopped, so an accepted row more is forgiven only inside that band.
 """
 
 from collections import Counter
@@ -29,7 +29,8 @@ def _long_walk(rng, setup, rows=12):
 
 
 @pytest.mark.parametrize(
-    "build", [fleet.scara, fleet.six_joint_arm, fleet.two_arms, lambda: fleet.planar_arm((0.4, 0.3, 0.25))],
+    "build",
+    [fleet.scara, fleet.six_joint_arm, fleet.two_arms, lambda: fleet.planar_arm((0.4, 0.3, 0.25))],
     ids=["scara", "six joints", "two arms", "planar 3R"],
 )
 def test_certified_rows_pass_alone_and_one_row_more_does_not(build):
@@ -48,12 +49,16 @@ def test_certified_rows_pass_alone_and_one_row_more_does_not(build):
         counts["rejected"] += 1
         counts["rejected after a prefix"] += certified > 0
         if certified > 0:
-            assert case.check(rows=certified).accepted, f"#{index}: {certified} certified rows are refused alone"
+            assert case.check(rows=certified).accepted, (
+                f"#{index}: {certified} certified rows are refused alone"
+            )
         if case.check(rows=certified + 1).accepted:
             counts["accepted inside the band"] += 1
             brute = setup.brute(obstacles)
             ends = case.path[certified], case.path[certified + 1]
-            least_m = min(brute.refined_gap(kind, *ends, brute.scan(kind, *ends)) for kind in ("self", "world"))
+            least_m = min(
+                brute.refined_gap(kind, *ends, brute.scan(kind, *ends)) for kind in ("self", "world")
+            )
             assert least_m <= BAND_M, f"#{index}: row {certified} was not certified although it is clear"
     print(dict(counts))
     assert counts["rejected after a prefix"] >= 40
@@ -112,7 +117,9 @@ def test_prefix_before_an_obstacle_ends_at_a_zone_on_the_way():
 def test_prefix_before_a_self_collision_ends_at_a_zone_on_the_way():
     shape, pose = _post(30.0)
     robot = fleet.planar_arm((0.4, 0.3, 0.25))
-    gate = fleet.gate_of(fleet.with_safety(robot, no_go_zones=(lg.Zone(name="keep out", shape=shape, pose=pose),)))
+    gate = fleet.gate_of(
+        fleet.with_safety(robot, no_go_zones=(lg.Zone(name="keep out", shape=shape, pose=pose),))
+    )
     turned = np.column_stack([np.linspace(0.0, 1.2, 11)[1:], np.zeros(10), np.zeros(10)])
     folded = np.column_stack([np.full(10, 1.2), np.linspace(0.0, 2.8, 11)[1:], np.linspace(0.0, 2.8, 11)[1:]])
     state = lg.RobotState(positions=np.zeros(3), stamp_s=0.0)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two points a verdict shows, where the volumes overlap so far that the link's axis is inside the obstacle.
+"""The two points a verdict shows, where the volumes overlap so far that the link's axis is inside the
+obstacle.
 
-Expected by hand: the points lie on the two surfaces along the line of least separation, so they are as far apart as
-the reported depth. Tolerance: 1e-9 m, double rounding with room.
+Expected by hand: the points lie on the two surfaces along the line of least separation, so they are as far
+apart as the reported depth. Tolerance: 1e-9 m, double rounding with room.
 """
 
 import numpy as np
@@ -14,30 +15,28 @@ from oracles import fleet
 # The bar of the one-joint robot points along x at z = 0 with radius 0.03.
 BAR_RADIUS_M = 0.03
 
-DEEP = pytest.mark.xfail(
-    strict=True,
-    reason="Sweep::measure takes the direction from the point on the obstacle's surface, which lies on the other "
-    "side once the axis is inside the obstacle; it must flip it when the distance is negative",
-)
-
 
 def _violation(primitive):
     gate = fleet.gate_of(fleet.one_joint_arm())
     state = lg.RobotState(positions=np.zeros(1), stamp_s=0.0)
     world = lg.World(primitives=[primitive], stamp_s=0.0)
-    (violation,) = gate.check(lg.ActionChunk(np.zeros((1, 1))), state=state, world=world, now_s=0.0).violations
+    (violation,) = gate.check(
+        lg.ActionChunk(np.zeros((1, 1))), state=state, world=world, now_s=0.0
+    ).violations
     return violation
 
 
 def _sphere(height_m):
-    return lg.WorldCollisionPrimitive(shape=lg.SphereShape(radius_m=0.1), pose=lg.Pose6D(xyz=(0.4, 0.0, height_m)))
+    return lg.WorldCollisionPrimitive(
+        shape=lg.SphereShape(radius_m=0.1), pose=lg.Pose6D(xyz=(0.4, 0.0, height_m))
+    )
 
 
 def _table(height_m):
     return lg.WorldCollisionPrimitive(shape=lg.HalfSpaceShape(), pose=lg.Pose6D(xyz=(0.0, 0.0, height_m)))
 
 
-@pytest.mark.parametrize("height_m", [0.12, pytest.param(0.06, marks=DEEP)], ids=["axis outside", "axis inside"])
+@pytest.mark.parametrize("height_m", [0.12, 0.06], ids=["axis outside", "axis inside"])
 def test_witness_points_in_a_sphere_are_the_depth_apart(height_m):
     violation = _violation(_sphere(height_m))
 
@@ -46,7 +45,7 @@ def test_witness_points_in_a_sphere_are_the_depth_apart(height_m):
     assert violation.witness_b == pytest.approx((0.4, 0.0, height_m - 0.1), abs=1e-9)
 
 
-@pytest.mark.parametrize("height_m", [-0.02, pytest.param(0.01, marks=DEEP)], ids=["axis above", "axis below"])
+@pytest.mark.parametrize("height_m", [-0.02, 0.01], ids=["axis above", "axis below"])
 def test_witness_points_in_a_table_are_the_depth_apart(height_m):
     violation = _violation(_table(height_m))
 
