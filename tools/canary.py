@@ -141,8 +141,8 @@ FAULTS = (
     Fault(
         "stale_state_accepted",
         "core/src/checks/state_unavailable.cpp",
-        r"config\(\)\.state_age_s_max",
-        r"1e3 * config().state_age_s_max",
+        r"fresh\{-tolerance::future_stamp_s, config\(\)\.state_age_s_max\}",
+        r"fresh{-tolerance::future_stamp_s, 1e3 * config().state_age_s_max}",
     ),
     Fault(
         "stale_world_accepted",
