@@ -77,22 +77,15 @@ class MujocoPeer:
         library = next(Path(mujoco.__file__).parent.glob("libmujoco.so*"))
         self.functions = ctypes.CDLL(str(library))
         self.loop = ctypes.CDLL(str(loop_library)).time_poses
-        for row in self.rows:
-            self.data.qpos[:] = row
-            mujoco.mj_kinematics(self.model, self.data)
-            mujoco.mj_collision(self.model, self.data)
-            if self.data.ncon:
-                raise SystemExit("error: MuJoCo sees a contact in the collision-free scene")
+        if any(self.collides(row) for row in scene.rows):
+            raise SystemExit("error: MuJoCo sees a contact in the collision-free scene")
 
-    def require_sight(self) -> None:
-        """Raises SystemExit unless a pose folded into itself gives contacts: a blind peer is fast."""
-        self.data.qpos[:] = self.rows[0]
-        self.data.qpos[3] = -3.07
-        self.data.qpos[5] = 3.7
+    def collides(self, row: Float64) -> bool:
+        """Returns whether the pose has a contact."""
+        self.data.qpos[:] = np.append(row, self.rows[0, len(row) :])
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_collision(self.model, self.data)
-        if not self.data.ncon:
-            raise SystemExit("error: MuJoCo sees no contact in a folded arm")
+        return self.data.ncon > 0
 
     def times_ns(self, rounds: int, *, collision: bool = True) -> Float64:
         """Returns nanoseconds for all rows, once per round; without `collision` forward kinematics alone."""
@@ -126,14 +119,8 @@ class PinocchioPeer:
 
     def collides(self, row: Float64) -> bool:
         """Returns whether any pair touches; stops at the first, which a free pose has not."""
-        return pin.computeCollisions(self.model, self.data, self.geometry, self.geometry_data, row, True)
-
-    def require_sight(self) -> None:
-        """Raises SystemExit unless a pose folded into itself collides."""
-        folded = self.rows[0].copy()
-        folded[3], folded[5] = -3.07, 3.7
-        if not self.collides(folded):
-            raise SystemExit("error: Pinocchio sees no contact in a folded arm")
+        whole = row if len(row) == self.model.nq else np.append(row, self.rows[0, len(row) :])
+        return pin.computeCollisions(self.model, self.data, self.geometry, self.geometry_data, whole, True)
 
     def times_ns(self, rounds: int) -> Float64:
         """Returns nanoseconds for all rows, once per round."""
@@ -144,6 +131,26 @@ class PinocchioPeer:
         return python_times_ns(
             lambda: [pin.forwardKinematics(self.model, self.data, row) for row in self.rows], rounds
         )
+
+
+def require_agreement(scene: Scene, peers: dict[str, MujocoPeer | PinocchioPeer]) -> int:
+    """Returns how many random poses everybody judged alike; raises SystemExit when somebody does not.
+
+    A peer that is blind to some pair would be fast for the wrong reason. Poses within 1 mm of contact are left out:
+    there, rounding may decide.
+    """
+    joints = [joint for joint in scene.robot.actuated_joints if joint.name in scene.gate.joint_names]
+    limits = np.array([joint.position_limits for joint in joints])
+    poses = np.random.default_rng(1).uniform(limits[:, 0], limits[:, 1], size=(1000, len(joints)))
+    ours = scene.gate.check_batch(poses, world=scene.worlds[0], gripper_positions=FINGERS)
+    decided = np.abs(ours.clearance_m) > 1e-3
+    if min(ours.accepted[decided].sum(), (~ours.accepted[decided]).sum()) < 50:
+        raise SystemExit("error: the random poses are nearly all free or nearly all colliding")
+    for name, peer in peers.items():
+        theirs = np.array([not peer.collides(pose) for pose in poses])
+        if (different := int((theirs != ours.accepted)[decided].sum())) > 0:
+            raise SystemExit(f"error: {name} and the gate disagree about {different} of {decided.sum()} random poses")
+    return int(decided.sum())
 
 
 def python_times_ns(work: Callable[[], object], rounds: int) -> Float64:

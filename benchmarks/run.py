@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from peers import MujocoPeer, PinocchioPeer, python_times_ns
+from peers import MujocoPeer, PinocchioPeer, python_times_ns, require_agreement
 from render import render_page
 from scene import FINGERS, Scene, make_scene, write_scene
 
 import lastgate as lg
+from lastgate.gate import chosen_lanes
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -78,6 +79,8 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
     small, large = scene.worlds
     mujoco_small, mujoco_large = MujocoPeer(scene, small, loop), MujocoPeer(scene, large, loop)
     pinocchio = PinocchioPeer(scene, small)
+    agreed = require_agreement(scene, {"MuJoCo": mujoco_small, "Pinocchio with Coal": pinocchio})
+    print(f"gate, MuJoCo and Pinocchio agree about {agreed} random poses", file=sys.stderr, flush=True)
     samples: Samples = {}
     rows = len(scene.rows)
     with tempfile.TemporaryDirectory(prefix="lastgate-bench-") as folder:
@@ -98,8 +101,6 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
             samples.setdefault("pinocchio_rows_14", []).append(pinocchio.times_ns(max(calls // 40, 20)))
             kinematics = pinocchio.kinematics_times_ns(max(calls // 40, 20)) / rows
             samples.setdefault("pinocchio_kinematics", []).append(kinematics)
-    mujoco_small.require_sight()
-    pinocchio.require_sight()
     return scene, samples
 
 
@@ -174,7 +175,7 @@ def main() -> int:
         "cores": os.cpu_count(),
         "load_at_start": round(load, 1),
         "commit": commit(),
-        "lanes": scene.gate.lanes if hasattr(scene.gate, "lanes") else "",
+        "lanes": chosen_lanes(),
         "robot": scene.robot.name,
         "volumes": len(scene.robot.collision_geometry),
         "link_pairs": len(scene.gate.checked_pairs),

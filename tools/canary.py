@@ -27,6 +27,7 @@ TESTS = (
     "sweep_test",
     "mode_test",
     "recovery_test",
+    "field_test",
     "verdict_test",
     "model_test",
     "config_test",
@@ -68,8 +69,8 @@ FAULTS = (
     Fault(
         "last_row_skipped_world",
         "core/src/checks/collision.cpp",
-        r"(run\(PairKind::world, gate_\.path_rows_)(, finding\);\s*return settle)",
-        r"\1 - 1\2",
+        r"sweep_\.run\(kind, gate_\.path_rows_, finding\)",
+        r"sweep_.run(kind, gate_.path_rows_ - 1, finding)",
     ),
     Fault(
         "last_row_skipped_self",
@@ -96,12 +97,6 @@ FAULTS = (
         r"return model.pair_allowed(",
     ),
     Fault(
-        "nan_comparison_inverted",
-        "core/src/validation.hpp",
-        r"return allowed\.min <= value && value <= allowed\.max;",
-        r"return !(value < allowed.min || value > allowed.max);",
-    ),
-    Fault(
         "nan_in_action_passes",
         "core/src/checks/chunk_shape.cpp",
         r"std::isfinite\(cell\(row, column\)\)",
@@ -120,16 +115,22 @@ FAULTS = (
         r"bound = std::sqrt(ball.centre.z * ball.centre.z + ball.centre.y * ball.centre.y)",
     ),
     Fault(
-        "touching_counted_as_free",
-        "core/include/lastgate/tolerance.hpp",
-        r"rounding_m = 1\.0e-9;",
-        r"rounding_m = -1.0e-9;",
-    ),
-    Fault(
         "world_skipped",
         "core/src/checks/collision.cpp",
-        r"if \(request_\.world->is_declared_absent\(\)\) return true;",
-        r"if (request_.world != nullptr) return true;",
+        r"if \(world\.is_declared_absent\(\)\) return true;",
+        r"if (world.is_declared_absent() || world.is_usable()) return true;",
+    ),
+    Fault(
+        "cells_and_points_skipped",
+        "core/src/checks/collision.cpp",
+        r"\(!has_field \|\| sweep_world\(PairKind::field\)\)",
+        r"(has_field || sweep_world(PairKind::field))",
+    ),
+    Fault(
+        "unknown_cell_counted_as_free",
+        "core/src/obstacle_field.cpp",
+        r"row\[x\] != 0 && !\(row\[x\] == 255 && spec\.unknown_is_free\)",
+        r"row[x] != 0 && row[x] != 255 && !(row[x] == 255 && spec.unknown_is_free)",
     ),
     Fault(
         "zones_skipped",
@@ -140,14 +141,20 @@ FAULTS = (
     Fault(
         "stale_state_accepted",
         "core/src/checks/state_unavailable.cpp",
-        r"config\(\)\.state_age_s_max",
-        r"1e3 * config().state_age_s_max",
+        r"fresh\{-tolerance::future_stamp_s, config\(\)\.state_age_s_max\}",
+        r"fresh{-tolerance::future_stamp_s, 1e3 * config().state_age_s_max}",
     ),
     Fault(
         "stale_world_accepted",
         "core/src/checks/world_unavailable.cpp",
-        r"config\(\)\.world_age_s_max",
-        r"1e3 * config().world_age_s_max",
+        r"require_inside\(age_s, -tolerance::future_stamp_s, config\(\)\.world_age_s_max",
+        r"require_inside(age_s, -tolerance::future_stamp_s, 1e3 * config().world_age_s_max",
+    ),
+    Fault(
+        "stale_field_accepted",
+        "core/src/checks/world_unavailable.cpp",
+        r"require_inside\(field_age_s, -tolerance::future_stamp_s, config\(\)\.world_age_s_max",
+        r"require_inside(field_age_s, -tolerance::future_stamp_s, 1e3 * config().world_age_s_max",
     ),
     Fault(
         "budget_ignored",
@@ -160,6 +167,19 @@ FAULTS = (
         "core/src/validation.cpp",
         r"if \(!passed\) return verdict_;",
         r"if (!passed && stage.number < 10) return verdict_;",
+    ),
+    # Headers, which rebuild half of the core, come last.
+    Fault(
+        "nan_comparison_inverted",
+        "core/src/validation.hpp",
+        r"return allowed\.min <= value && value <= allowed\.max;",
+        r"return !(value < allowed.min || value > allowed.max);",
+    ),
+    Fault(
+        "touching_counted_as_free",
+        "core/include/lastgate/tolerance.hpp",
+        r"rounding_m = 1\.0e-9;",
+        r"rounding_m = -1.0e-9;",
     ),
 )
 
