@@ -66,6 +66,7 @@ check: $(VENV)/.built  ## Format, lint, types, import layers and repository rule
 
 generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page.
 	$(BIN)/python tools/generate_stubs.py
+	$(BIN)/python tools/generate_documents.py
 	$(BIN)/python benchmarks/render.py
 
 # ---- Fuzzing, canaries, benchmarks -----------------------------------------------------------------

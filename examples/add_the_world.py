@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tell the gate what stands around the robot.
 
-A world is a snapshot: obstacles in the robot's base frame, with the time at which their source saw them. Building one
-is work for the perception side; checking against it copies nothing. A world that is too old is no world: the chunk is
-rejected, however empty the space was back then.
+A world is a snapshot: obstacles in the robot's base frame, with the time at which their source saw them.
+Building one is work for the perception side; checking against it copies nothing. A world that is too old
+is no world: the chunk is rejected, however empty the space was back then.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Check a chunk before it is executed.
 
-A gate is built once, for one robot and one step length. Every chunk is handed to it with what was measured and what
-is known of the world; what comes back is a verdict. Only an accepted verdict gives the chunk back, so a program that
-executes `verdict.chunk` cannot execute one that was rejected.
+A gate is built once, for one robot and one step length. Every chunk is handed to it with what was
+measured and what is known of the world; what comes back is a verdict. Only an accepted verdict gives the
+chunk back, so a program that executes `verdict.chunk` cannot execute one that was rejected.
 """
 
 import numpy as np

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """See every kind of rejection before you trust an acceptance.
 
-The source of bad chunks to try a gate with: each entry spoils one thing about a request that is otherwise accepted, and
-says which code the gate must answer with. Point it at your own robot to learn what its limits are.
+The source of bad chunks to try a gate with: each entry spoils one thing about a request that is otherwise
+accepted, and says which code the gate must answer with. Point it at your own robot to learn what its
+limits are.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,9 @@ ball = lg.WorldCollisionPrimitive(
 )
 
 
-def request(*, rows=good, mode=lg.ControlMode.JOINT_POSITION, positions=start, state_age_s=0.0, world=lg.NO_WORLD) -> lg.Verdict:
+def request(
+    *, rows=good, mode=lg.ControlMode.JOINT_POSITION, positions=start, state_age_s=0.0, world=lg.NO_WORLD
+) -> lg.Verdict:
     state = lg.RobotState(positions=positions, stamp_s=5.0 - state_age_s)
     return gate.check(lg.ActionChunk(rows, mode=mode), state=state, world=world, now_s=5.0)
 
@@ -30,7 +33,9 @@ def spoiled(row: int, joint: int, value: float) -> np.ndarray:
     return rows
 
 
-folded = start + np.linspace(0.0, 1.0, 200)[1:, np.newaxis] * np.array([0.12, -0.25, 0.22, -0.82, 0.66, -0.36, 0.84])
+folded = start + np.linspace(0.0, 1.0, 200)[1:, np.newaxis] * np.array(
+    [0.12, -0.25, 0.22, -0.82, 0.66, -0.36, 0.84]
+)
 bad: list[tuple[str, Callable[[], lg.Verdict]]] = [
     ("control_mode", lambda: request(mode=lg.ControlMode.FOOT_PLACEMENT)),
     ("ndof_mismatch", lambda: request(rows=np.zeros((16, 8)))),

@@ -31,7 +31,7 @@ PAPER_SAFETY: Manifest = {
 
 
 def joint(name: str, parent_link: str, child_link: str, **changes: Any) -> Manifest:
-    """Returns a revolute joint about z that is complete, with `changes` on top; a change to None removes the key."""
+    """Returns a complete revolute joint about z with `changes` on top; a change to None removes the key."""
     complete = {
         "name": name,
         "joint_type": "revolute",
@@ -74,7 +74,9 @@ def stacked(n_dof: int, *, safety: Manifest | None = None, **joint_changes: Any)
             for index in range(n_dof)
         ],
         "collision_geometry": [sphere_on(link, 0.005) for link in links[1:]],
-        "end_effectors": [{"name": "tool", "link": links[-1], "tool_xyz_rpy": [0.05, 0.0, 0.0, 0.0, 0.0, 0.0]}],
+        "end_effectors": [
+            {"name": "tool", "link": links[-1], "tool_xyz_rpy": [0.05, 0.0, 0.0, 0.0, 0.0, 0.0]}
+        ],
         "safety": PAPER_SAFETY if safety is None else safety,
     }
 
@@ -119,7 +121,7 @@ def sliders(
     pairs: Sequence[tuple[int, int]] = (),
     **changes: Any,
 ) -> Manifest:
-    """Is a row of upright capsules, each on its own slide along x, at `positions_x` when all joints are zero."""
+    """Is a row of upright capsules, each on its own slide along x, at `positions_x` while at zero."""
     return {
         "name": "sliders",
         "base_frame": "base",
@@ -137,7 +139,8 @@ def sliders(
             for index, x in enumerate(positions_x)
         ],
         "collision_geometry": [
-            capsule_on(f"post{index}", radius_m, length_m, (0.0, 0.0, 0.0)) for index in range(len(positions_x))
+            capsule_on(f"post{index}", radius_m, length_m, (0.0, 0.0, 0.0))
+            for index in range(len(positions_x))
         ],
         "allowed_collision_pairs": [allowed(f"post{a}", f"post{b}", "proved-never") for a, b in pairs],
     } | changes
@@ -186,9 +189,7 @@ def at(*positions: float, stamp_s: float = NOW_S, **fields: Any) -> lg.RobotStat
     return lg.RobotState(positions=list(positions), stamp_s=stamp_s, **fields)
 
 
-def ball(
-    xyz: Sequence[float], radius_m: float, object_id: str | None = None
-) -> lg.WorldCollisionPrimitive:
+def ball(xyz: Sequence[float], radius_m: float, object_id: str | None = None) -> lg.WorldCollisionPrimitive:
     shape = lg.SphereShape(radius_m=radius_m)
     return lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=tuple(xyz)), object_id=object_id)
 

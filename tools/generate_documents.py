@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the parts of README.md that a tool prints: a real rejection and the list of robots.
 
-`python tools/generate_documents.py` writes them, `--check` only says whether they are up to date (exit 1 if not).
+`python tools/generate_documents.py` writes them, `--check` only says whether they are up to date (exit 1
+if not).
 """
 
 import os
@@ -16,13 +17,13 @@ COMMAND = Path(sys.executable).parent / "lastgate"
 REJECTION = "check swing.csv --robot franka_panda --state measured.json --world table.json"
 
 
-def shown(arguments: str) -> str:
+def shown(arguments: str, *, messages: bool = True) -> str:
     """Returns what the terminal shows for a command run among the example files."""
     done = subprocess.run(
         [COMMAND, *arguments.split()],
         cwd=FILES,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.STDOUT if messages else subprocess.DEVNULL,
         text=True,
         check=False,
         timeout=120,
@@ -35,7 +36,7 @@ def blocks() -> dict[str, str]:
     """Returns the text of each generated block."""
     return {
         "rejection": f"```console\n$ lastgate {REJECTION}\n{shown(REJECTION)}```\n",
-        "robots": f"```text\n{shown('robot list')}```\n",
+        "robots": f"```text\n{shown('robot list', messages=False)}```\n",
     }
 
 

@@ -78,12 +78,14 @@ bool Validation::is_timed_joint_path() const noexcept {
 bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept {
     if (outcome == Outcome::clear) return true;
     // A retreat is judged as a whole: its first rows alone need not lead away from anything.
-    const bool no_prefix = request_.recovery || finding.segment == none || finding.segment == 0;
+    const bool strokes = gate_.path_rows_ != request_.chunk.row_count;
+    const bool no_prefix = request_.recovery || strokes || finding.segment == none || finding.segment == 0;
     verdict_.certified_rows = no_prefix ? 0 : finding.segment - 1;
     if (outcome == Outcome::budget) return reject_budget();
     const auto volumes = gate_.shapes_.volumes();
     Violation violation;
-    violation.row = finding.segment - 1;
+    // A whole range is swept in two strokes, whatever the number of rows that asked for it.
+    violation.row = std::min(finding.segment, static_cast<std::uint32_t>(request_.chunk.row_count)) - 1;
     violation.segment_t = finding.segment_t;
     violation.first_contact_t = finding.first_contact_t;
     violation.distance_m = finding.witness.distance_m;

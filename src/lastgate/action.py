@@ -16,7 +16,8 @@ class RobotState:
         stamp_s: When it was measured, on the clock that `now_s` is read from.
         velocities: The same order; without them the acceleration of the first step is not checked.
         gripper_positions: One per joint of `gate.gripper_joint_names`; without them the whole range is assumed.
-        stamps_s: One stamp per joint, where joints arrive in separate messages; the oldest counts.
+        stamps_s: One stamp per joint, where joints arrive in separate messages; each must be fresh, and `stamp_s` is
+            then that of the gripper.
     """
 
     positions: Float64

@@ -115,7 +115,8 @@ class VerdictNames:
         raw = native.violation
         code = violation_code_of(raw.code)
         in_box = code == ViolationCode.workspace_box and raw.subject_kind == _EFFECTOR
-        has_witness = code in _WITH_WITNESS
+        # Two points at the origin are what the core leaves where it had none to give.
+        has_witness = code in _WITH_WITNESS and (any(raw.witness_a) or any(raw.witness_b))
         box = self._config.workspace_box if code == ViolationCode.workspace_box else None
         return Violation(
             code=code,
@@ -127,8 +128,8 @@ class VerdictNames:
             limit_max=raw.limit_max,
             unit=self._unit(code, raw),
             detail=self._detail(code, raw, chunk),
-            segment_t=raw.segment_t if has_witness or in_box else None,
-            first_contact_t=raw.first_contact_t if has_witness or in_box else None,
+            segment_t=raw.segment_t if code in _WITH_WITNESS or in_box else None,
+            first_contact_t=raw.first_contact_t if code in _WITH_WITNESS or in_box else None,
             witness_a=raw.witness_a if has_witness else None,
             witness_b=raw.witness_b if has_witness else None,
             world_id="" if world is None else world.world_id,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input at construction: an error that names the joint or link, from the schema and again from the core alone."""
+"""Bad input at construction: an error that names the joint or link, by schema and by core alone."""
 
 import numpy as np
 import pytest
@@ -32,25 +32,55 @@ def test_the_robot_that_all_these_spoil_can_be_armed():
 
 # Manifest, and what the refusal must say.
 BAD_MANIFESTS = {
-    "limit NaN": (changed(planar_two_link(), position_limits=[np.nan, 1.0]), "joint `elbow`.*position_limits"),
-    "limit infinite": (changed(planar_two_link(), position_limits=[-1.0, np.inf]), "joint `elbow`.*position_limits"),
-    "limits inverted": (changed(planar_two_link(), position_limits=[1.0, -1.0]), "joint `elbow`.*lower < upper"),
+    "limit NaN": (
+        changed(planar_two_link(), position_limits=[np.nan, 1.0]),
+        "joint `elbow`.*position_limits",
+    ),
+    "limit infinite": (
+        changed(planar_two_link(), position_limits=[-1.0, np.inf]),
+        "joint `elbow`.*position_limits",
+    ),
+    "limits inverted": (
+        changed(planar_two_link(), position_limits=[1.0, -1.0]),
+        "joint `elbow`.*lower < upper",
+    ),
     "limits equal": (changed(planar_two_link(), position_limits=[1.0, 1.0]), "joint `elbow`.*lower < upper"),
-    "limits missing": (changed(planar_two_link(), position_limits=None), "joint `elbow`.*needs `position_limits"),
-    "limits of one number": (changed(planar_two_link(), position_limits=[1.0]), "joint `elbow`.*position_limits"),
-    "limits of strings": (changed(planar_two_link(), position_limits=["-1", "1"]), "joint `elbow`.*position_limits"),
-    "limits beyond the arithmetic": (changed(planar_two_link(), position_limits=[-2e4, 2e4]), "joint `elbow`.*1e4"),
+    "limits missing": (
+        changed(planar_two_link(), position_limits=None),
+        "joint `elbow`.*needs `position_limits",
+    ),
+    "limits of one number": (
+        changed(planar_two_link(), position_limits=[1.0]),
+        "joint `elbow`.*position_limits",
+    ),
+    "limits of strings": (
+        changed(planar_two_link(), position_limits=["-1", "1"]),
+        "joint `elbow`.*position_limits",
+    ),
+    "limits beyond the arithmetic": (
+        changed(planar_two_link(), position_limits=[-2e4, 2e4]),
+        "joint `elbow`.*1e4",
+    ),
     "velocity missing": (changed(planar_two_link(), velocity_limit=None), "joint `elbow`.*velocity_limit"),
     "velocity zero": (changed(planar_two_link(), velocity_limit=0.0), "joint `elbow`.*velocity_limit"),
     "velocity negative": (changed(planar_two_link(), velocity_limit=-1.0), "joint `elbow`.*velocity_limit"),
     "velocity NaN": (changed(planar_two_link(), velocity_limit=np.nan), "joint `elbow`.*velocity_limit"),
-    "velocity beyond reason": (changed(planar_two_link(), velocity_limit=1e7), "joint `elbow`.*velocity limit"),
+    "velocity beyond reason": (
+        changed(planar_two_link(), velocity_limit=1e7),
+        "joint `elbow`.*velocity limit",
+    ),
     "effort zero": (changed(planar_two_link(), effort_limit=0.0), "joint `elbow`.*effort_limit"),
-    "axis too long": (changed(planar_two_link(), axis_xyz=[0.0, 0.0, 1.001]), "joint `elbow`.*axis_xyz.*length"),
+    "axis too long": (
+        changed(planar_two_link(), axis_xyz=[0.0, 0.0, 1.001]),
+        "joint `elbow`.*axis_xyz.*length",
+    ),
     "axis zero": (changed(planar_two_link(), axis_xyz=[0.0, 0.0, 0.0]), "joint `elbow`.*axis_xyz.*length"),
     "axis NaN": (changed(planar_two_link(), axis_xyz=[0.0, np.nan, 1.0]), "joint `elbow`.*axis_xyz"),
     "origin NaN": (changed(planar_two_link(), origin_xyz=[np.nan, 0.0, 0.0]), "joint `elbow`.*origin_xyz"),
-    "origin far away": (changed(planar_two_link(), origin_xyz=[101.0, 0.0, 0.0]), "link `forearm` .joint `elbow`.*100 m"),
+    "origin far away": (
+        changed(planar_two_link(), origin_xyz=[101.0, 0.0, 0.0]),
+        "link `forearm` .joint `elbow`.*100 m",
+    ),
     "unknown joint type": (changed(planar_two_link(), joint_type="ball"), "joint `elbow`.*joint_type"),
     "floating joint on the base": (
         changed(planar_two_link(), 0, joint_type="floating", position_limits=None),
@@ -71,13 +101,18 @@ BAD_MANIFESTS = {
     "joint name twice": (changed(planar_two_link(), name="shoulder"), "joint `shoulder` is declared 2 times"),
     "base frame of no joint": (planar_two_link(base_frame="floor"), "base_frame `floor`"),
     "no joints": (planar_two_link(joints=[]), "at least one joint"),
-    "mimic of nothing": (changed(planar_two_link(), mimic={"joint": "nobody"}), "joint `elbow` mimics joint `nobody`"),
+    "mimic of nothing": (
+        changed(planar_two_link(), mimic={"joint": "nobody"}),
+        "joint `elbow` mimics joint `nobody`",
+    ),
     "mimic that stands still": (
         changed(planar_two_link(), mimic={"joint": "shoulder", "multiplier": 0.0}),
         "link `forearm` .joint `elbow`.*mimic multiplier",
     ),
     "volume on no link": (
-        planar_two_link(collision_geometry=[*planar_two_link()["collision_geometry"], sphere_on("nose", 0.1)]),
+        planar_two_link(
+            collision_geometry=[*planar_two_link()["collision_geometry"], sphere_on("nose", 0.1)]
+        ),
         "link `nose`",
     ),
     "no volumes": (planar_two_link(collision_geometry=[]), "moving links `upper_arm`, `forearm`"),
@@ -85,9 +120,18 @@ BAD_MANIFESTS = {
         planar_two_link(collision_geometry=planar_two_link()["collision_geometry"][:1]),
         "moving link `forearm`",
     ),
-    "allowed pair of no link": (planar_two_link(allowed_collision_pairs=[allowed("nose", "forearm")]), "link `nose`"),
-    "allowed pair of one link": (planar_two_link(allowed_collision_pairs=[allowed("forearm", "forearm")]), "`forearm` twice"),
-    "effector on no link": (planar_two_link(end_effectors=[{"name": "hand", "link": "nose"}]), "`hand` names link `nose`"),
+    "allowed pair of no link": (
+        planar_two_link(allowed_collision_pairs=[allowed("nose", "forearm")]),
+        "link `nose`",
+    ),
+    "allowed pair of one link": (
+        planar_two_link(allowed_collision_pairs=[allowed("forearm", "forearm")]),
+        "`forearm` twice",
+    ),
+    "effector on no link": (
+        planar_two_link(end_effectors=[{"name": "hand", "link": "nose"}]),
+        "`hand` names link `nose`",
+    ),
     "tool NaN": (
         planar_two_link(end_effectors=[{"name": "hand", "link": "forearm", "tool_xyz_rpy": [np.nan] * 6}]),
         "end effector `hand`.*tool_xyz_rpy",
@@ -99,11 +143,25 @@ BAD_MANIFESTS = {
         ),
         "workspace box needs an end effector",
     ),
-    "half a box": (planar_two_link(safety={"workspace_box_min_xyz": [-1.0] * 3}), "workspace_box_max_xyz` is missing"),
-    "margin beyond the robot": (planar_two_link(safety={"self_collision_margin_m": 101.0}), "margins must be"),
+    "half a box": (
+        planar_two_link(safety={"workspace_box_min_xyz": [-1.0] * 3}),
+        "workspace_box_max_xyz` is missing",
+    ),
+    "margin beyond the robot": (
+        planar_two_link(safety={"self_collision_margin_m": 101.0}),
+        "margins must be",
+    ),
     "zone without a size": (
         planar_two_link(
-            safety={"no_go_zones": [{"name": "door", "shape": {"shape": "sphere", "radius_m": 0.0}, "pose": {"xyz": [0.0] * 3}}]}
+            safety={
+                "no_go_zones": [
+                    {
+                        "name": "door",
+                        "shape": {"shape": "sphere", "radius_m": 0.0},
+                        "pose": {"xyz": [0.0] * 3},
+                    }
+                ]
+            }
         ),
         "zone `door`.*radius_m",
     ),
@@ -122,13 +180,16 @@ def test_manifest_that_cannot_be_used_is_refused_by_name(case):
 @pytest.mark.parametrize("radius", [0.0, -0.05, np.nan, np.inf, 101.0, "0.1", True])
 def test_volume_without_a_usable_radius_is_refused_naming_the_link(radius):
     geometry = [*planar_two_link()["collision_geometry"], sphere_on("forearm", radius)]
-    with pytest.raises(ValueError, match="link `forearm`.*radius"):
+    with pytest.raises(ValueError, match=r"link `forearm`.*radius"):
         gate_of(planar_two_link(collision_geometry=geometry))
 
 
 @pytest.mark.parametrize("length", [-0.1, np.nan, np.inf, 300.0])
 def test_capsule_without_a_usable_length_is_refused_naming_the_link(length):
-    geometry = [*planar_two_link()["collision_geometry"], capsule_on("forearm", 0.05, length, (0.0, 0.0, 0.0))]
+    geometry = [
+        *planar_two_link()["collision_geometry"],
+        capsule_on("forearm", 0.05, length, (0.0, 0.0, 0.0)),
+    ]
     with pytest.raises(ValueError, match="link `forearm`"):
         gate_of(planar_two_link(collision_geometry=geometry))
 
@@ -147,7 +208,9 @@ def test_gripper_that_lists_a_follower_is_refused_naming_the_leader():
     follower = joint("finger2", "hand", "thumb", joint_type="prismatic", mimic={"joint": "finger_joint"})
     manifest["joints"] = [*manifest["joints"], follower | {"position_limits": [0.0, 0.04]}]
     manifest["collision_geometry"] = [*manifest["collision_geometry"], sphere_on("thumb", 0.01)]
-    manifest["end_effectors"][0]["gripper"]["joints"] = [{"name": "finger2", "position_closed": 0.0, "position_open": 0.04}]
+    manifest["end_effectors"][0]["gripper"]["joints"] = [
+        {"name": "finger2", "position_closed": 0.0, "position_open": 0.04}
+    ]
     with pytest.raises(ValueError, match="gripper joint `finger2` follows joint `finger_joint`"):
         gate_of(manifest)
 
@@ -170,14 +233,16 @@ def test_budget_that_is_not_a_count_or_does_not_cover_the_rows_is_refused(budget
         gate_of(planar_two_link(), evaluations_max=budget)
 
 
-# ---- The core alone: the same defects, written by hand ---------------------------------------------------------
+# ---- The core alone: the same defects, written by hand ---
 
 GOOD_TEXT = flat_config(lg.RobotDescription(**planar_two_link(name="arm")), step_s=0.1)
 
 
 def with_value(key: str, value: str) -> str:
     assert f"\n{key}: " in GOOD_TEXT
-    return "".join(f"{key}: {value}\n" if line.startswith(f"{key}: ") else line for line in GOOD_TEXT.splitlines(True))
+    return "".join(
+        f"{key}: {value}\n" if line.startswith(f"{key}: ") else line for line in GOOD_TEXT.splitlines(True)
+    )
 
 
 def test_core_arms_the_text_that_all_these_spoil():
@@ -207,9 +272,17 @@ BAD_VALUES = {
     "pair of no link": ("allowed_link_pairs", "[1, 9]", "allowed pair 0"),
     "half a pair": ("allowed_link_pairs", "[1]", "two indices per pair"),
     "fixed joint that is driven": ("joint_kind", "[0, 1, 0]", "link 2: a fixed joint cannot be driven"),
-    "moving joint that nothing drives": ("joint_dof", "[-1, 0, -1]", "link 2: is driven by no degree of freedom"),
+    "moving joint that nothing drives": (
+        "joint_dof",
+        "[-1, 0, -1]",
+        "link 2: is driven by no degree of freedom",
+    ),
     "driven by what does not exist": ("joint_dof", "[-1, 0, 5]", "link 2: is driven by no degree of freedom"),
-    "degree of freedom that moves nothing": ("joint_dof", "[-1, 0, 0]", "degree of freedom 1: moves no joint"),
+    "degree of freedom that moves nothing": (
+        "joint_dof",
+        "[-1, 0, 0]",
+        "degree of freedom 1: moves no joint",
+    ),
     "mimic that stands still": ("joint_multiplier", "[1, 1, 0]", "link 2: mimic multiplier"),
     "origin far away": ("joint_origin_xyzrpy", "[" + "0, " * 12 + "101, 0, 0, 0, 0, 0]", "link 2: origin"),
     "no row commands a joint": ("dof_in_rows", "[0, 0]", "no degree of freedom is commanded"),
@@ -221,7 +294,11 @@ BAD_VALUES = {
     "budget not whole": ("evaluations_max", "1000.5", "must be a whole number"),
     "no mode": ("control_modes", "[]", "no control mode is enabled"),
     "torque without limits": ("control_modes", "[0, 2]", "JOINT_TORQUE needs an effort limit"),
-    "pose without a box": ("control_modes", "[0, 4]", "CARTESIAN_POSE needs an end effector and a workspace box"),
+    "pose without a box": (
+        "control_modes",
+        "[0, 4]",
+        "CARTESIAN_POSE needs an end effector and a workspace box",
+    ),
     "twist without a speed": ("control_modes", "[0, 6]", "CARTESIAN_TWIST needs"),
     "base without bounds": ("control_modes", "[0, 7]", "BODY_TWIST needs"),
     "feet": ("control_modes", "[0, 8]", "FOOT_PLACEMENT cannot be enabled"),
@@ -244,7 +321,7 @@ def test_core_refuses_the_same_defects_by_itself(case):
 @pytest.mark.parametrize("poison", ["nan", "inf", "-inf", "1e999", ".nan", ".inf"])
 def test_core_refuses_every_number_that_is_not_finite_with_its_line(key, poison):
     value = next(line for line in GOOD_TEXT.splitlines() if line.startswith(f"{key}: ")).split(": ", 1)[1]
-    spoiled = f"[{poison}{value[value.index(','):]}" if value.startswith("[") else poison
+    spoiled = f"[{poison}{value[value.index(',') :]}" if value.startswith("[") else poison
     with pytest.raises(ValueError, match=rf"line \d+: `{key}` needs finite numbers"):
         _core.read_config(with_value(key, spoiled))
 
@@ -255,7 +332,7 @@ def test_refused_robot_leaves_nothing_half_built():
     assert check(gate_of(planar_two_link()), [[0.0, 0.1]]).accepted
 
 
-# ---- E10, E11, E03 -----------------------------------------------------------------------------------------------
+# ---- E10, E11, E03 ---
 
 
 def test_e10_two_link_chain_is_written_by_index():
@@ -292,6 +369,6 @@ def test_e11_twin_waiver_with_a_reason_lets_one_link_pass():
 def test_e03_joint_without_limits_is_refused_instead_of_unlimited():
     """Ours differs: the peer reads a missing limit as infinity."""
     manifest = changed(planar_two_link(), position_limits=None, velocity_limit=None)
-    with pytest.raises(ValueError, match="joint `elbow`.*position_limits") as refusal:
+    with pytest.raises(ValueError, match=r"joint `elbow`.*position_limits") as refusal:
         gate_of(manifest)
     assert "velocity_limit" in str(refusal.value)

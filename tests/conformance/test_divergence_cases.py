@@ -170,7 +170,9 @@ def test_x09_obstacle_without_a_usable_radius_is_refused(radius):
 def test_x09_obstacle_that_reaches_the_core_without_a_usable_radius_spoils_the_world(radius):
     kinds, pose = np.zeros(2, dtype=np.uint8), [9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     sizes = np.array([[0.1, 0.0, 0.0], [radius, 0.0, 0.0]])
-    snapshot = _core.WorldSnapshot(kinds, sizes, np.array([pose, pose]), id=1, stamp_s=0.0, in_base_frame=True)
+    snapshot = _core.WorldSnapshot(
+        kinds, sizes, np.array([pose, pose]), id=1, stamp_s=0.0, in_base_frame=True
+    )
     assert not snapshot.usable
 
 
@@ -191,7 +193,7 @@ def test_x09_margin_that_is_not_a_length_is_refused(field, value):
 def test_x09_limit_that_is_not_a_range_is_refused_naming_the_joint(limits):
     manifest = stacked(3)
     manifest["joints"][1]["position_limits"] = limits
-    with pytest.raises(ValueError, match="joint `j1`.*position_limits"):
+    with pytest.raises(ValueError, match=r"joint `j1`.*position_limits"):
         gate_of(manifest)
 
 
@@ -238,7 +240,9 @@ def test_x15_twin_hand_that_is_connected_is_accepted():
 @pytest.mark.parametrize(("obstacle_y", "outcome"), [(0.25, "accepted"), (0.19, "world_collision")])
 def test_x17_gripper_channel_of_one_moves_the_finger_4_cm(obstacle_y, outcome):
     world = world_of(ball((0.0, obstacle_y, 0.0), 0.05))
-    assert code_of(check(gate_of(gripper_arm()), [[1.0]], ControlMode.GRIPPER_POSITION, world=world)) == outcome
+    assert (
+        code_of(check(gate_of(gripper_arm()), [[1.0]], ControlMode.GRIPPER_POSITION, world=world)) == outcome
+    )
 
 
 def test_x17_half_open_channel_moves_the_finger_2_cm():
@@ -334,10 +338,14 @@ def test_x24_check_that_cannot_end_in_its_budget_is_rejected_with_the_budget():
 
 @pytest.mark.parametrize(
     ("centre", "outcome"),
-    [((0.0, 0.25, 0.0), "accepted"), ((0.0, 0.19, 0.0), "world_collision"), ((0.3, 0.12, 0.0), "world_collision")],
+    [
+        ((0.0, 0.25, 0.0), "accepted"),
+        ((0.0, 0.19, 0.0), "world_collision"),
+        ((0.3, 0.12, 0.0), "world_collision"),
+    ],
 )
 def test_x29_every_volume_of_a_link_counts(centre, outcome):
-    """Ours differs: boxes on links belong to the lowering, which covers them with capsules; here all volumes count."""
+    """Ours differs: the lowering covers boxes on links with capsules; here all volumes of a link count."""
     manifest = sliders(0.0)
     manifest["collision_geometry"] = [sphere_on("post0", 0.1), sphere_on("post0", 0.05, (0.3, 0.0, 0.0))]
     assert code_of(check(gate_of(manifest), [[0.0]], world=world_of(ball(centre, 0.1)))) == outcome
@@ -347,5 +355,5 @@ def test_x29_box_on_a_link_is_refused_naming_the_link():
     manifest = sliders(0.0)
     box = {"shape": "box", "size_xyz_m": [0.1, 0.1, 0.1]}
     manifest["collision_geometry"] = [{"link_name": "post0", "shape": box}]
-    with pytest.raises(ValueError, match="link `post0`.*'box'"):
+    with pytest.raises(ValueError, match=r"link `post0`.*'box'"):
         lg.RobotDescription(**manifest)

@@ -64,5 +64,7 @@ def test_shape_and_joint_kinds_are_the_same_in_both_languages(enums):
     from lastgate.kernel_config import _JOINT_KIND, SHAPE_KIND
 
     assert enums["PrimitiveKind"] == SHAPE_KIND
-    assert enums["JointKind"] == {word: number for word, number in _JOINT_KIND.items() if word != "continuous"}
+    assert enums["JointKind"] == {
+        word: number for word, number in _JOINT_KIND.items() if word != "continuous"
+    }
     assert _JOINT_KIND["continuous"] == enums["JointKind"]["revolute"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""X22 and CONTRACT §4: the evidence of every violation validates against its schema, whatever things are called."""
+"""X22: the evidence of every violation validates against its schema, whatever things are called."""
 
 import json
 from collections.abc import Callable
@@ -63,7 +63,9 @@ REJECTIONS: dict[str, Callable[[], lg.Verdict]] = {
         gate_of(stacked(3, safety={}, acceleration_limit=0.1)), [[0.1, 0, 0], [0.3, 0, 0]]
     ),
     "ee_acceleration": lambda: check(gate_of(tip_on_slide(max_ee_accel_m_s2=0.1)), [[0.1], [0.4]]),
-    "cartesian_unreachable": lambda: check(gate_of(planar_two_link()), [[0.1, 0, 0, 0, 0, 0]], M.CARTESIAN_DELTA),
+    "cartesian_unreachable": lambda: check(
+        gate_of(planar_two_link()), [[0.1, 0, 0, 0, 0, 0]], M.CARTESIAN_DELTA
+    ),
     "state_unavailable": lambda: check(gate_of(stacked(3)), [[0.0] * 3], state=at(0.0)),
     "world_unavailable": lambda: check(gate_of(stacked(3)), [[0.0] * 3], world=None),
     "world_overflow": lambda: check(gate_of(stacked(3)), [[0.0] * 3], world=world_of(*[CUP] * 1025)),
@@ -72,7 +74,7 @@ REJECTIONS: dict[str, Callable[[], lg.Verdict]] = {
     "recovery_not_growing": lambda: check(gate_of(sliders(0.0)), [[0.0]], world=world_of(CUP), recovery=True),
     "recovery_speed": lambda: check(gate_of(stacked(3)), [[0.2, 0, 0]], recovery=True),
 }
-# The kernel process gives the first two, the voxel world of a later issue the next two; the others mean a defect.
+# The kernel process gives the first two, a world with voxels the next two; the others mean a defect.
 NOT_FROM_A_GATE = {
     "envelope_unconfigured",
     "estop_latched",
@@ -170,12 +172,24 @@ def test_explanation_of_every_code_gives_its_numbers(code):
         assert words in text
 
 
-LABELS = ['12" pan', "<img onerror=alert(1)>", "Käsereibe", "鍋", "back\\slash", "{brace}", "%s", "a`b", "x" * 256]
+LABELS = [
+    '12" pan',
+    "<img onerror=alert(1)>",
+    "Käsereibe",
+    "鍋",
+    "back\\slash",
+    "{brace}",
+    "%s",
+    "a`b",
+    "x" * 256,
+]
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_x22_name_of_an_obstacle_survives(label):
-    violation = only_violation(check(gate_of(sliders(0.0)), [[0.0]], world=world_of(ball((0.15, 0, 0), 0.1, label))))
+    violation = only_violation(
+        check(gate_of(sliders(0.0)), [[0.0]], world=world_of(ball((0.15, 0, 0), 0.1, label)))
+    )
     assert violation.against == label
     assert lg.read_evidence(violation.evidence().model_dump_json()).link_b_or_object == label
 
@@ -196,7 +210,9 @@ def test_x22_name_of_a_joint_link_effector_zone_and_held_object_survives(label):
         only_violation(check(gate, [[5.0]])).evidence().link_a,
         only_violation(check(gate, [[5.0]])).evidence().link_b_or_object,
     ]
-    gate.attach(label, lg.SphereShape(radius_m=0.1), object_id=label, origin_xyz_rpy=(0.0, 0.9, 0.0, 0.0, 0.0, 0.0))
+    gate.attach(
+        label, lg.SphereShape(radius_m=0.1), object_id=label, origin_xyz_rpy=(0.0, 0.9, 0.0, 0.0, 0.0, 0.0)
+    )
     held = check(gate, [[0.0]], world=world_of(ball((0.0, 0.9, 0.0), 0.1, "cup")))
     names.append(only_violation(held).evidence().link_a)
     assert names == [label] * 5

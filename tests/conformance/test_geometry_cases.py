@@ -31,7 +31,7 @@ DELTA = ControlMode.CARTESIAN_DELTA
 
 
 def just_below(truth_m: float) -> object:
-    """A clearance is a bound from below; the single-precision lanes cost it less than 0.3 mm at these extents."""
+    """A clearance is a bound from below; single-precision lanes cost it less than 0.3 mm at these extents."""
     return pytest.approx(truth_m - 1.5e-4, abs=1.5e-4)
 
 
@@ -245,7 +245,9 @@ def test_g22_step_beyond_a_stretched_arm_is_rejected_with_what_remains():
 
 
 def test_g22_twin_step_back_from_a_bent_arm_is_finite_and_small():
-    verdict = check(gate_of(planar_two_link()), [[-0.05, 0.0, 0.0, 0.0, 0.0, 0.0]], DELTA, state=at(-0.5, 1.0))
+    verdict = check(
+        gate_of(planar_two_link()), [[-0.05, 0.0, 0.0, 0.0, 0.0, 0.0]], DELTA, state=at(-0.5, 1.0)
+    )
     assert verdict.accepted
     assert np.all(np.abs(verdict.joint_rows[0] - [-0.5, 1.0]) < 1.0)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons ask "inside?": a value at its limit passes, the next number beyond it is rejected. Touching is contact."""
+"""A value at its limit passes, the next number beyond it is rejected; touching is contact."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,9 @@ def beyond(limit: float) -> float:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("mode", [ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, ControlMode.DEX_HAND_JOINT])
+@pytest.mark.parametrize(
+    "mode", [ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, ControlMode.DEX_HAND_JOINT]
+)
 def test_position_at_its_limit_is_accepted_and_one_ulp_beyond_is_rejected(mode, sign):
     gate = gate_of(stacked(3, safety={}, velocity_limit=100.0))
     assert check(gate, [[0.0, sign * 1.0, 0.0]], mode).accepted
@@ -69,7 +71,10 @@ def test_step_at_the_velocity_limit_is_accepted_and_a_micrometre_beyond_is_rejec
 def test_speed_factor_of_the_envelope_counts():
     gate = gate_of(stacked(3, safety={"max_joint_speed_factor": 0.5}))
     assert check(gate, [[0.0, 1.575, 0.0]], ControlMode.JOINT_VELOCITY).accepted
-    assert code_of(check(gate, [[0.0, beyond(1.575), 0.0]], ControlMode.JOINT_VELOCITY)) == "joint_velocity_limit"
+    assert (
+        code_of(check(gate, [[0.0, beyond(1.575), 0.0]], ControlMode.JOINT_VELOCITY))
+        == "joint_velocity_limit"
+    )
 
 
 def test_step_from_row_to_row_has_the_same_limit_as_the_first():
@@ -130,7 +135,9 @@ def test_row_at_its_limit_passes_its_stage_and_one_ulp_beyond_is_rejected(mode, 
     row[column] = beyond(row[column])
     verdict = check(gate, [row.tolist()], mode)
     assert (code_of(verdict), verdict.stage) == (code, 6)
-    assert only_violation(verdict).limit == PAPER_SAFETY[field] * (sign if code == "base_angular_speed" else 1.0)
+    assert only_violation(verdict).limit == PAPER_SAFETY[field] * (
+        sign if code == "base_angular_speed" else 1.0
+    )
 
 
 def test_two_components_are_measured_by_their_length():
@@ -147,7 +154,9 @@ def test_gripper_at_its_limit_is_accepted(mode, value, outcome):
     assert code_of(check(gate_of(stacked(3)), [[value]], mode)) == outcome
 
 
-@pytest.mark.parametrize("mode", [ControlMode.GRIPPER_POSITION, ControlMode.COMPOSITE_MODE, ControlMode.GRIPPER_BINARY])
+@pytest.mark.parametrize(
+    "mode", [ControlMode.GRIPPER_POSITION, ControlMode.COMPOSITE_MODE, ControlMode.GRIPPER_BINARY]
+)
 @pytest.mark.parametrize("value", [np.nextafter(0.0, -1.0), np.nextafter(1.0, 2.0)])
 def test_gripper_one_ulp_beyond_its_limit_is_rejected(mode, value):
     assert code_of(check(gate_of(stacked(3)), [[float(value)]], mode)) == "gripper_range"
@@ -196,7 +205,7 @@ def test_tool_that_rests_on_the_wall_of_its_box_is_accepted():
 
 
 def test_tool_that_moves_to_the_wall_of_its_box_is_rejected_within_the_resolution():
-    """A path is swept, and a sweep tells inside from outside to 0.1 mm; commanded poses are compared exactly."""
+    """A sweep tells inside from outside to 0.1 mm; commanded poses are compared exactly."""
     gate = gate_of(lift(**BOX))
     assert check(gate, [[0.5 - 2 * RESOLUTION_M]]).accepted
     assert "within 0.1 mm of the wall" in only_violation(check(gate, [[0.5]])).sentence()
@@ -236,7 +245,7 @@ def test_quaternion_off_unit_length_is_rejected(scale, stage):
         assert code_of(verdict) == "quaternion_norm"
 
 
-# ---- Ages: exact in binary, so that the limit itself can be hit -------------------------------------------------
+# ---- Ages: exact in binary, so that the limit itself can be hit ---
 
 AGES = {"state_age_s_max": 0.25, "world_age_s_max": 0.5}
 
@@ -255,7 +264,7 @@ def test_world_at_its_greatest_age_is_accepted_and_older_is_rejected():
     assert code_of(check(gate, [[0.0]], world=world_of(stamp_s=older))) == "world_unavailable"
 
 
-# ---- Touching --------------------------------------------------------------------------------------------------
+# ---- Touching ---
 
 
 @pytest.mark.parametrize(("gap_m", "outcome"), [(0.0, "world_collision"), (2 * RESOLUTION_M, "accepted")])
@@ -277,7 +286,9 @@ def test_coming_as_close_as_the_margin_is_a_violation(gap_m, outcome):
     assert code_of(check(gate, [[0.0]], world=world_of(ball((0.5 + gap_m, 0.0, 0.0), 0.125)))) == outcome
 
 
-@pytest.mark.parametrize(("stop_x", "outcome"), [(0.75, "world_collision"), (0.75 - 2 * RESOLUTION_M, "accepted")])
+@pytest.mark.parametrize(
+    ("stop_x", "outcome"), [(0.75, "world_collision"), (0.75 - 2 * RESOLUTION_M, "accepted")]
+)
 def test_moving_until_touching_is_contact(stop_x, outcome):
     gate = gate_of(sliders(0.0, radius_m=0.125))
     assert code_of(check(gate, [[0.25], [stop_x]], world=world_of(ball((1.0, 0.0, 0.0), 0.125)))) == outcome

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NaN and infinity anywhere reject: every cell of every mode, every field of the state, the clock, the stamps."""
+"""NaN and infinity anywhere reject: every cell of every mode, every field of the state, clock and stamps."""
 
 import numpy as np
 import pytest

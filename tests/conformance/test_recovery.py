@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""X20: a robot that is measured in contact may leave it, slowly, and only if every violated distance grows."""
+"""X20: a robot that is measured in contact may leave it, slowly, if every violated distance grows."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,9 @@ def test_x20_motion_apart_without_asking_for_recovery_is_rejected(gate):
 
 
 def test_x20_motion_apart_that_is_faster_is_rejected(gate):
-    violation = only_violation(check(gate, way_out(2, QUARTER_STEP_M * 1.01), world=world_of(CUP), recovery=True))
+    violation = only_violation(
+        check(gate, way_out(2, QUARTER_STEP_M * 1.01), world=world_of(CUP), recovery=True)
+    )
     assert (violation.code, violation.kind) == ("recovery_speed", FailureKind.WORKSPACE)
     assert (violation.subject, violation.unit) == ("slide0", "m/s")
     assert abs(violation.limit) == pytest.approx(0.25 * SPEED_M_S)
@@ -71,7 +73,11 @@ def test_x20_standing_still_in_contact_is_not_a_retreat(gate, count):
     assert (violation.code, violation.kind) == ("recovery_not_growing", FailureKind.COLLISION)
     assert (violation.subject, violation.against) == ("post0", "cup")
     evidence = violation.evidence()
-    assert (evidence.kind, evidence.collision_kind, evidence.link_b_or_object) == ("collision", "world", "cup")
+    assert (evidence.kind, evidence.collision_kind, evidence.link_b_or_object) == (
+        "collision",
+        "world",
+        "cup",
+    )
     assert evidence.min_distance_m == pytest.approx(-0.05)
 
 
@@ -156,7 +162,10 @@ def test_recovery_without_a_contact_changes_only_the_speed(gate):
 def test_recovery_with_velocities_has_the_same_speed(gate):
     fast, slow = [[-0.26]], [[-0.25]]
     assert check(gate, slow, ControlMode.JOINT_VELOCITY, world=world_of(CUP), recovery=True).recovery
-    assert code_of(check(gate, fast, ControlMode.JOINT_VELOCITY, world=world_of(CUP), recovery=True)) == "recovery_speed"
+    assert (
+        code_of(check(gate, fast, ControlMode.JOINT_VELOCITY, world=world_of(CUP), recovery=True))
+        == "recovery_speed"
+    )
 
 
 def test_recovery_with_torques_is_rejected_because_they_have_no_direction():
@@ -172,7 +181,9 @@ def test_recovery_with_torques_is_rejected_because_they_have_no_direction():
 BASE = {"max_base_linear_speed_m_s": 1.0, "max_base_angular_speed_rad_s": 1.0}
 
 
-@pytest.mark.parametrize(("speed", "outcome"), [(-0.25, "accepted"), (-0.26, "recovery_speed"), (0.25, "world_collision")])
+@pytest.mark.parametrize(
+    ("speed", "outcome"), [(-0.25, "accepted"), (-0.26, "recovery_speed"), (0.25, "world_collision")]
+)
 def test_recovery_with_the_base_has_a_quarter_of_its_speed(speed, outcome):
     gate = gate_of(sliders(0.0, safety=BASE))
     row = [[speed, 0.0, 0.0, 0.0, 0.0, 0.0]]
@@ -209,7 +220,9 @@ def test_recovery_out_of_a_wall_goes_straight_back(gate):
 
 def thin_door(x_m: float) -> lg.World:
     shape = lg.BoxShape(size_xyz_m=(0.04, 2.0, 2.0))
-    return world_of(lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=(x_m, 0.0, 0.0)), object_id="door"))
+    return world_of(
+        lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=(x_m, 0.0, 0.0)), object_id="door")
+    )
 
 
 def test_recovery_from_the_face_of_a_box_goes_back_and_not_through_it(gate):
@@ -221,5 +234,8 @@ def test_recovery_from_the_face_of_a_box_goes_back_and_not_through_it(gate):
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_recovery_with_the_core_inside_a_box_is_rejected_because_its_depth_is_not_known(gate, sign):
-    violation = only_violation(check(gate, way_out(12, sign * QUARTER_STEP_M), world=thin_door(0.01), recovery=True))
+    violation = only_violation(
+        check(gate, way_out(12, sign * QUARTER_STEP_M), world=thin_door(0.01), recovery=True)
+    )
     assert (violation.code, violation.against) == ("recovery_not_growing", "door")
+    assert (violation.witness_a, violation.witness_b) == (None, None)

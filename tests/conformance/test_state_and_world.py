@@ -3,7 +3,19 @@
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, at, ball, check, code_of, gate_of, gripper_arm, only_violation, sliders, stacked, world_of
+from paper_robots import (
+    NOW_S,
+    at,
+    ball,
+    check,
+    code_of,
+    gate_of,
+    gripper_arm,
+    only_violation,
+    sliders,
+    stacked,
+    world_of,
+)
 
 import lastgate as lg
 from lastgate import _core
@@ -50,7 +62,9 @@ def test_complete_state_is_accepted(gate):
     assert check_with(gate, state=state).accepted
 
 
-@pytest.mark.parametrize(("age_s", "outcome"), [(0.1, "accepted"), (0.3, "state_unavailable"), (-0.1, "state_unavailable")])
+@pytest.mark.parametrize(
+    ("age_s", "outcome"), [(0.1, "accepted"), (0.3, "state_unavailable"), (-0.1, "state_unavailable")]
+)
 def test_state_that_is_old_or_from_the_future_is_rejected(gate, age_s, outcome):
     assert code_of(check_with(gate, state=at(0.0, 0.0, 0.0, stamp_s=NOW_S - age_s))) == outcome
 
@@ -73,9 +87,19 @@ def test_x23_twin_all_joints_fresh_are_accepted_whatever_the_common_stamp(gate):
     assert check_with(gate, state=at(0.0, 0.0, 0.0, stamp_s=0.0, stamps_s=[NOW_S] * 3)).accepted
 
 
+def test_x23_gripper_that_fell_silent_is_rejected_while_the_arm_is_fresh():
+    gate = gate_of(gripper_arm())
+    fields = {"gripper_positions": [0.0], "stamps_s": [NOW_S]}
+    assert check(gate, [[0.0]], state=at(0.0, **fields)).accepted
+    silent = at(0.0, stamp_s=NOW_S - 5.0, **fields)
+    assert code_of(check(gate, [[0.0]], state=silent)) == "state_unavailable"
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize(("excess", "outcome"), [(0.004, "accepted"), (0.006, "joint_position_limit")])
-def test_measured_joint_beyond_its_limit_by_more_than_a_resting_servo_is_rejected(gate, sign, excess, outcome):
+def test_measured_joint_beyond_its_limit_by_more_than_a_resting_servo_is_rejected(
+    gate, sign, excess, outcome
+):
     verdict = gate.check(
         lg.ActionChunk([[0.0, sign, 0.0]]),
         state=at(0.0, sign * (1.0 + excess), 0.0),
@@ -133,7 +157,7 @@ def test_gripper_that_nobody_measured_may_stand_anywhere():
     assert verdict.unchecked & lg.Unchecked.GRIPPER_STATE
 
 
-# ---- World -------------------------------------------------------------------------------------------------------
+# ---- World ---
 
 
 def test_missing_world_is_rejected_and_no_world_is_recorded(gate):
@@ -146,19 +170,25 @@ def test_missing_world_is_rejected_and_no_world_is_recorded(gate):
     assert "Not checked: world" in verdict.explain()
 
 
-@pytest.mark.parametrize(("age_s", "outcome"), [(0.4, "accepted"), (0.6, "world_unavailable"), (-0.1, "world_unavailable")])
+@pytest.mark.parametrize(
+    ("age_s", "outcome"), [(0.4, "accepted"), (0.6, "world_unavailable"), (-0.1, "world_unavailable")]
+)
 def test_world_that_is_old_or_from_the_future_is_rejected(gate, age_s, outcome):
     verdict = check_with(gate, state=at(0.0, 0.0, 0.0), world=world_of(stamp_s=NOW_S - age_s))
     assert code_of(verdict) == outcome
 
 
-@pytest.mark.parametrize(("frame", "outcome"), [("", "accepted"), ("base", "accepted"), ("map", "world_unavailable")])
+@pytest.mark.parametrize(
+    ("frame", "outcome"), [("", "accepted"), ("base", "accepted"), ("map", "world_unavailable")]
+)
 def test_world_in_another_frame_is_rejected(gate, frame, outcome):
     verdict = check_with(gate, state=at(0.0, 0.0, 0.0), world=world_of(frame_id=frame))
     assert code_of(verdict) == outcome
 
 
-@pytest.mark.parametrize(("count", "outcome"), [(1024, "accepted"), (1025, "world_overflow"), (2000, "world_overflow")])
+@pytest.mark.parametrize(
+    ("count", "outcome"), [(1024, "accepted"), (1025, "world_overflow"), (2000, "world_overflow")]
+)
 def test_world_over_capacity_is_rejected(gate, count, outcome):
     assert _core.PRIMITIVES_MAX == 1024
     crowd = [ball((5.0, 0.0, 0.0), 0.1)] * count

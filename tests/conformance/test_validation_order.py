@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The validation order: of two broken rules the earlier stage is reported, and within a stage the earlier step."""
+"""Of two broken rules the earlier stage is reported, and within a stage the earlier step."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import ControlMode
 
-# Two posts on slides: at rest 0.5 m apart. One is told to go to 0.5 it meets the other; at -1 stands an obstacle.
+# Two posts on slides, 0.5 m apart at rest; at -1 m stands an obstacle.
 SAFETY = {"world_collision_margin_m": 0.0, "world_age_s_max": 0.5, "state_age_s_max": 0.2}
 OBSTACLE = ball((-1.0, 0.0, 0.0), 0.1, "obstacle")
 STALE_WORLD = world_of(OBSTACLE, stamp_s=NOW_S - 1.0)
@@ -46,9 +46,21 @@ ADJACENT_STAGES = {
         "joint_position_limit",
         {"rows": [[99.0, 0.0]], "state": STALE_STATE},
     ),
-    "7 before 8: stale state, too fast": (7, "state_unavailable", {"rows": [[9.0, 0.0]], "state": STALE_STATE}),
-    "8 before 9: too fast, stale world": (8, "joint_velocity_limit", {"rows": [[9.0, 0.0]], "world": STALE_WORLD}),
-    "9 before 10: stale world, self contact": (9, "world_unavailable", {"rows": [INTO_SELF], "world": STALE_WORLD}),
+    "7 before 8: stale state, too fast": (
+        7,
+        "state_unavailable",
+        {"rows": [[9.0, 0.0]], "state": STALE_STATE},
+    ),
+    "8 before 9: too fast, stale world": (
+        8,
+        "joint_velocity_limit",
+        {"rows": [[9.0, 0.0]], "world": STALE_WORLD},
+    ),
+    "9 before 10: stale world, self contact": (
+        9,
+        "world_unavailable",
+        {"rows": [INTO_SELF], "world": STALE_WORLD},
+    ),
     "10 before 11: self contact, world contact": (
         10,
         "self_collision",
@@ -117,7 +129,7 @@ def test_contact_on_an_earlier_segment_is_reported_before_a_deeper_one(gate):
     assert (violation.against, violation.step) == ("near", 0)
 
 
-# ---- Certified rows: everything was shown up to them ----------------------------------------------------------
+# ---- Certified rows: everything was shown up to them ---
 
 
 def test_certified_rows_end_before_the_contact(gate):
@@ -156,16 +168,25 @@ def test_no_go_zone_is_rejected_by_name_whatever_the_world_says():
     gate = zoned()
     for world in (lg.NO_WORLD, world_of()):
         violation = only_violation(check(gate, [[-0.1, 0.0], [-0.5, 0.0]], world=world))
-        assert (violation.code, violation.against, violation.collision_kind) == ("world_collision", "door", "world")
+        assert (violation.code, violation.against, violation.collision_kind) == (
+            "world_collision",
+            "door",
+            "world",
+        )
     assert check(gate, [[-0.1, 0.0], [-0.2, 0.0]], world=world_of()).accepted
 
 
-def test_rows_before_the_box_is_left_are_not_called_certified_while_contacts_are_unchecked():
+def test_certified_rows_of_a_box_that_is_left_end_before_an_earlier_contact():
     box = {"workspace_box_min_xyz": [-3.0, -1.0, -1.0], "workspace_box_max_xyz": [1.0, 1.0, 1.0]}
     manifest = sliders(0.0, 0.5, safety=SAFETY | box)
     manifest["end_effectors"] = [{"name": "tip", "link": "post0"}]
     rows = [[-0.5, 0.0], [-1.0, 0.0], [-2.0, 0.0], [-3.5, 0.0]]
-    verdict = check(gate_of(manifest), rows, world=world_of(OBSTACLE))
+    gate = gate_of(manifest)
+    verdict = check(gate, rows, world=world_of(OBSTACLE))
+    assert (code_of(verdict), verdict.certified_rows) == ("workspace_box", 1)
+    verdict = check(gate, rows, world=world_of())
+    assert (code_of(verdict), verdict.certified_rows) == ("workspace_box", 3)
+    verdict = check(gate, rows, world=STALE_WORLD)
     assert (code_of(verdict), verdict.certified_rows) == ("workspace_box", 0)
 
 

@@ -104,11 +104,6 @@ def test_fingers_that_may_be_anywhere_are_clear_everywhere_when_accepted(gate, m
     assert counts["accepted"] > 10
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="what an unknown gripper could add is put on the margin and never bisected, so fingers that only "
-    "pass by sideways are refused up to half their travel away",
-)
 def test_binary_command_beside_an_obstacle_that_no_opening_reaches_is_accepted(gate):
     kinematics = Kinematics(gate.robot)
     # 8 mm beyond the finger tips' reach, straight ahead: opening and closing moves no finger towards it.

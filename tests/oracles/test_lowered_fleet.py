@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The committed fleet against engines nobody here wrote.
 
-What is compared: the volumes, pairs and frames of each manifest. Reference: Pinocchio's kinematics and Coal on
-the meshes as they are. Not trusted: distances of touching meshes, which Coal reports as not positive. Invariants
-that need no reference: containment on the written numbers, and re-lowering to the same bytes.
+What is compared: the volumes, pairs and frames of each manifest. Reference: Pinocchio's kinematics and Coal
+on the meshes as they are. Not trusted: distances of touching meshes, which Coal reports as not positive.
+Invariants that need no reference: containment on the written numbers, and re-lowering to the same bytes.
 """
 
 from pathlib import Path

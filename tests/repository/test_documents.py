@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents are true where a machine can tell: their programs run, their links lead somewhere, their tests exist."""
+"""The documents are true where a machine can tell: programs run, links lead somewhere, tests exist."""
 
 import json
 import re
@@ -20,12 +20,21 @@ TEST_NAME = re.compile(r"`((?:tests|core)/[\w./-]+?\.(?:py|cpp))(?:::(\w+))?`")
 
 def _run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-W", "error", *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-W", "error", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
 
 
 def _blocks() -> list[tuple[str, str]]:
-    return [(path.name, block) for path in DOCUMENTS for block in PYTHON_BLOCK.findall(path.read_text(encoding="utf-8"))]
+    return [
+        (path.name, block)
+        for path in DOCUMENTS
+        for block in PYTHON_BLOCK.findall(path.read_text(encoding="utf-8"))
+    ]
 
 
 def test_readme_has_a_python_block_and_at_most_150_lines():
@@ -95,7 +104,11 @@ def test_every_test_named_in_the_documents_exists():
 
 def test_every_claim_of_safety_md_names_a_test():
     section = (ROOT / "SAFETY.md").read_text(encoding="utf-8").split("## Not claimed")[0]
-    rows = [line for line in section.splitlines() if line.startswith("| ") and not line.startswith(("| Claim", "| ---"))]
+    rows = [
+        line
+        for line in section.splitlines()
+        if line.startswith("| ") and not line.startswith(("| Claim", "| ---"))
+    ]
     assert len(rows) >= 15
     assert [row for row in rows if not TEST_NAME.search(row)] == []
 

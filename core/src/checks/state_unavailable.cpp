@@ -48,6 +48,12 @@ bool Validation::check_state_unavailable() noexcept {
         if (!inside(age_s, fresh)) return require_inside(age_s, fresh.min, fresh.max, unavailable(stale, column));
         verdict_.state_age_s = column == 0 || age_s > verdict_.state_age_s ? age_s : verdict_.state_age_s;
     }
+    // Where every joint has its own stamp, the common one is that of the gripper.
+    if (!state.gripper_positions.empty()) {
+        const double age_s = request_.now_s - state.stamp_s;
+        if (!require_inside(age_s, -tolerance::future_stamp_s, config().state_age_s_max, unavailable(stale, joints))) return false;
+        verdict_.state_age_s = age_s > verdict_.state_age_s ? age_s : verdict_.state_age_s;
+    }
     return true;
 }
 

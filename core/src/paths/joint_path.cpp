@@ -69,7 +69,8 @@ bool Validation::build_torque_tube() noexcept {
     return true;
 }
 
-/// Fingers go from where they are to where the channel sends them; a binary command may mean either end.
+/// Fingers go from where they are to where the channel sends them. A binary command may mean either end,
+/// and fingers that nobody measured may be anywhere: then they are swept from closed to open.
 bool Validation::build_gripper_path() noexcept {
     const bool known_effector = request_.chunk.effector < model().effectors().size();
     if (!known_effector && !config().gripper_joints.empty()) {
@@ -77,18 +78,21 @@ bool Validation::build_gripper_path() noexcept {
         violation.code = ViolationCode::cartesian_frame;
         return reject(violation);
     }
-    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
-        std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
+    const bool measured = !request_.state.gripper_positions.empty();
+    const bool whole_range = mode() == ControlMode::gripper_binary || !measured;
+    if (whole_range) gate_.path_rows_ = 2;
+    for (std::size_t row = 1; row <= gate_.path_rows_; ++row) {
+        std::copy_n(path_row(row - 1), model().variable_count(), path_row(row));
         for (const GripperJointConfig& joint : config().gripper_joints) {
             if (joint.effector != request_.chunk.effector) continue;
-            if (mode() == ControlMode::gripper_binary) {
-                const double middle = 0.5 * (joint.position_closed + joint.position_open);
-                gate_.uncertainty_[joint.dof] = std::max(gate_.uncertainty_[joint.dof], 0.5 * std::abs(joint.position_open - joint.position_closed));
-                path_row(row + 1)[joint.dof] = middle;
+            gate_.uncertainty_[joint.dof] = 0.0;
+            if (whole_range) {
+                path_row(row)[joint.dof] = row == 1 ? joint.position_closed : joint.position_open;
+                if (!measured) path_row(0)[joint.dof] = joint.position_closed;
                 continue;
             }
-            const double share = (cell(row, 0) - joint.channel_closed) / (joint.channel_open - joint.channel_closed);
-            path_row(row + 1)[joint.dof] = joint.position_closed + share * (joint.position_open - joint.position_closed);
+            const double share = (cell(row - 1, 0) - joint.channel_closed) / (joint.channel_open - joint.channel_closed);
+            path_row(row)[joint.dof] = joint.position_closed + share * (joint.position_open - joint.position_closed);
         }
     }
     return true;

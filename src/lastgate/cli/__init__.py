@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line. Data goes to stdout, messages to stderr, and one file (`app.py`) decides the exit code."""
+"""The command line. Data goes to stdout, messages to stderr; `app.py` alone decides the exit code."""
 
 import sys
 

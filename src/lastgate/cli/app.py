@@ -10,12 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from lastgate.cli.check import check_command
+from lastgate.cli.collision_lower import check_command as collision_check_command
+from lastgate.cli.collision_lower import lower_command
 from lastgate.cli.demo import demo_command
 from lastgate.cli.doctor import doctor_command
 from lastgate.cli.explain import explain_command
 from lastgate.cli.kernel_file import kernel_config_command
 from lastgate.cli.messages import print_error
+from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
+from lastgate.cli.robot_report import report_command
 from lastgate.cli.robot_vendor import vendor_urdf_command
 from lastgate.contracts.exceptions import ROSError
 
@@ -23,19 +27,23 @@ EXIT_UNDECIDED = 2
 EXIT_OUR_FAULT = 3
 EXIT_INTERRUPTED = 130
 
-# Typer carried click as a dependency and now carries it inside; the class above BadParameter is the same in both.
-UsageError = typer.BadParameter.__mro__[1]
+# Typer carried click as a dependency and now carries it inside; the class above BadParameter is the same
+# in both.
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="lastgate",
-    help="Checks a chunk of robot motion against limits, the robot itself and the world, before it is executed.",
+    help="Checks a chunk of robot motion against limits, itself and the world, before it is executed.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-robot_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The fleet, and robots of your own.")
+robot_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="The fleet, and robots of your own."
+)
+collision_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Volumes and allowed pairs.")
 kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
 
 app.command("check", short_help="One chunk file, one verdict.")(check_command)
@@ -46,10 +54,13 @@ app.command("demo", short_help="A simulated arm with the gate before it.")(demo_
 robot_app.command("list", short_help="The robots that come with lastgate.")(list_command)
 robot_app.command("show", short_help="One robot: joints, volumes, pairs.")(show_command)
 robot_app.command("vendor-urdf", short_help="A flat URDF of one's own.")(vendor_urdf_command)
-# robot add (robot_add.py) and robot report (robot_report.py) go here.
+robot_app.command("add", short_help="A robot of one's own, in one command.")(add_command)
+robot_app.command("report", short_help="Volumes against meshes, with a picture.")(report_command)
 app.add_typer(robot_app, name="robot")
 
-# collision lower and collision check (collision_lower.py) go here, as `collision_app`.
+collision_app.command("lower", short_help="Description to volumes and pairs, as a diff.")(lower_command)
+collision_app.command("check", short_help="Re-lowers and compares.")(collision_check_command)
+app.add_typer(collision_app, name="collision")
 
 kernel_app.command("config", short_help="The flat YAML file a kernel reads.")(kernel_config_command)
 app.add_typer(kernel_app, name="kernel")
@@ -69,7 +80,7 @@ def _root(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Checks a chunk of robot motion against limits, the robot itself and the world, before it is executed."""
+    """Checks a chunk of robot motion against limits, itself and the world, before it is executed."""
 
 
 def run(arguments: Sequence[str]) -> int:

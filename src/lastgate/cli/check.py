@@ -24,7 +24,9 @@ STEP_S_DEFAULT = 0.02
 def check_command(
     chunk: Annotated[Path, typer.Argument(metavar="CHUNK", help="The chunk: .npy, .npz, .csv or .json.")],
     *,
-    robot: Annotated[str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")],
+    robot: Annotated[
+        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
+    ],
     world: Annotated[
         Path | None, typer.Option(metavar="W", help="The obstacles: .json or .yaml by the WorldState schema.")
     ] = None,
@@ -35,34 +37,52 @@ def check_command(
         Path | None, typer.Option(metavar="S", help="The measured state: .json, .yaml, .npy or .csv.")
     ] = None,
     step_s: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help=f"From one row to the next; {STEP_S_DEFAULT} if not said.")
+        float | None,
+        typer.Option(metavar="SECONDS", help=f"From one row to the next; {STEP_S_DEFAULT} if not said."),
     ] = None,
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="The same, as rows per second.")] = None,
     now_s: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="The time to judge stamps by; else the newest stamp.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="The time to judge stamps by; else the newest stamp."),
     ] = None,
     mode: Annotated[str | None, typer.Option(metavar="M", help="Control mode by name or number.")] = None,
-    ee: Annotated[str | None, typer.Option(metavar="NAME", help="End effector of Cartesian and gripper rows.")] = None,
+    ee: Annotated[
+        str | None, typer.Option(metavar="NAME", help="End effector of Cartesian and gripper rows.")
+    ] = None,
     frame: Annotated[str | None, typer.Option(metavar="F", help="Axes of Cartesian rows.")] = None,
-    skill: Annotated[Path | None, typer.Option(metavar="K", help="A skill whose envelope tightens the robot's.")] = None,
+    skill: Annotated[
+        Path | None, typer.Option(metavar="K", help="A skill whose envelope tightens the robot's.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> int:
     """Checks one chunk, from the measured state through its last row, between the rows too.
 
-    Without --state the first row is taken as the state, and without --world nothing but the robot itself is looked
-    at; both are said on stderr, and the verdict lists what was not checked.
+    Without --state the first row is taken as the state, and without --world nothing but the robot itself
+    is looked at; both are said on stderr, and the verdict lists what was not checked.
     """
     from lastgate.contracts.exceptions import ROSConfigError
 
     try:
         verdict, report = _decide(
-            chunk, robot, world, no_world, state, _step(step_s, rate_hz), now_s, mode, ee, frame, skill
+            chunk_path=chunk,
+            robot_name=robot,
+            world_path=world,
+            no_world=no_world,
+            state_path=state,
+            step_s=_step(step_s, rate_hz),
+            now_s=now_s,
+            mode=mode,
+            ee=ee,
+            frame=frame,
+            skill_path=skill,
         )
     except ROSConfigError as error:
         if not as_json:
             raise
         what, _, hint = str(error).partition("\n\nhint: ")
-        print(json.dumps({"accepted": False, "decided": False, "error": what, "hint": hint or None}, indent=2))
+        print(
+            json.dumps({"accepted": False, "decided": False, "error": what, "hint": hint or None}, indent=2)
+        )
         print_error(str(error))
         return 2
     if as_json:
@@ -79,7 +99,9 @@ def _step(step_s: float | None, rate_hz: float | None) -> float:
     from lastgate.contracts.exceptions import ROSConfigError
 
     if step_s is not None and rate_hz is not None:
-        raise ROSConfigError("`--step-s` and `--rate-hz` say the same thing twice\n\nhint: leave one of them out")
+        raise ROSConfigError(
+            "`--step-s` and `--rate-hz` say the same thing twice\n\nhint: leave one of them out"
+        )
     if rate_hz is not None and not (math.isfinite(rate_hz) and rate_hz > 0.0):
         raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
     if rate_hz is not None:
@@ -88,6 +110,7 @@ def _step(step_s: float | None, rate_hz: float | None) -> float:
 
 
 def _decide(
+    *,
     chunk_path: Path,
     robot_name: str,
     world_path: Path | None,
@@ -108,7 +131,9 @@ def _decide(
     from lastgate.robots import load_robot
 
     if world_path is not None and no_world:
-        raise ROSConfigError("`--world` and `--no-world` contradict each other\n\nhint: leave one of them out")
+        raise ROSConfigError(
+            "`--world` and `--no-world` contradict each other\n\nhint: leave one of them out"
+        )
     robot = load_robot(robot_name)
     gate = Gate(robot, step_s=step_s, skill=None if skill_path is None else load_skill(skill_path))
     read = load_chunk(chunk_path, joint_names=gate.joint_names)
@@ -127,7 +152,7 @@ def _decide(
     if state_file is None:
         state_file = _state_from_first_row(chunk, gate, notes)
     state = _robot_state(state_file, now)
-    world = _world(world_file, world_path, robot, now, no_world, notes)
+    world = _world(world_file, path=world_path, robot=robot, now_s=now, no_world=no_world, notes=notes)
     for note in notes:
         print_note(note)
     verdict = gate.check(chunk, state=state, world=world, now_s=now)
@@ -166,10 +191,11 @@ def _state_from_first_row(chunk: Any, gate: "Gate", notes: list[str]) -> "StateF
         name = chunk.mode.name if isinstance(chunk.mode, ControlMode) else str(chunk.mode)
         raise ROSConfigError(
             f"rows of {name} hold no joint positions to start from, and no state was given\n\n"
-            "hint: pass the measured state: `--state state.json` with {\"positions\": [...]}"
+            'hint: pass the measured state: `--state state.json` with {"positions": [...]}'
         )
     notes.append(
-        "no --state was given: row 0 is taken as the measured state, so the way from the robot to row 0 was NOT checked"
+        "no --state was given: row 0 is taken as the measured state, "
+        "so the way from the robot to row 0 was NOT checked"
     )
     if not len(chunk.rows) or chunk.rows.shape[1] != gate.n_dof:
         # The gate rejects the shape before it looks at the state.
@@ -190,6 +216,7 @@ def _robot_state(file: "StateFile", now_s: float) -> Any:
 
 def _world(
     file: "WorldState | None",
+    *,
     path: Path | None,
     robot: "RobotDescription",
     now_s: float,
@@ -221,13 +248,19 @@ def _violation_as_json(violation: "Violation") -> dict[str, Any]:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     values = {key: finite(value) for key, value in asdict(violation).items()}
-    return {**values, "code": str(violation.code), "kind": violation.kind.name, "sentence": violation.sentence()}
+    return {
+        **values,
+        "code": str(violation.code),
+        "kind": violation.kind.name,
+        "sentence": violation.sentence(),
+    }
 
 
 def _print_verdict(verdict: "Verdict", *, rows: int, step_s: float) -> None:
     if verdict.accepted:
         print(f"{paint('accepted', 'green', stream=sys.stdout)}: {rows} rows, {step_s:g} s apart")
-        print(f"  every checked pair keeps at least {verdict.min_clearance_m:.4f} m beyond its margin, at every instant")
+        clearance = f"at least {verdict.min_clearance_m:.4f} m beyond its margin"
+        print(f"  every checked pair keeps {clearance}, at every instant")
     else:
         violation = verdict.violations[0]
         where = "" if violation.step is None else f" at step {violation.step} of {rows}"

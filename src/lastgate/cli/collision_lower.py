@@ -63,7 +63,7 @@ def check_command(
     geometry_only: GeometryOnly = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or there was nothing to check."""
+    """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or nothing was."""
     from lastgate.robots import find_manifest, robot_names
 
     try:

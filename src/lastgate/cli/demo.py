@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 
 def demo_command(
     *,
-    headless: Annotated[bool, typer.Option("--headless", help="No window, as fast as the machine can.")] = False,
+    headless: Annotated[
+        bool, typer.Option("--headless", help="No window, as fast as the machine can.")
+    ] = False,
     seconds: Annotated[float, typer.Option(metavar="N", help="How long, in simulated seconds.")] = 20.0,
     port: Annotated[
-        int | None, typer.Option(metavar="P", help="Show the report on 127.0.0.1:P while it runs; 0 takes a free port.")
+        int | None,
+        typer.Option(metavar="P", help="Show the report on 127.0.0.1:P while it runs; 0 takes a free port."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Makes two runs propose the same.")] = 1,
-    report: Annotated[Path, typer.Option(metavar="DIR", help="Folder for demo.html and demo.json.")] = Path("reports"),
+    report: Annotated[Path, typer.Option(metavar="DIR", help="Folder for demo.html and demo.json.")] = Path(
+        "reports"
+    ),
 ) -> int:
     """Runs a simulated Franka Panda, a policy that sometimes misbehaves, and the gate between them.
 
@@ -43,7 +48,8 @@ def demo_command(
         from lastgate.demo.viewer import open_viewer
     except ModuleNotFoundError as error:
         raise ROSConfigError(
-            f"the demo needs {error.name}, which is not installed\n\nhint: pip install 'lastgate[demo,robot-data]'"
+            f"the demo needs {error.name}, which is not installed\n\n"
+            "hint: pip install 'lastgate[demo,robot-data]'"
         ) from None
     simulation = Simulation(seed=seed)
     viewer, reason = (None, "") if headless else open_viewer(simulation.scene)
@@ -67,7 +73,8 @@ def demo_command(
     if is_clean(summary):
         return 0
     print_error(
-        "the gate did not do its job here: see the lines above\n\nhint: keep the report, and report it as a bug in lastgate"
+        "the gate did not do its job here: see the lines above\n\n"
+        "hint: keep the report, and report it as a bug in lastgate"
     )
     return 1
 
@@ -130,16 +137,23 @@ def _print_summary(summary: dict[str, Any]) -> None:
         ),
         (
             "  that touch, says MuJoCo",
-            f"{summary['planted_collisions_that_touch_in_mujoco']} of {summary['planted_collisions']} planted collisions",
+            f"{summary['planted_collisions_that_touch_in_mujoco']} of "
+            f"{summary['planted_collisions']} planted collisions",
             summary["planted_collisions_that_touch_in_mujoco"] == summary["planted_collisions"],
         ),
-        ("good chunks refused", f"{summary['good_refused']} of {summary['good']}", summary["good_refused"] == 0),
+        (
+            "good chunks refused",
+            f"{summary['good_refused']} of {summary['good']}",
+            summary["good_refused"] == 0,
+        ),
         ("contacts robot-world", str(contacts_world), contacts_world == 0),
         ("contacts robot-robot", str(contacts_self), contacts_self == 0),
         ("check time, median", f"{summary['check_us']['p50']:.0f} µs", True),
         ("check time, 99 %", f"{summary['check_us']['p99']:.0f} µs", True),
     ]
     if summary["smallest_clearance_m"] is not None:
-        rows.append(("smallest clearance", f"{summary['smallest_clearance_m'] * 1000:.1f} mm beyond the margin", True))
+        rows.append(
+            ("smallest clearance", f"{summary['smallest_clearance_m'] * 1000:.1f} mm beyond the margin", True)
+        )
     for name, value, is_good in rows:
         print(f"{name:<26}  {value if is_good else paint(value, 'red', stream=sys.stdout)}")

@@ -31,14 +31,18 @@ class Finding(TypedDict):
 def doctor_command(
     *, as_json: Annotated[bool, typer.Option("--json", help="Print a list of objects.")] = False
 ) -> int:
-    """Reports the environment: Python, compiler, native module, extras, robots, engines. Always exits with 0."""
+    """Reports Python, compiler, native module, extras, robots and engines. Always exits with 0."""
     findings = [*_python(), *_native(), *_compiler(), *_extras(), *_robots(), *_engines()]
     if as_json:
         print(json.dumps(findings, indent=2))
         return 0
     width = max(len(finding["what"]) for finding in findings)
     for finding in findings:
-        mark = paint("yes", "green", stream=sys.stdout) if finding["found"] else paint("no ", "yellow", stream=sys.stdout)
+        mark = (
+            paint("yes", "green", stream=sys.stdout)
+            if finding["found"]
+            else paint("no ", "yellow", stream=sys.stdout)
+        )
         print(f"{mark}  {finding['what']:<{width}}  {finding['detail']}")
     return 0
 
@@ -46,7 +50,11 @@ def doctor_command(
 def _python() -> Iterator[Finding]:
     recent = sys.version_info >= (3, 11)
     detail = f"{platform.python_version()}, {platform.system()} {platform.machine()}"
-    yield {"what": "python", "found": recent, "detail": detail if recent else f"{detail}; 3.11 or newer is needed"}
+    yield {
+        "what": "python",
+        "found": recent,
+        "detail": detail if recent else f"{detail}; 3.11 or newer is needed",
+    }
 
 
 def _native() -> Iterator[Finding]:
@@ -71,14 +79,20 @@ def _compiler() -> Iterator[Finding]:
         first = said.stdout.splitlines()[0] if said.stdout else name
         yield {"what": "C++ compiler", "found": True, "detail": f"{name}: {first}"}
         return
-    yield {"what": "C++ compiler", "found": False, "detail": "needed to build from source: apt-get install g++"}
+    yield {
+        "what": "C++ compiler",
+        "found": False,
+        "detail": "needed to build from source: apt-get install g++",
+    }
 
 
 def _extras() -> Iterator[Finding]:
     metadata = distribution("lastgate").metadata
     for extra in metadata.get_all("Provides-Extra") or []:
         missing = [name for name in _requirements(extra) if not _is_installed(name)]
-        detail = "installed" if not missing else f"needs {', '.join(missing)}: pip install 'lastgate[{extra}]'"
+        detail = (
+            "installed" if not missing else f"needs {', '.join(missing)}: pip install 'lastgate[{extra}]'"
+        )
         yield {"what": f"extra {extra}", "found": not missing, "detail": detail}
 
 
@@ -121,11 +135,23 @@ def _robots() -> Iterator[Finding]:
         except ROSError as error:
             yield {"what": f"robot {name}", "found": False, "detail": str(error).splitlines()[0]}
             continue
-        yield {"what": f"robot {name}", "found": True, "detail": f"{gate.n_dof} joints, {len(gate.checked_pairs)} pairs"}
+        yield {
+            "what": f"robot {name}",
+            "found": True,
+            "detail": f"{gate.n_dof} joints, {len(gate.checked_pairs)} pairs",
+        }
 
 
 def _engines() -> Iterator[Finding]:
     for module, distribution_name in ENGINES:
         found = importlib.util.find_spec(module) is not None
-        detail = version(distribution_name) if found and _is_installed(distribution_name) else "used by tests and benchmarks"
-        yield {"what": f"engine {module}", "found": found, "detail": detail if found else f"not found; {detail} only"}
+        detail = (
+            version(distribution_name)
+            if found and _is_installed(distribution_name)
+            else "used by tests and benchmarks"
+        )
+        yield {
+            "what": f"engine {module}",
+            "found": found,
+            "detail": detail if found else f"not found; {detail} only",
+        }

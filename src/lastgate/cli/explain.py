@@ -10,12 +10,15 @@ import typer
 if TYPE_CHECKING:
     from lastgate.contracts import ViolationEntry
 
-# Wide enough for two columns of prose, narrow enough to read; the same everywhere, so that text can be compared.
+# Wide enough for two columns of prose, narrow enough to read; the same everywhere, so that text can be
+# compared.
 WIDTH = 100
 
 
 def explain_command(
-    code: Annotated[str | None, typer.Argument(metavar="CODE", help="A code such as self_collision; else all.")] = None,
+    code: Annotated[
+        str | None, typer.Argument(metavar="CODE", help="A code such as self_collision; else all.")
+    ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the entry as JSON.")] = False,
 ) -> int:

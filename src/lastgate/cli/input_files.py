@@ -49,8 +49,8 @@ def load_chunk(path: Path, *, joint_names: Sequence[str]) -> ChunkFile:
     """Reads a chunk from .npy, .npz, .csv or .json; numbers that fit into float64 without loss are converted.
 
     Raises:
-        ROSConfigError: The file is missing, of another kind, or not a rectangle of numbers. NaN is let through: it is
-            the gate that rejects it, with the joint and the row.
+        ROSConfigError: The file is missing, of another kind, or not a rectangle of numbers. NaN is let
+            through: it is the gate that rejects it, with the joint and the row.
     """
     require_file(path)
     match path.suffix.lower():
@@ -76,13 +76,17 @@ def load_state(path: Path, *, joint_names: Sequence[str]) -> StateFile:
         rows = _load_csv(path, joint_names=joint_names) if suffix == ".csv" else _load_numpy(path)
         positions = np.atleast_2d(_require_numbers(rows, path))
         if positions.ndim != 2 or len(positions) != 1:
-            raise ROSConfigError(f"{path}: a state is one row of positions, this has the shape {positions.shape}")
+            raise ROSConfigError(
+                f"{path}: a state is one row of positions, this has the shape {positions.shape}"
+            )
         return StateFile(positions=np.ascontiguousarray(positions[0]))
     document = _load_json(path) if suffix == ".json" else _load_yaml(path)
     if isinstance(document, list):
         document = {"positions": document}
     _require_keys(document, path, known=_STATE_KEYS, needed=("positions",), what="state")
-    vectors = {key: _vector(document[key], path, key) for key in _STATE_KEYS[:3] if document.get(key) is not None}
+    vectors = {
+        key: _vector(document[key], path, key) for key in _STATE_KEYS[:3] if document.get(key) is not None
+    }
     stamp_s = document.get("stamp_s")
     if stamp_s is not None and (isinstance(stamp_s, bool) or not isinstance(stamp_s, int | float)):
         raise ROSConfigError(f"{path}: `stamp_s` must be a number of seconds, got {stamp_s!r}")
@@ -105,8 +109,9 @@ def load_world(path: Path, *, robot: RobotDescription) -> WorldState:
         raise ROSConfigError(f"{path}: {error}") from None
     if world.occupancy_grid is not None:
         raise ROSConfigError(
-            f"{path}: `occupancy_grid` points at the topic `{world.occupancy_grid.data_topic}`, which a file does not "
-            "carry\n\nhint: leave it out, and list what it shows under `collision_primitives`"
+            f"{path}: `occupancy_grid` points at the topic `{world.occupancy_grid.data_topic}`, "
+            "which a file does not carry\n\n"
+            "hint: leave it out, and list what it shows under `collision_primitives`"
         )
     elsewhere = sorted({p.pose.frame_id for p in world.collision_primitives} - {"", robot.base_frame})
     if elsewhere:
@@ -144,7 +149,11 @@ def _load_numpy(path: Path) -> Any:
     try:
         # Pickles are programs; a chunk is numbers.
         loaded = np.load(path, allow_pickle=False)
-        return {name: loaded[name] for name in loaded.files} if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
+        return (
+            {name: loaded[name] for name in loaded.files}
+            if isinstance(loaded, np.lib.npyio.NpzFile)
+            else loaded
+        )
     except Exception as error:
         raise ROSConfigError(f"{path}: not a NumPy file of numbers: {str(error).splitlines()[0]}") from None
 
@@ -157,7 +166,8 @@ def _pick_array(arrays: Any, path: Path) -> Any:
     if len(arrays) == 1:
         return next(iter(arrays.values()))
     raise ROSConfigError(
-        f"{path}: holds {', '.join(f'`{name}`' for name in arrays) or 'nothing'}; name the chunk's array `rows`"
+        f"{path}: holds {', '.join(f'`{name}`' for name in arrays) or 'nothing'}; "
+        "name the chunk's array `rows`"
     )
 
 
@@ -192,7 +202,9 @@ def _load_csv(path: Path, *, joint_names: Sequence[str]) -> Float64:
         lines = list(csv.reader(path.read_text(encoding="utf-8-sig").splitlines()))
     except (UnicodeDecodeError, csv.Error) as error:
         raise ROSConfigError(f"{path}: not CSV: {error}") from None
-    numbered = [(number, cells) for number, cells in enumerate(lines, start=1) if any(cell.strip() for cell in cells)]
+    numbered = [
+        (number, cells) for number, cells in enumerate(lines, start=1) if any(cell.strip() for cell in cells)
+    ]
     if numbered and not any(_number(cell) is not None for cell in numbered[0][1]):
         header = [cell.strip() for cell in numbered.pop(0)[1]]
         if header != list(joint_names):
@@ -209,7 +221,11 @@ def _load_csv(path: Path, *, joint_names: Sequence[str]) -> Float64:
             problems.append(f"{path}:{number}: {len(cells)} columns, the first row has {width}")
         rows.append([math.nan if value is None else value for value in values])
     if problems:
-        more = [f"{path}: {len(problems) - PROBLEMS_SHOWN} more problems"] if len(problems) > PROBLEMS_SHOWN else []
+        more = (
+            [f"{path}: {len(problems) - PROBLEMS_SHOWN} more problems"]
+            if len(problems) > PROBLEMS_SHOWN
+            else []
+        )
         raise ROSConfigError("\n".join([*problems[:PROBLEMS_SHOWN], *more]))
     return np.array(rows, dtype=np.float64) if rows else np.empty((0, len(joint_names)))
 
@@ -243,7 +259,7 @@ def _chunk_from_json(document: Any, path: Path) -> ChunkFile:
 
 
 def parse_mode(word: object, *, where: str) -> ControlMode:
-    """Returns a control mode by name or number; anything else raises `ROSConfigError` with the nearest names."""
+    """Returns a control mode by name or number; else raises `ROSConfigError` with the nearest names."""
     text = str(word).strip().upper().replace("-", "_")
     if text.isascii() and text.isdigit() and int(text) in set(ControlMode):
         return ControlMode(int(text))
@@ -252,10 +268,16 @@ def parse_mode(word: object, *, where: str) -> ControlMode:
     raise ROSConfigError(f"{where} is `{word}`; closest: {quote_closest(text, ControlMode.__members__)}")
 
 
-def _require_keys(document: Any, path: Path, *, known: Sequence[str], needed: Sequence[str], what: str) -> None:
+def _require_keys(
+    document: Any, path: Path, *, known: Sequence[str], needed: Sequence[str], what: str
+) -> None:
     if not isinstance(document, dict):
-        raise ROSConfigError(f"{path}: a {what} is a mapping or a list of numbers, this is a {type(document).__name__}")
-    problems = [f"{path}: unknown key `{key}`; known: {', '.join(known)}" for key in document if key not in known]
+        raise ROSConfigError(
+            f"{path}: a {what} is a mapping or a list of numbers, this is a {type(document).__name__}"
+        )
+    problems = [
+        f"{path}: unknown key `{key}`; known: {', '.join(known)}" for key in document if key not in known
+    ]
     problems += [f"{path}: `{key}` is missing" for key in needed if document.get(key) is None]
     if problems:
         raise ROSConfigError("\n".join(problems))
@@ -279,9 +301,12 @@ def _vector(values: Any, path: Path, name: str) -> Float64:
 
 
 def _require_numbers(array: Any, path: Path) -> Float64:
-    if not isinstance(array, np.ndarray) or not (array.size == 0 or np.can_cast(array.dtype, np.float64, "safe")):
+    if not isinstance(array, np.ndarray) or not (
+        array.size == 0 or np.can_cast(array.dtype, np.float64, "safe")
+    ):
         raise ROSConfigError(
-            f"{path}: holds {getattr(array, 'dtype', type(array).__name__)}, which is not a number that float64 can hold"
+            f"{path}: holds {getattr(array, 'dtype', type(array).__name__)}, "
+            "which is not a number that float64 can hold"
         )
     return np.ascontiguousarray(array, dtype=np.float64)
 

@@ -13,14 +13,23 @@ from lastgate.cli.messages import print_note
 
 def kernel_config_command(
     *,
-    robot: Annotated[str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")],
-    rate_hz: Annotated[float, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="F", help="The file to write; `-` is stdout.")],
-    skill: Annotated[Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")] = None,
+    robot: Annotated[
+        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
+    ],
+    rate_hz: Annotated[
+        float, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="F", help="The file to write; `-` is stdout.")
+    ],
+    skill: Annotated[
+        Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")
+    ] = None,
 ) -> int:
-    """Writes the robot's limits, volumes and pairs, tightened by a skill, as the one file a kernel is built from.
+    """Writes the limits, volumes and pairs of a robot as the one file that a kernel is built from.
 
-    The file is read back by the kernel's own reader before it is written; if that refuses it, nothing is written.
+    The file is read back by the kernel's own reader before it is written; if that refuses it, nothing is
+    written.
     """
     from lastgate.cli.skill_file import load_skill
     from lastgate.contracts import ROSConfigError
@@ -45,6 +54,9 @@ def kernel_config_command(
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise ROSConfigError(f"cannot write `{output}`: {error.strerror}") from None
-    print_note(f"{description.name}, {gate.n_dof} joints, {len(gate.checked_pairs)} checked pairs, {rate_hz:g} rows per second")
+    print_note(
+        f"{description.name}, {gate.n_dof} joints, {len(gate.checked_pairs)} checked pairs, "
+        f"{rate_hz:g} rows per second"
+    )
     print(output)
     return 0

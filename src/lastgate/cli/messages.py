@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How messages look on stderr. Colour only on a terminal, never under NO_COLOR, and never in the words themselves."""
+"""How messages look on stderr: colour on a terminal only, never under NO_COLOR."""
 
 import os
 import sys

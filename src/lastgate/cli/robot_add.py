@@ -44,7 +44,9 @@ def add_command(
             raise ROSConfigError(
                 f"`{path}` is already there; `lastgate collision lower --robot {path}` updates it"
             )
-        text = _first_manifest(name, urdf, srdf, mjcf, output_dir, visual or [], waive or [])
+        text = _first_manifest(
+            name, urdf=urdf, srdf=srdf, mjcf=mjcf, folder=output_dir, visual=visual or [], waive=waive or []
+        )
         lowered_text, notes = _lowered(text, path)
         from lastgate.cli.collision_lower import replace_file
         from lastgate.cli.robot_report import write_report
@@ -67,6 +69,7 @@ def add_command(
 
 def _first_manifest(
     name: str,
+    *,
     urdf: str,
     srdf: str | None,
     mjcf: str | None,

@@ -35,7 +35,9 @@ def list_command(
 
 
 def show_command(
-    robot: Annotated[str, typer.Argument(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")],
+    robot: Annotated[
+        str, typer.Argument(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
+    ],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print the whole description as JSON.")] = False,
 ) -> int:
@@ -56,10 +58,15 @@ def show_command(
     for joint in description.actuated_joints:
         unit = "m" if joint.joint_type == "prismatic" else "rad"
         bounds = (
-            "any angle" if joint.position_limits is None else "{:8.4f} to {:8.4f} {}".format(*joint.position_limits, unit)
+            "any angle"
+            if joint.position_limits is None
+            else "{:8.4f} to {:8.4f} {}".format(*joint.position_limits, unit)
         )
         note = "  (gripper; not part of rows)" if joint.name in in_gripper else ""
-        print(f"  {joint.name:<{width}}  {joint.joint_type:<9}  {bounds}, {joint.velocity_limit:.4f} {unit}/s{note}")
+        print(
+            f"  {joint.name:<{width}}  {joint.joint_type:<9}  {bounds}, "
+            f"{joint.velocity_limit:.4f} {unit}/s{note}"
+        )
     print("\nvolumes")
     for link, count in _count([volume.link_name for volume in description.collision_geometry]).items():
         print(f"  {link}: {count}")

@@ -73,7 +73,8 @@ def _report(
     robot = read_manifest(load_text(path), source=str(path))
     if not robot.collision_geometry:
         raise ROSConfigError(
-            f"{path}: robot `{robot.name}` has no volumes yet: `lastgate collision lower --robot {path} --write`"
+            f"{path}: robot `{robot.name}` has no volumes yet\n\n"
+            f"hint: lastgate collision lower --robot {path} --write"
         )
     description = read_description(robot, path.parent)
     rates = None

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job in simulation: a policy proposes, the gate decides, only what was accepted reaches the servos."""
+"""The main job in simulation: a policy proposes, the gate decides, the servos get what was accepted."""

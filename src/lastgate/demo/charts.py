@@ -37,24 +37,33 @@ def clearance_chart(decisions: Sequence[Decision], *, simulated_s: float) -> str
     parts = []
     for share in (0.0, 0.5, 1.0):
         y = y_of(share * top_m)
-        parts.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--line)"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{share * top_m * 1000:.0f} mm</text>')
+        parts.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--line)"/>'
+        )
+        parts.append(
+            f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{share * top_m * 1000:.0f} mm</text>'
+        )
     for decision in decisions:
         x = x_of(decision.time_s)
         if decision.clearance_m is None:
             tip = escape(f"{decision.time_s:.2f} s, {decision.code}: {decision.sentence}")
             parts.append(
-                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}" stroke="var(--bad)" stroke-width="1.5" '
+                f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{bottom}" stroke="var(--bad)" '
+                'stroke-width="1.5" '
                 f'stroke-opacity=".55"><title>{tip}</title></line>'
             )
         else:
             tip = escape(f"{decision.time_s:.2f} s, accepted, {decision.clearance_m * 1000:.1f} mm")
             parts.append(
-                f'<circle cx="{x:.1f}" cy="{y_of(decision.clearance_m):.1f}" r="3" fill="var(--mark)"><title>{tip}</title></circle>'
+                f'<circle cx="{x:.1f}" cy="{y_of(decision.clearance_m):.1f}" r="3" fill="var(--mark)">'
+                f"<title>{tip}</title></circle>"
             )
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         anchor = "end" if share == 1.0 else "middle"
-        parts.append(f'<text x="{x_of(share * seconds):.1f}" y="{HEIGHT - 8}" text-anchor="{anchor}">{share * seconds:.1f} s</text>')
+        parts.append(
+            f'<text x="{x_of(share * seconds):.1f}" y="{HEIGHT - 8}" text-anchor="{anchor}">'
+            f"{share * seconds:.1f} s</text>"
+        )
     return _frame("".join(parts), label="clearance of accepted chunks over time, with refusals")
 
 
@@ -78,7 +87,8 @@ def check_time_chart(times_us: Sequence[float]) -> str:
         end_us = 10 ** (low + (index + 1) * (high - low) / bins)
         tip = f"{begin_us:.0f} to {end_us:.0f} µs: {count}"
         parts.append(
-            f'<rect x="{LEFT + index * width + 1:.1f}" y="{bottom - height:.1f}" width="{max(width - 2, 1):.1f}" '
+            f'<rect x="{LEFT + index * width + 1:.1f}" y="{bottom - height:.1f}" '
+            f'width="{max(width - 2, 1):.1f}" '
             f'height="{height:.1f}" fill="var(--mark)"><title>{tip}</title></rect>'
         )
     parts.append(f'<text x="{LEFT - 8}" y="{TOP + 8}" text-anchor="end">{max(counts)}</text>')

@@ -31,7 +31,9 @@ class LivePage:
                     case "/status.json":
                         self._answer(200, "application/json", report_json(record))
                     case _:
-                        self._answer(404, "text/plain; charset=utf-8", "There are two pages: / and /status.json\n")
+                        self._answer(
+                            404, "text/plain; charset=utf-8", "There are two pages: / and /status.json\n"
+                        )
 
             def _answer(self, status: int, kind: str, text: str) -> None:
                 body = text.encode()
@@ -42,7 +44,7 @@ class LivePage:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, format: str, *args: object) -> None:
                 """Keeps the terminal to the run."""
 
         try:
@@ -53,7 +55,9 @@ class LivePage:
                 f"cannot serve the page on port `{port}`: {reason}\n\nhint: `--port 0` takes a free one"
             ) from None
         self.url = f"http://{ADDRESS}:{self._server.server_address[1]}/"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+# MuJoCo and lxml are native modules without type information.
+# pyright: reportAttributeAccessIssue=false
 """A Franka Panda over a cluttered table, in MuJoCo, and the same table as the gate sees it."""
 
 from collections.abc import Sequence
@@ -27,8 +29,9 @@ from lastgate.contracts import (
 
 TIMESTEP_S = 0.002
 
-# Position servos, as stiff as the time step carries. A servo that damps absolute speed lags behind its target by
-# damping / stiffness, here 10 ms: half a control step, so that "measured to row 0" stays a small step.
+# Position servos, as stiff as the time step carries. A servo that damps absolute speed lags behind its
+# target by damping / stiffness, here 10 ms: half a control step, so that "measured to row 0" stays a
+# small step.
 SERVO_STIFFNESS = (40000.0, 40000.0, 30000.0, 30000.0, 10000.0, 10000.0, 5000.0)
 SERVO_LAG_S = 0.010
 # The rotors and gears that a URDF leaves out; the Panda's are about this large and keep stiff servos stable.
@@ -38,12 +41,19 @@ FINGER_STIFFNESS_N_M = 1000.0
 FINGER_DAMPING_N_S_M = 20.0
 
 _STANDING = (0.0, 0.0, 0.0, 1.0)
-_COLOURS = ((0.55, 0.42, 0.30, 1.0), (0.35, 0.50, 0.65, 1.0), (0.75, 0.45, 0.25, 1.0), (0.45, 0.60, 0.40, 1.0))
+_COLOURS = (
+    (0.55, 0.42, 0.30, 1.0),
+    (0.35, 0.50, 0.65, 1.0),
+    (0.75, 0.45, 0.25, 1.0),
+    (0.45, 0.60, 0.40, 1.0),
+)
 
 
 def _obstacle(object_id: str, shape: WorldShape, *xyz: float) -> WorldCollisionPrimitive:
     x, y, z = xyz
-    return WorldCollisionPrimitive(shape=shape, pose=Pose6D(xyz=(x, y, z), quat_xyzw=_STANDING), object_id=object_id)
+    return WorldCollisionPrimitive(
+        shape=shape, pose=Pose6D(xyz=(x, y, z), quat_xyzw=_STANDING), object_id=object_id
+    )
 
 
 def table_world() -> tuple[WorldCollisionPrimitive, ...]:
@@ -140,7 +150,7 @@ class PandaScene:
         return self.data.qpos[self._finger_qpos[:1]].copy()
 
     def contacts(self) -> Contacts:
-        """Returns what touches now. MuJoCo leaves out links joined by one joint, and nothing else is left out."""
+        """Returns what touches now; only links joined by one joint are left out, by MuJoCo itself."""
         return self._contacts_of(self.data)
 
     def _contacts_of(self, data: mujoco.MjData) -> Contacts:
@@ -162,7 +172,7 @@ class PandaScene:
         return self._contacts_of(self._replay_data)
 
     def contacts_along(self, start: Float64, rows: Float64, *, looks_per_row: int) -> Contacts:
-        """Returns what would touch on the way from `start` through `rows`, looked at so many times per row."""
+        """Returns what would touch from `start` through `rows`, looked at so many times per row."""
         robot_world: frozenset[tuple[str, str]] = frozenset()
         robot_robot: frozenset[tuple[str, str]] = frozenset()
         before = start
@@ -218,7 +228,9 @@ def _urdf_for_mujoco(robot: RobotDescription) -> str:
     return etree.tostring(root, encoding="unicode")
 
 
-def _add_servo(spec: mujoco.MjSpec, joint: str, stiffness: float, damping: float, *, effort_limit: float | None) -> None:
+def _add_servo(
+    spec: mujoco.MjSpec, joint: str, stiffness: float, damping: float, *, effort_limit: float | None
+) -> None:
     servo = spec.add_actuator(name=f"{joint}_servo", target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
     servo.set_to_position(kp=stiffness, kv=damping)
     if effort_limit is not None:
@@ -226,7 +238,9 @@ def _add_servo(spec: mujoco.MjSpec, joint: str, stiffness: float, damping: float
         servo.forcerange = [-effort_limit, effort_limit]
 
 
-def _add_obstacle(spec: mujoco.MjSpec, obstacle: WorldCollisionPrimitive, *, colour: tuple[float, ...]) -> None:
+def _add_obstacle(
+    spec: mujoco.MjSpec, obstacle: WorldCollisionPrimitive, *, colour: tuple[float, ...]
+) -> None:
     x, y, z, w = obstacle.pose.quat_xyzw
     shape = obstacle.shape
     match shape:
@@ -239,7 +253,12 @@ def _add_obstacle(spec: mujoco.MjSpec, obstacle: WorldCollisionPrimitive, *, col
         case HalfSpaceShape():
             kind, size = mujoco.mjtGeom.mjGEOM_PLANE, (3.0, 3.0, 0.1)
     spec.worldbody.add_geom(
-        name=obstacle.object_id or "", type=kind, size=size, pos=obstacle.pose.xyz, quat=(w, x, y, z), rgba=colour
+        name=obstacle.object_id or "",
+        type=kind,
+        size=size,
+        pos=obstacle.pose.xyz,
+        quat=(w, x, y, z),
+        rgba=colour,
     )
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A policy that streams action chunks between reach poses and, now and then, proposes something it should not.
+"""A policy that streams chunks between reach poses and sometimes proposes what it should not.
 
-It knows nothing of the gate. Whether one of its collision chunks really collides is asked of MuJoCo, which has the
-meshes, so the labels that the summary counts by are not the gate's own opinion.
+It knows nothing of the gate. Whether one of its collision chunks really collides is asked of MuJoCo,
+which has the meshes, so the labels that the summary counts by are not the gate's own opinion.
 """
 
 from collections import Counter
@@ -17,7 +17,8 @@ from lastgate.demo.panda_scene import PandaScene
 
 STEP_S = 0.02
 ROWS = 16
-# Below half of the slowest joint's limit: the step from a lagging measured state to row 0 is larger than a row.
+# Below half of the slowest joint's limit: the step from a lagging measured state to row 0 is larger than
+# a row.
 CRUISE_SPEED_RAD_S = 1.0
 STALE_S = 0.5
 

@@ -16,25 +16,7 @@ from lastgate.demo.charts import check_time_chart, clearance_chart
 from lastgate.demo.policy import FAULT_MEANS, Fault
 from lastgate.demo.run import Decision, Record, is_clean, summarize
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1d2327; --soft: #5c6770; --line: #d9dee2; --back: #ffffff; --card: #f5f7f8;
-  --good: #1a7f4b; --bad: #b3261e; --mark: #1f6fb2; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6eaed; --soft: #9aa6af; --line: #333c43; --back: #14181b;
-  --card: #1c2226; --good: #56c78b; --bad: #ff8a80; --mark: #6cb4ee; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--back); margin: 0; }
-main { max-width: 62rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
-h1 { font-size: 1.5rem; margin: 0 0 .25rem; } h2 { font-size: 1.1rem; margin: 2.25rem 0 .5rem; }
-p { margin: .25rem 0 .75rem; } .soft { color: var(--soft); }
-.good { color: var(--good); } .bad { color: var(--bad); }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .75rem; margin: 1.25rem 0; }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem .9rem; }
-.card b { display: block; font-size: 1.4rem; white-space: nowrap; font-variant-numeric: tabular-nums; line-height: 1.2; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-th { font-weight: 600; color: var(--soft); } td.n, th.n { text-align: right; padding-right: 1.25rem; white-space: nowrap; }
-code { font: .92em ui-monospace, monospace; } svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--soft); font: 12px system-ui, sans-serif; }
-"""
+_STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
 def environment() -> dict[str, str]:
@@ -89,15 +71,15 @@ def render_page(record: Record, *, live: bool) -> str:
     machine = environment()
     body = [
         f"<h1>{title}</h1>",
-        f'<p class="soft">A simulated Franka Panda, a policy that sometimes misbehaves, and the gate between them: '
-        f"{summary['simulated_s']:.1f} s of simulated time, seed {summary['seed']}.</p>",
+        f'<p class="soft">A simulated Franka Panda, a policy that sometimes misbehaves, and the gate '
+        f"between them: {summary['simulated_s']:.1f} s of simulated time, seed {summary['seed']}.</p>",
         _headline(summary),
         _cards(summary),
         "<h2>What the policy planted, and what became of it</h2>",
         _planted_table(summary),
         "<h2>Clearance of accepted chunks over time</h2>",
-        '<p class="soft">Each dot is a chunk: the distance beyond the margin that every checked pair keeps along the '
-        "whole of it, never above the truth. Each red stroke is a refusal.</p>",
+        '<p class="soft">Each dot is a chunk: the distance beyond the margin that every checked pair keeps '
+        "along the whole of it, never above the truth. Each red stroke is a refusal.</p>",
         clearance_chart(decisions, simulated_s=summary["simulated_s"]),
         "<h2>Time of one check, from Python</h2>",
         '<p class="soft">Wall-clock time, so whatever else the machine was doing is in it.</p>',
@@ -107,15 +89,18 @@ def render_page(record: Record, *, live: bool) -> str:
         "<h2>Contacts that MuJoCo saw</h2>",
         _contact_table(summary),
         "<h2>What this does not show</h2>",
-        "<p>The servos of a simulation follow their targets closely, the obstacles stand still, and the world is known "
-        "exactly. None of that holds for a robot in a room. The labels in the first column are the policy's own; "
+        "<p>The servos of a simulation follow their targets closely, the obstacles stand still, and the "
+        "world is known exactly. None of that holds for a robot in a room. The labels in the first column "
+        "are the policy's own; "
         "whether a planted collision collides was asked of MuJoCo, which has the meshes.</p>",
         f'<p class="soft">{escape(", ".join(f"{key} {value}" for key, value in machine.items()))}</p>',
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">{refresh}'
-        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main>\n" + "\n".join(body) + "\n</main></body></html>\n"
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main>\n"
+        + "\n".join(body)
+        + "\n</main></body></html>\n"
     )
 
 
@@ -139,17 +124,24 @@ def _cards(summary: dict[str, Any]) -> str:
         (f"{summary['check_us']['p50']:.0f} µs", "check, median"),
         (f"{summary['check_us']['p99']:.0f} µs", "check, 99 %"),
     )
-    return '<div class="cards">' + "".join(f'<div class="card"><b>{n}</b>{escape(t)}</div>' for n, t in cards) + "</div>"
+    return (
+        '<div class="cards">'
+        + "".join(f'<div class="card"><b>{n}</b>{escape(t)}</div>' for n, t in cards)
+        + "</div>"
+    )
 
 
 def _table(head: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]]) -> str:
     """Returns a table; `head` is (title, cell class) per column, cells are HTML already."""
     titles = "".join(f'<th class="{kind}">{escape(title)}</th>' for title, kind in head)
     lines = [
-        "<tr>" + "".join(f'<td class="{kind}">{cell}</td>' for cell, (_, kind) in zip(row, head, strict=True)) + "</tr>"
+        "<tr>"
+        + "".join(f'<td class="{kind}">{cell}</td>' for cell, (_, kind) in zip(row, head, strict=True))
+        + "</tr>"
         for row in rows
     ]
-    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    body = "".join(lines)
+    return f'<div class="scroll"><table><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _planted_table(summary: dict[str, Any]) -> str:
@@ -158,8 +150,16 @@ def _planted_table(summary: dict[str, Any]) -> str:
         reasons = ", ".join(f"<code>{escape(code)}</code>" for code in counts["reasons"]) or "–"
         whole = counts["refused"] == counts["proposed"]
         refused = f'<span class="{"good" if whole else "bad"}">{counts["refused"]}</span>'
-        rows.append((f"<code>{kind}</code>", FAULT_MEANS[Fault(kind)], str(counts["proposed"]), refused, reasons))
-    head = (("kind", ""), ("what is wrong with it", ""), ("proposed", "n"), ("refused", "n"), ("reasons given", ""))
+        rows.append(
+            (f"<code>{kind}</code>", FAULT_MEANS[Fault(kind)], str(counts["proposed"]), refused, reasons)
+        )
+    head = (
+        ("kind", ""),
+        ("what is wrong with it", ""),
+        ("proposed", "n"),
+        ("refused", "n"),
+        ("reasons given", ""),
+    )
     return _table(head, rows)
 
 

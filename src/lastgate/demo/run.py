@@ -22,7 +22,8 @@ from lastgate.world import World
 ROBOT = "franka_panda"
 # Control steps the arm is held after a refusal: the time the policy takes to answer again.
 STEPS_HELD = 5
-# Both margins cover what the servos add on their own: the arm follows its target with a lag and a small error.
+# Both margins cover what the servos add on their own: the arm follows its target with a lag and a small
+# error.
 MARGIN_M = 0.01
 CONTACT_LOOKS_PER_ROW = 16
 
@@ -32,8 +33,8 @@ class Decision:
     """Is one proposal and what became of it.
 
     Attributes:
-        touches: For planted collisions and refused good chunks: what MuJoCo finds touching along the rows, gate or no
-            gate; None where it was not asked.
+        touches: For planted collisions and refused good chunks: what MuJoCo finds touching along the rows,
+            gate or no gate; None where it was not asked.
     """
 
     number: int
@@ -97,7 +98,7 @@ class Simulation:
         on_decision: Callable[[Decision], None] = lambda _: None,
         on_control_step: Callable[[float], bool] = lambda _: True,
     ) -> Record:
-        """Simulates so many seconds; `on_control_step` gets the simulated time and returns False to stop early."""
+        """Simulates so many seconds; `on_control_step` gets the time and returns False to stop early."""
         begin = time.perf_counter()
         going = True
         while going and self.scene.time_s < seconds - STEP_S / 2:
@@ -122,6 +123,8 @@ class Simulation:
     def _decide(self, proposal: Proposal) -> Decision:
         state = self._state_of_age(proposal.state_age_s)
         world = World(primitives=self._obstacles, stamp_s=self.scene.time_s, world_id="table")
+        # Taken in here, where perception would do it, so that the time below is of the check alone.
+        _ = world.native
         chunk = ActionChunk(proposal.rows, rskill_id="demo-reach")
         before_ns = time.perf_counter_ns()
         verdict = self.gate.check(chunk, state=state, world=world, now_s=self.scene.time_s)
@@ -143,7 +146,9 @@ class Simulation:
         refused_good = proposal.fault == Fault.NONE and not verdict.accepted
         if proposal.fault not in COLLISION_FAULTS and not refused_good:
             return None
-        found = self.scene.contacts_along(self.scene.positions, proposal.rows, looks_per_row=CONTACT_LOOKS_PER_ROW)
+        found = self.scene.contacts_along(
+            self.scene.positions, proposal.rows, looks_per_row=CONTACT_LOOKS_PER_ROW
+        )
         return tuple(sorted(f"{a} / {b}" for a, b in found.robot_world | found.robot_robot))
 
     def _is_executable(self, proposal: Proposal) -> bool:
@@ -170,7 +175,10 @@ class Simulation:
         found = self.scene.contacts()
         if found:
             self.record.contact_steps += 1
-        for pairs, table in ((found.robot_world, self.record.robot_world), (found.robot_robot, self.record.robot_robot)):
+        for pairs, table in (
+            (found.robot_world, self.record.robot_world),
+            (found.robot_robot, self.record.robot_robot),
+        ):
             for a, b in pairs:
                 table.setdefault(f"{a} / {b}", self.scene.time_s)
 
@@ -189,9 +197,16 @@ class Simulation:
         newest = self._observed[-1]
         if age_s == 0.0:
             return newest
-        old = next((state for state in reversed(self._observed) if state.stamp_s <= wanted_s), self._observed[0])
+        old = next(
+            (state for state in reversed(self._observed) if state.stamp_s <= wanted_s), self._observed[0]
+        )
         # In the first moments no observation is old enough; its stamp is then what makes it stale.
-        return RobotState(positions=old.positions, velocities=old.velocities, gripper_positions=old.gripper_positions, stamp_s=wanted_s)
+        return RobotState(
+            positions=old.positions,
+            velocities=old.velocities,
+            gripper_positions=old.gripper_positions,
+            stamp_s=wanted_s,
+        )
 
 
 def summarize(record: Record) -> dict[str, Any]:

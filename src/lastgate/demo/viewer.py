@@ -15,7 +15,13 @@ def open_viewer(scene: PandaScene) -> tuple[Any | None, str]:
     try:
         import mujoco.viewer
 
-        return mujoco.viewer.launch_passive(scene.model, scene.data, show_left_ui=False, show_right_ui=False), ""
+        return mujoco.viewer.launch_passive(
+            scene.model, scene.data, show_left_ui=False, show_right_ui=False
+        ), ""
     except Exception as error:
-        # Missing OpenGL, a display that refuses, a platform that wants mjpython: none of it concerns the gate.
-        return None, f"MuJoCo's window could not be opened ({type(error).__name__}: {str(error).splitlines()[0]})"
+        # Missing OpenGL, a display that refuses, a platform that wants mjpython: none of it concerns the
+        # gate.
+        return (
+            None,
+            f"MuJoCo's window could not be opened ({type(error).__name__}: {str(error).splitlines()[0]})",
+        )

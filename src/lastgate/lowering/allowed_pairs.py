@@ -75,7 +75,7 @@ def sort_by_structure(tree: KinematicTree, links: list[str], claims: SrdfClaims 
 
 
 def verify_srdf(sorting: PairSorting, sweep: Sweep, volumes: dict[str, list[Volume]]) -> None:
-    """Marks disabled pairs whose meshes meet in the pinned sweep, with the rate; they stay exempt, in the open."""
+    """Marks disabled pairs whose meshes meet in the pinned sweep, with the rate; they stay exempt."""
     for pair, entry in sorted(sorting.allowed.items()):
         if entry.reason != "srdf-disabled":
             continue
@@ -87,7 +87,8 @@ def verify_srdf(sorting: PairSorting, sweep: Sweep, volumes: dict[str, list[Volu
                 pair, "srdf-contradicted", f"{claim}meshes meet in {100.0 * rate:.2f} % of the sweep"
             )
             sorting.notes.append(
-                f"`{pair[0]}` / `{pair[1]}`: the SRDF disables a pair whose meshes meet in {100.0 * rate:.2f} % of states"
+                f"`{pair[0]}` / `{pair[1]}`: the SRDF disables a pair whose meshes meet "
+                f"in {100.0 * rate:.2f} % of states"
             )
 
 
@@ -121,7 +122,7 @@ def allow_junctions(
     meshes: LinkMeshes,
     volumes: dict[str, list[Volume]],
 ) -> None:
-    """Allows pairs whose volumes always touch and whose meshes never do; reports those that fail the second."""
+    """Allows pairs whose volumes always touch and whose meshes never do; reports those whose meshes meet."""
     pinned = np.arange(SWEEP_SAMPLES)
     for pair in list(sorting.checked):
         near, _ = sweep.overlaps(pair, volumes[pair[0]], volumes[pair[1]], among=pinned)

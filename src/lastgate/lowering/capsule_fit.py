@@ -92,7 +92,8 @@ def capsule_along(points: Array, axis: Array) -> Segment:
     height = points @ axis
     flat = points - height[:, None] * axis
     centre = 0.5 * (flat.max(axis=0) + flat.min(axis=0))
-    # Badoiu and Clarkson's walk to the centre of the smallest enclosing ball: 16 steps end within a few percent, which the descent corrects.
+    # Badoiu and Clarkson's walk to the centre of the smallest enclosing ball: 16 steps end within a few
+    # percent, which the descent corrects.
     for step in range(16):
         farthest = flat[np.einsum("ij,ij->i", flat - centre, flat - centre).argmax()]
         centre = centre + (farthest - centre) / (step + 2.0)

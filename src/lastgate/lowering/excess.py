@@ -44,7 +44,7 @@ class ExcessField:
         margin_m = max(_PADDING * float(size.max()), 2.0 * _CELL_MIN_M)
         cell_m = max((float(np.prod(size + 2.0 * margin_m)) / _CELLS) ** (1.0 / 3.0), _CELL_MIN_M)
         origin = low - margin_m
-        shape = tuple(int(math.ceil(extent / cell_m)) + 1 for extent in size + 2.0 * margin_m)
+        shape = tuple(math.ceil(float(extent) / cell_m) + 1 for extent in size + 2.0 * margin_m)
         wall = np.zeros(shape, dtype=bool)
         cells = np.floor((surface_samples(triangles, 0.5 * cell_m) - origin) / cell_m).astype(np.int64)
         wall[cells[:, 0], cells[:, 1], cells[:, 2]] = True

@@ -32,7 +32,7 @@ MARGINAL_GAIN_MIN = 0.10
 
 
 class LinkFields:
-    """The excess of one link: every point, for looking closely, and an even selection shared by all pieces."""
+    """The excess of one link: every point, for looking closely, and a selection shared by all pieces."""
 
     def __init__(self, triangles: Array) -> None:
         self.fine = ExcessField.around(triangles)

@@ -12,7 +12,7 @@ from lastgate.contracts.robot import RobotDescription
 from lastgate.lowering.diagnostics import Diagnostic
 from lastgate.lowering.rigid import inverse, rpy_from_rotation, transform
 from lastgate.lowering.shapes import SourceShape
-from lastgate.lowering.urdf_reader import UrdfJoint, UrdfModel
+from lastgate.lowering.urdf_model import UrdfJoint, UrdfModel
 
 Array = NDArray[np.float64]
 
@@ -79,7 +79,8 @@ def lower_joint_frames(
                     Diagnostic(
                         str(urdf.path),
                         None,
-                        f"joint `{spec.name}` of robot `{robot.name}`: the URDF has no link {', '.join(f'`{m}`' for m in missing)}",
+                        f"joint `{spec.name}` of robot `{robot.name}`: the URDF has no link "
+                        + ", ".join(f"`{link}`" for link in missing),
                     )
                 )
             continue
@@ -89,7 +90,8 @@ def lower_joint_frames(
                 Diagnostic(
                     str(urdf.path),
                     None,
-                    f"joint `{spec.name}`: link `{spec.child_link}` is not below link `{spec.parent_link}` in the URDF",
+                    f"joint `{spec.name}`: in the URDF, link `{spec.child_link}` is not below "
+                    f"link `{spec.parent_link}`",
                 )
             )
             continue
@@ -100,7 +102,8 @@ def lower_joint_frames(
                 Diagnostic(
                     str(urdf.path),
                     path[0].line if path else None,
-                    f"joint `{spec.name}` ({spec.joint_type}): between `{spec.parent_link}` and `{spec.child_link}` the URDF "
+                    f"joint `{spec.name}` ({spec.joint_type}): between `{spec.parent_link}` and "
+                    f"`{spec.child_link}` the URDF "
                     f"moves {', '.join(f'`{joint.name}`' for joint in moving) or 'nothing'}",
                 )
             )
@@ -110,7 +113,8 @@ def lower_joint_frames(
                 Diagnostic(
                     str(urdf.path),
                     moving[0].line,
-                    f"joint `{spec.name}` is {spec.joint_type} in the manifest and {moving[0].joint_type} in the URDF",
+                    f"joint `{spec.name}` is {spec.joint_type} in the manifest and "
+                    f"{moving[0].joint_type} in the URDF",
                 )
             )
             continue
@@ -180,7 +184,8 @@ def _anchor(robot: RobotDescription, urdf: UrdfModel, problems: list[Diagnostic]
             Diagnostic(
                 str(urdf.path),
                 None,
-                f"the URDF has no link `{robot.base_frame}` (base_frame): give assets.urdf.root_frame and base_to_root_xyz_rpy",
+                f"the URDF has no link `{robot.base_frame}` (base_frame): give assets.urdf.root_frame and "
+                "base_to_root_xyz_rpy",
             )
         )
         return root, np.eye(4)
@@ -216,7 +221,7 @@ def _frame(
                     str(urdf.path),
                     path[moving].line,
                     f"joint `{name}`: a fixed joint below it moves `{path[-1].child}` off its axis by "
-                    f"{float(np.linalg.norm(off_axis)):.4f} m; name `{path[moving].child}` as the child link instead",
+                    f"{float(np.linalg.norm(off_axis)):.4f} m; name `{path[moving].child}` as the child link",
                 )
             )
             return None

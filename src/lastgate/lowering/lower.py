@@ -72,7 +72,7 @@ def _silent(_stage: str, _share: float) -> None:
 
 
 def read_description(robot: RobotDescription, manifest_dir: Path) -> Description:
-    """Reads the files a manifest names; every name that does not match and every uncovered link is refused."""
+    """Reads the files a manifest names; names that do not match and uncovered links are refused."""
     if robot.assets.urdf is None:
         if robot.assets.mjcf is None:
             raise ROSConfigError(
@@ -119,7 +119,8 @@ def _uncovered(robot: RobotDescription, shapes: dict[str, list[SourceShape]], fi
         Diagnostic(
             file,
             None,
-            f"link `{joint.child_link}` moves with joint `{joint.name}` and has no collision shape: name it in "
+            f"link `{joint.child_link}` moves with joint `{joint.name}` and has no collision shape: name it "
+            "in "
             "`lowering.visual_links` to cover its visual shape, or in `coverage_waivers` with a reason",
         )
         for joint in robot.joints
@@ -195,7 +196,9 @@ def sort_pairs_of_manifest(
     bare = [link for link in description.shapes if link not in volumes]
     if bare:
         raise LoweringError(
-            f"robot `{robot.name}` has no volumes on {', '.join(f'`{link}`' for link in bare)}: lower them first"
+            f"robot `{robot.name}` has no volumes on "
+            + ", ".join(f"`{link}`" for link in bare)
+            + ": lower them first"
         )
     meshes = LinkMeshes(description.shapes)
     sweep = Sweep(tree, meshes, tree.samples(SWEEP_SAMPLES, SWEEP_SEED))
@@ -221,7 +224,7 @@ def _sorted_by_proof(description: Description, tree: KinematicTree, progress: Pr
     for pair in sorted(description.excluded):
         if pair in sorting.checked:
             sorting.notes.append(
-                f"`{pair[0]}` / `{pair[1]}`: the MJCF excludes the pair, which is a claim and no proof; it stays checked"
+                f"`{pair[0]}` / `{pair[1]}`: the MJCF excludes the pair, which proves nothing: still checked"
             )
     progress("proving neighbours apart", 0.45)
     prove_neighbours(sorting, tree, description.shapes, joints_max=2)
@@ -233,7 +236,7 @@ def _written(sorting: PairSorting) -> list[AllowedCollisionPair]:
 
 
 def prove_geometry(shapes: dict[str, LinkShapes], geometry: list[LinkCollisionGeometry]) -> list[Containment]:
-    """Proves every link on the written numbers; raises LoweringError naming each link that is not contained."""
+    """Proves every link on the written numbers; raises LoweringError naming each that is not contained."""
     proofs = [
         prove_containment(link_shapes, [volume for volume in geometry if volume.link_name == link])
         for link, link_shapes in shapes.items()
@@ -242,7 +245,8 @@ def prove_geometry(shapes: dict[str, LinkShapes], geometry: list[LinkCollisionGe
     if failed:
         raise LoweringError(
             "\n".join(
-                f"link `{proof.link}`: its volumes leave {proof.outside_m:.6f} m uncovered near {proof.worst_point}"
+                f"link `{proof.link}`: its volumes leave {proof.outside_m:.6f} m uncovered "
+                f"near {proof.worst_point}"
                 for proof in failed
             )
         )

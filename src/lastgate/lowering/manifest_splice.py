@@ -47,7 +47,10 @@ def splice(
     changed = text
     if frames is not None:
         changed = _with_frames(changed, frames, source=source)
-    header = f"  # GENERATED (source: {acm_source}) by `lastgate collision lower`; `lastgate collision check` compares it."
+    header = (
+        f"  # GENERATED (source: {acm_source}) by `lastgate collision lower`; "
+        "`lastgate collision check` compares it."
+    )
     if geometry is not None:
         changed = _with_block(
             changed, GEOMETRY_KEY, [header, *map(_geometry_line, geometry)], newline, source=source
@@ -168,12 +171,14 @@ def _geometry_line(entry: LinkCollisionGeometry) -> str:
     shape = f"shape: {entry.shape.shape}, radius_m: {_number(entry.shape.radius_m)}"
     if isinstance(entry.shape, CapsuleShape):
         shape += f", length_m: {_number(entry.shape.length_m)}"
-    return f"  - {{link_name: {quoted_name(entry.link_name)}, shape: {{{shape}}}, origin_xyz_rpy: {_vector(entry.origin_xyz_rpy)}}}"
+    name, place = quoted_name(entry.link_name), _vector(entry.origin_xyz_rpy)
+    return f"  - {{link_name: {name}, shape: {{{shape}}}, origin_xyz_rpy: {place}}}"
 
 
 def _pair_line(entry: AllowedCollisionPair) -> str:
     detail = f', detail: "{_quoted(entry.detail)}"' if entry.detail else ""
-    return f"  - {{link_a: {quoted_name(entry.link_a)}, link_b: {quoted_name(entry.link_b)}, reason: {entry.reason}{detail}}}"
+    first, second = quoted_name(entry.link_a), quoted_name(entry.link_b)
+    return f"  - {{link_a: {first}, link_b: {second}, reason: {entry.reason}{detail}}}"
 
 
 def quoted_name(name: str) -> str:

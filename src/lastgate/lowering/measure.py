@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both error rates of a lowered robot against its collision meshes, by Pinocchio and Coal alone.
 
-What is compared: a manifest's volumes, placed by Pinocchio's own kinematics, against the meshes Pinocchio loads
-from the URDF and Coal intersects as they are (no hulls). Nothing of the lowering takes part but the numbers of
-the manifest and the distance between two segments.
+What is compared: a manifest's volumes, placed by Pinocchio's own kinematics, against the meshes Pinocchio
+loads from the URDF and Coal intersects as they are (no hulls). Nothing of the lowering takes part but the
+numbers of the manifest and the distance between two segments.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _Oracle:
             item = self.model.frames[frame]
             if item.name in links and item.type == self.pin.FrameType.BODY:
                 return str(item.name)
-            if frame == item.parentFrame or frame == 0:
+            if frame in (item.parentFrame, 0):
                 # Whatever is fixed to the world above the base is the base's.
                 return self.robot.base_frame if self.model.frames[frame].parentJoint == 0 else None
             frame = item.parentFrame
@@ -143,7 +143,7 @@ def measure(
     seed: int = MEASURE_SEED,
     progress: Callable[[float], None] | None = None,
 ) -> ErrorRates:
-    """Returns misses, hidden contacts and phantom refusals of a manifest's volumes over random configurations.
+    """Returns misses, hidden contacts and phantom refusals of a manifest over random configurations.
 
     A contact is hidden when an allowed pair that is neither adjacent nor taken from the SRDF has it.
     """

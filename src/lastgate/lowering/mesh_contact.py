@@ -20,7 +20,8 @@ def load_coal() -> Any:
         import coal
     except ImportError as error:
         raise LoweringError(
-            "allowed pairs are verified on the meshes and that needs Coal\n\nhint: pip install 'lastgate[oracles]'"
+            "allowed pairs are verified on the meshes and that needs Coal\n\n"
+            "hint: pip install 'lastgate[oracles]'"
         ) from error
     return coal
 

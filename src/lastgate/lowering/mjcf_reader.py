@@ -63,7 +63,7 @@ def described_by_mjcf(
     """Returns shapes per manifest link, joint frames, excluded pairs, and every name that does not match.
 
     Links are matched through their joints (`sim_joint_name`, else the joint's own name), not by guessing: a
-    link sits where its joint turns. Bodies that no listed joint moves and that carry no listed joint are scene.
+    link sits where its joint turns. Bodies that neither move with a listed joint nor carry one are scene.
     """
     problems: list[Diagnostic] = []
     frames_of = _link_frames(robot, mjcf, problems)
@@ -127,7 +127,7 @@ def _link_frames(
                 )
             if int(model.body_jntnum[body]) != 1:
                 complain(
-                    f"body `{mjcf.body_name(body)}` has {int(model.body_jntnum[body])} joints; one per body is read"
+                    f"body `{mjcf.body_name(body)}` has {int(model.body_jntnum[body])} joints; one is read"
                 )
             if float(model.qpos0[model.jnt_qposadr[index]]) != 0.0:
                 complain(f"joint `{name}` has a `ref` that is not zero")
@@ -165,7 +165,8 @@ def _carriers(mjcf: MjcfModel, frames_of: dict[str, tuple[int, Array]]) -> list[
     owner = {body: link for link, (body, _) in reversed(list(frames_of.items()))}
     base = next(reversed(frames_of))
     above = set()
-    for body, _ in frames_of.values():
+    for carried, _ in frames_of.values():
+        body = carried
         while body != _WORLD:
             body = int(model.body_parentid[body])
             above.add(body)

@@ -45,9 +45,9 @@ def prove_never(
     """Tries to cover the ranges of the joints between two links by boxes in which the shapes cannot meet.
 
     In a box of half-widths h around a sample, no point moves more than the sum of h_j * rho_j, rho_j being
-    the largest distance of the moving shape from joint j's axis (1 for a prismatic joint). Both links are seen
-    from a link in the middle of the path, which keeps every rho small. Mimic joints count as independent,
-    which covers more than they can do.
+    the largest distance of the moving shape from joint j's axis (1 for a prismatic joint). Both links are
+    seen from a link in the middle of the path, which keeps every rho small. Mimic joints count as
+    independent, which covers more than they can do.
     """
     path_a, path_b = _split_in_the_middle(tree, link_a, link_b)
     joints = [joint for joint, _ in (*path_a, *path_b) if joint.is_moving]
@@ -124,7 +124,7 @@ def _bands(path: list[_Step], shapes: LinkShapes) -> list[LinkShapes]:
     A long link is near its neighbour only close to the joint, where it moves little; its far end moves much
     and is far away. One bound for both would need a hundred times the boxes.
     """
-    joint, upwards = next(((j, up) for j, up in reversed(path) if j.is_moving), (None, False))
+    joint = next((step for step, _ in reversed(path) if step.is_moving), None)
     soups = [source.triangles_in_link() for source in shapes.sources]
     soup = np.concatenate([part for part in soups if len(part)] or [np.empty((0, 3, 3))])
     rounds = [source for source in shapes.sources if source.round_in_link() is not None]

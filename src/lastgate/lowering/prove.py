@@ -2,8 +2,9 @@
 """Proves, on the numbers as written, that a link's volumes contain its shapes.
 
 Shares no code with the fitting: each corner is taken into the volume's own frame and measured there. A
-triangle is proved when its three corners lie in one volume, because a volume is convex; otherwise it is halved
-until every part lies in one. Balls and capsules are proved by their ends and radii, not by points on them.
+triangle is proved when its three corners lie in one volume, because a volume is convex; otherwise it is
+halved until every part lies in one. Balls and capsules are proved by their ends and radii, not by points on
+them.
 """
 
 from __future__ import annotations
@@ -67,9 +68,15 @@ def _prove_triangles(shapes: LinkShapes, volumes: Sequence[LinkCollisionGeometry
         if len(waiting) > _PARTS_MAX:
             raise LoweringError(f"link `{shapes.link}`: the proof needs more than {_PARTS_MAX} parts at once")
         corners = waiting.reshape(-1, 3)
+        corner_outside = np.stack([_outside(volume, corners).reshape(-1, 3) for volume in volumes])
+        # A corner outside every volume ends the search: no halving brings it in.
+        nearest = corner_outside.min(axis=0)
+        if not float(nearest.max()) <= -ALLOWANCE_M:
+            part, corner = np.unravel_index(int(nearest.argmax()), nearest.shape)
+            worst = waiting[part, corner]
+            return Containment(shapes.link, len(shapes.triangles), parts, float(nearest.max()), _point(worst))
         # Per volume: how far out the farthest corner of each part is.
-        outside = np.stack([_outside(volume, corners).reshape(-1, 3).max(axis=1) for volume in volumes])
-        best = outside.min(axis=0)
+        best = corner_outside.max(axis=2).min(axis=0)
         open_parts = ~(best <= -ALLOWANCE_M)
         waiting, best = waiting[open_parts], best[open_parts]
         if not len(waiting):

@@ -15,8 +15,8 @@ from lastgate.lowering.volumes import Volume
 
 Array = NDArray[np.float64]
 
-# Refinement stops at this rate over the pinned sweep; well under half of the 5 % the fleet is held to leaves room for
-# what a sample of a few hundred clear configurations cannot see.
+# Refinement stops at this rate over the sweep; well under half of the 5 % the fleet is held to leaves room
+# for what the sample cannot see.
 PHANTOM_RATE_TARGET = 0.02
 # Pieces whose cut is measured per round.
 _PIECES_TRIED = 5
@@ -154,13 +154,13 @@ class Refinement:
                 continue
             other = _volumes(self.covers[pair[1] if pair[0] == link else pair[0]])
             sides = (volumes, other) if pair[0] == link else (other, volumes)
-            still, clearance = self.sweep.overlaps(pair, *sides, among=state.samples[chosen])
+            _, clearance = self.sweep.overlaps(pair, *sides, among=state.samples[chosen])
             removed += _cost(state.depth_m[chosen]) - _cost(np.maximum(-clearance, 0.0))
         return removed
 
 
 def _cost(depth_m: Array) -> float:
-    """Returns the overlap of a pair summed over samples: the deepest of each, and a share for touching at all."""
+    """Returns the overlap of a pair summed over samples: the deepest, and a share for touching at all."""
     if len(depth_m) == 0:
         return 0.0
     return float(depth_m.max(axis=(1, 2)).sum()) + _TOUCH_DEPTH_M * len(depth_m)

@@ -102,9 +102,9 @@ class RobotReport:
                 "| | |",
                 "|---|---|",
                 f"| contacts missed on checked pairs | {missed} |",
-                f"| contacts hidden by an exemption that claims there are none | {sum(rates.hidden.values())} |",
+                f"| contacts hidden by an exemption that denies them | {sum(rates.hidden.values())} |",
                 f"| mesh-clear configurations | {rates.clear} |",
-                f"| of these refused by the volumes | {rates.refused_clear} ({100.0 * rates.phantom_rate:.2f} %) |",
+                f"| of these refused | {rates.refused_clear} ({100.0 * rates.phantom_rate:.2f} %) |",
                 "",
             ]
             if rates.phantom_pairs:
@@ -129,7 +129,8 @@ class RobotReport:
                 else f"**no**: {1000.0 * growth.proof.outside_m:.3f} mm outside"
             )
             lines.append(
-                f"| `{growth.link}` | {growth.volumes} | {1000.0 * growth.mean_m:.1f} | {1000.0 * growth.largest_m:.1f} | {held} |"
+                f"| `{growth.link}` | {growth.volumes} | {1000.0 * growth.mean_m:.1f} | "
+                f"{1000.0 * growth.largest_m:.1f} | {held} |"
             )
         lines += [f"| `{link}` | waived | | | {reason} |" for link, reason in sorted(self.waived.items())]
         lines += ["", f"## Pairs: {self.checked_pairs} checked", ""]

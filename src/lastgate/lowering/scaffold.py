@@ -6,7 +6,7 @@ from __future__ import annotations
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic
 from lastgate.lowering.manifest_splice import quoted_name
-from lastgate.lowering.urdf_reader import UrdfJoint, UrdfModel
+from lastgate.lowering.urdf_model import UrdfJoint, UrdfModel
 
 
 def manifest_from_urdf(
@@ -14,7 +14,7 @@ def manifest_from_urdf(
 ) -> str:
     """Returns the text of a manifest without volumes, pairs and frames; lowering adds those.
 
-    A moving joint without a velocity limit is refused: the gate checks velocities and no number may be made up.
+    A moving joint without a velocity limit is refused: the gate checks velocities, and none may be made up.
     """
     base = _base_link(urdf)
     joints = _listed_joints(urdf, base)

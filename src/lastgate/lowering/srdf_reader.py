@@ -14,7 +14,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class SrdfClaims:
-    """Pairs an SRDF disables with the reason it gives, links it disables by default, pairs it enables again."""
+    """Pairs an SRDF disables with its reasons, links it disables by default, pairs it enables again."""
 
     disabled: dict[Pair, str]
     disabled_links: frozenset[str]

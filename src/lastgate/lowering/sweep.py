@@ -38,7 +38,7 @@ class Sweep:
     def overlaps(
         self, pair: Pair, volumes_a: Sequence[Volume], volumes_b: Sequence[Volume], among: Index | None = None
     ) -> tuple[Index, Array]:
-        """Returns the samples in which volumes of the pair touch, and per such sample the (a, b) clearances."""
+        """Returns the samples in which volumes of the pair touch, and the (a, b) clearances in each."""
         samples = np.arange(self.count) if among is None else among
         samples = samples[self._near(pair, volumes_a, volumes_b, samples)]
         block = max(1, _BLOCK // (len(volumes_a) * len(volumes_b)))

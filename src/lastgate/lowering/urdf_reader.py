@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -20,58 +19,16 @@ from lastgate.lowering.diagnostics import DescriptionError, Diagnostic
 from lastgate.lowering.mesh_reader import load_triangles
 from lastgate.lowering.rigid import transform
 from lastgate.lowering.shapes import SourceShape
+from lastgate.lowering.urdf_model import (
+    BOUNDED_TYPES,
+    JOINT_TYPES,
+    MOVING_TYPES,
+    UrdfJoint,
+    UrdfMimic,
+    UrdfModel,
+)
 
 Array = NDArray[np.float64]
-
-JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-_BOUNDED = ("revolute", "prismatic")
-_MOVING = ("revolute", "continuous", "prismatic")
-
-
-@dataclass(frozen=True)
-class UrdfMimic:
-    """A joint that follows another."""
-
-    joint: str
-    multiplier: float
-    offset: float
-
-
-@dataclass(frozen=True)
-class UrdfJoint:
-    """One joint of a URDF; the origin is its pose in the parent link."""
-
-    name: str
-    joint_type: str
-    parent: str
-    child: str
-    origin: Array
-    xyz: tuple[float, float, float]
-    rpy: tuple[float, float, float]
-    axis: tuple[float, float, float]
-    limits: tuple[float, float] | None
-    velocity: float | None
-    effort: float | None
-    mimic: UrdfMimic | None
-    line: int
-
-    @property
-    def is_moving(self) -> bool:
-        """Returns whether the joint has one degree of freedom."""
-        return self.joint_type in _MOVING
-
-
-@dataclass
-class UrdfModel:
-    """A URDF that was read without a single complaint."""
-
-    path: Path
-    name: str
-    root: str
-    links: list[str]
-    joints: list[UrdfJoint]
-    collisions: dict[str, list[SourceShape]] = field(default_factory=dict)
-    visual_links: set[str] = field(default_factory=set)
 
 
 class _Reader:
@@ -195,7 +152,7 @@ class _Reader:
                 self.complain(element, f"joint `{name}` has no <{tag} link=…>")
             ends.append(link or "")
         xyz, rpy = self.origin(element)
-        moving = kind in _MOVING
+        moving = kind in MOVING_TYPES
         axis = self.axis(element, name) if moving else (1.0, 0.0, 0.0)
         limits, velocity, effort = self.limits(element, name, kind) if moving else (None, None, None)
         mimic = self.mimic(element, name)
@@ -237,12 +194,12 @@ class _Reader:
         found = element.find("limit")
         follows = element.find("mimic") is not None
         if found is None:
-            if kind in _BOUNDED and not follows:
+            if kind in BOUNDED_TYPES and not follows:
                 self.complain(element, f"{kind} joint `{name}` has no <limit>")
             return None, None, None
         velocity = self.number(found, "velocity") if found.get("velocity") is not None else None
         effort = self.number(found, "effort") if found.get("effort") is not None else None
-        if kind not in _BOUNDED:
+        if kind not in BOUNDED_TYPES:
             return None, velocity, effort
         lower, upper = self.number(found, "lower", "0"), self.number(found, "upper", "0")
         if lower is None or upper is None:
@@ -301,7 +258,9 @@ class _Reader:
                     shapes += [self.shape(owner, name) for owner in element.findall("visual")]
             collisions[name] = [shape for shape in shapes if shape is not None]
         joints = self.joints(root, lines)
-        root_link = self.tree(root, lines, joints)
+        # A joint that could not be read leaves a gap in the tree; anything said about it would be a guess.
+        complete = len(joints) == len(root.findall("joint"))
+        root_link = self.tree(root, lines, joints) if complete else ""
         if self.problems:
             raise DescriptionError(self.problems)
         return UrdfModel(
@@ -350,7 +309,8 @@ class _Reader:
             elif leader.mimic is not None:
                 self.complain(
                     place,
-                    f"joint `{joint.name}` mimics `{leader.name}`, which itself mimics `{leader.mimic.joint}`: "
+                    f"joint `{joint.name}` mimics `{leader.name}`, which itself mimics "
+                    f"`{leader.mimic.joint}`: "
                     "a cycle or a chain; name the joint that leads",
                 )
             elif not leader.is_moving:
@@ -366,7 +326,8 @@ class _Reader:
                     Diagnostic(
                         str(self.path),
                         joint.line,
-                        f"link `{joint.child}` has two parents: joints `{above[joint.child].name}` and `{joint.name}`",
+                        f"link `{joint.child}` has two parents: joints `{above[joint.child].name}` and "
+                        f"`{joint.name}`",
                     )
                 )
             above.setdefault(joint.child, joint)

@@ -64,8 +64,12 @@ def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
     """
     if isinstance(robot, RobotDescription):
         return robot
+    if not isinstance(robot, str | Path):
+        raise ROSConfigError(
+            f"robot is a {type(robot).__name__}, expected a name, a path or a RobotDescription"
+        )
     path = find_manifest(robot)
     try:
-        return RobotDescription(**read_manifest(path))
+        return RobotDescription.model_validate(read_manifest(path))
     except ValidationError as error:
         raise config_error_from(error, source=str(path)) from None

@@ -6,7 +6,9 @@ Own small readers instead of a mesh library: those merge, reorder or silently dr
 dropped while loading is not there for any check.
 """
 
+import math
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -15,6 +17,7 @@ import numpy as np
 
 from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.world.finite_numbers import as_float64
 from lastgate.world.pcd_file import read_pcd
 from lastgate.world.ply_file import read_ply
 from lastgate.world.points import POINTS_MAX, Points
@@ -81,34 +84,39 @@ def _content(place: Path) -> bytes:
         raise ROSConfigError(f"{place}: cannot be read: {error.strerror or error}") from None
 
 
-def _read_npy(content: bytes, place: Path) -> Float64:
-    import io
+# NumPy's own header reader evaluates the text with Python's parser and warns or raises all sorts of things about a
+# damaged one; what a cloud's header looks like fits in one pattern.
+_NPY_HEADER = re.compile(
+    rb"\s*\{\s*'descr'\s*:\s*(?P<descr>'[^']*'|\[.*\])\s*,\s*'fortran_order'\s*:\s*(?P<fortran>True|False)\s*,"
+    rb"\s*'shape'\s*:\s*\((?P<shape>[\d,\s]*)\)\s*,?\s*\}\s*\n?"
+)
+_NPY_NUMBER = re.compile(rb"'[<>|=]?(f[248]|[iu][1248])'")
 
-    stream = io.BytesIO(content)
-    try:
-        version = np.lib.format.read_magic(stream)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, fortran, dtype = read_header(stream)
-    except (ValueError, KeyError, EOFError, TypeError, SyntaxError) as error:
+
+def _read_npy(content: bytes, place: Path) -> Float64:
+    if content[:6] != b"\x93NUMPY" or content[6:8] not in (b"\x01\x00", b"\x02\x00"):
+        raise ROSConfigError(f"{place}: byte 0: is no NPY file of version 1 or 2")
+    width = 2 if content[6] == 1 else 4
+    start = 8 + width + int.from_bytes(content[8 : 8 + width], "little")
+    header = _NPY_HEADER.fullmatch(content[8 + width : start]) if start <= len(content) else None
+    if header is None:
+        raise ROSConfigError(f"{place}: byte {8 + width}: the header is cut off or not one of NumPy")
+    descr, shape_text = header["descr"], header["shape"].decode()
+    shape = [int(word) for word in shape_text.split(",") if word.strip().isdigit() and len(word.strip()) <= 18]
+    if not _NPY_NUMBER.fullmatch(descr) or len(shape) not in (2, 3) or shape[-1] != 3:
         raise ROSConfigError(
-            f"{place}: byte {stream.tell()}: is no NPY file of version 1 or 2: {error}"
-        ) from None
-    if dtype.kind not in "fiu" or len(shape) not in (2, 3) or shape[-1] != 3:
-        raise ROSConfigError(
-            f"{place}: holds {dtype} of shape {shape}, expected real numbers (N, 3) or (H, W, 3)"
+            f"{place}: holds {descr.decode('ascii', errors='replace')[:80]} of shape ({shape_text[:80]}), "
+            "expected real numbers (N, 3) or (H, W, 3)"
         )
-    count = int(np.prod([int(length) for length in shape], dtype=object))
+    count = math.prod(shape)
     if count > 3 * POINTS_MAX:
         raise ROSConfigError(f"{place}: holds {count // 3} points, at most {POINTS_MAX} are read")
-    start = stream.tell()
+    dtype = np.dtype(descr[1:-1].decode())
     needed, held = count * dtype.itemsize, len(content) - start
     if needed != held:
         raise ROSConfigError(
-            f"{place}: byte {start + min(needed, held)}: {needed} bytes of data are announced, {held} are "
-            "there"
+            f"{place}: byte {start + min(needed, held)}: {needed} bytes of data are announced, {held} are there"
         )
     array = np.frombuffer(content, dtype=dtype, offset=start, count=count)
-    return array.reshape(shape, order="F" if fortran else "C").reshape(-1, 3).astype(np.float64)
+    ordered = array.reshape(shape, order="F" if header["fortran"] == b"True" else "C")
+    return as_float64(ordered.reshape(-1, 3))

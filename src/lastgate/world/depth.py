@@ -7,7 +7,7 @@ import numpy as np
 
 from lastgate.arrays import Float64
 from lastgate.contracts import Pose6D, ROSConfigError
-from lastgate.world.finite_numbers import require_finite, require_not_negative, require_positive
+from lastgate.world.finite_numbers import as_float64, require_finite, require_not_negative, require_positive
 from lastgate.world.freshness import StampedTransform, require_transform
 from lastgate.world.grid_layout import GridLayout, require_frame
 from lastgate.world.points import Points
@@ -90,7 +90,7 @@ class DepthImage:
         near, far = require_not_negative(near, name="range_m[0]"), require_positive(far, name="range_m[1]")
         if not near < far:
             raise ROSConfigError(f"range_m is empty: from {near!r} m to {far!r} m")
-        copied = np.array(depth, dtype=np.float64, order="C")
+        copied = as_float64(depth)
         copied.flags.writeable = False
         object.__setattr__(self, "depth_m", copied)
         if isinstance(self.camera_in_frame, Pose6D) and self.camera_in_frame.frame_id not in (

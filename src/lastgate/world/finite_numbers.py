@@ -66,6 +66,12 @@ def require_xyz(value: object, *, name: str) -> Vector3:
     return x, y, z
 
 
+def as_float64(values: np.ndarray) -> Float64:
+    """Returns a contiguous float64 copy; a signalling NaN becomes a quiet one instead of a warning."""
+    with np.errstate(invalid="ignore"):
+        return np.array(values, dtype=np.float64, order="C")
+
+
 def require_points(value: object, *, name: str) -> Float64:
     """Returns (N, 3) finite float64 coordinates as a read-only copy; anything else raises `ROSConfigError`.
 

@@ -147,6 +147,11 @@ def _read_tree(
         places.append(node)
         codes.append(code)
         child_count, inner = _children(code)
+        # OctoMap never writes this, and reads it as free space of any size: it can only be damage.
+        if not child_count and offset:
+            raise ROSConfigError(
+                f"{place}: byte {start + offset}: a node claims to have children and has none"
+            )
         counted += child_count
         if counted > node_count:
             raise ROSConfigError(
@@ -203,8 +208,7 @@ def _cubes(
     kinds = (codes[:, None] >> np.arange(0, 16, 2, dtype=np.uint16) & 3).astype(np.uint8)
     corners = np.column_stack([places >> 37, places >> 21 & 0xFFFF, places >> 5 & 0xFFFF]).astype(np.int32)
     half = (KEYS >> ((places & 31) + 1)).astype(np.int32)
-    # A node without children is a leaf, and OctoMap takes the nodes of this file for occupied unless it says
-    # otherwise.
+    # Only the root can be without children here: a map of one leaf, which OctoMap reads as occupied.
     childless = codes == 0
     parent, which = np.nonzero((kinds != _INNER) & ~childless[:, None])
     sides = np.column_stack([which & 1, which >> 1 & 1, which >> 2]).astype(np.int32)

@@ -9,6 +9,7 @@ import numpy as np
 
 from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.world.finite_numbers import as_float64
 from lastgate.world.points import POINTS_MAX
 from lastgate.world.rigid_motion import rotation_of_quaternion
 from lastgate.world.text_table import read_table
@@ -72,7 +73,7 @@ def _read_binary(content: bytes, place: Path, row: np.dtype, count: int, start: 
     if content[end:].strip(b"\0"):
         raise ROSConfigError(f"{place}: byte {end}: the points are complete, but the file goes on")
     table = np.frombuffer(content, dtype=row, count=count, offset=start)
-    return np.column_stack([table[axis].astype(np.float64) for axis in "xyz"])
+    return np.column_stack([as_float64(table[axis]) for axis in "xyz"])
 
 
 def _read_compressed(content: bytes, place: Path, row: np.dtype, count: int, start: int) -> Float64:
@@ -99,7 +100,7 @@ def _read_compressed(content: bytes, place: Path, row: np.dtype, count: int, sta
     xyz = np.empty((count, 3))
     for index, axis in enumerate("xyz"):
         kind, offset = row.fields[axis][:2]  # type: ignore[index]
-        xyz[:, index] = np.frombuffer(unpacked, dtype=kind, count=count, offset=offset * count)
+        xyz[:, index] = as_float64(np.frombuffer(unpacked, dtype=kind, count=count, offset=offset * count))
     return xyz
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.world.finite_numbers import as_float64
 from lastgate.world.points import POINTS_MAX
 from lastgate.world.text_table import read_table
 
@@ -98,7 +99,7 @@ def _read_binary(
     if is_last and end != len(content):
         raise ROSConfigError(f"{place}: byte {end}: the vertices are complete, but the file goes on")
     table = np.frombuffer(content, dtype=row, count=vertex.count, offset=start)
-    return np.column_stack([table[axis].astype(np.float64) for axis in "xyz"])
+    return np.column_stack([as_float64(table[axis]) for axis in "xyz"])
 
 
 def _row_type(element: _Element, byte_order: str) -> np.dtype:

@@ -11,6 +11,7 @@ from lastgate.contracts import ROSConfigError
 from lastgate.world.finite_numbers import (
     COORDINATE_M_MAX,
     Vector3,
+    as_float64,
     require_finite,
     require_points,
     require_xyz,
@@ -83,7 +84,7 @@ class Points:
             )
         if array.ndim not in (2, 3) or array.shape[-1] != 3:
             raise ROSConfigError(f"xyz has shape {array.shape}, expected (N, 3) or (H, W, 3)")
-        points = array.reshape(-1, 3).astype(np.float64)
+        points = as_float64(array.reshape(-1, 3))
         kept = (
             (np.abs(points) <= COORDINATE_M_MAX).all(axis=1)
             if drop_invalid

@@ -123,14 +123,18 @@ def test_missing_state_is_noted_and_the_way_to_row_0_is_not_checked(lastgate, tm
     beyond = _write(tmp_path / "chunk.npy", np.full((2, 2), [1.2, 0.0]))
     done = lastgate("check", beyond, "--robot", planar_arm, "--world", pole)
     assert done.code == 0
-    assert "row 0 is taken as the measured state, so the way from the robot to row 0 was NOT checked" in done.err
+    assert (
+        "row 0 is taken as the measured state, so the way from the robot to row 0 was NOT checked" in done.err
+    )
 
 
 def test_given_state_makes_the_way_to_row_0_part_of_the_verdict(lastgate, tmp_path, planar_arm, pole):
     beyond = _write(tmp_path / "chunk.npy", np.full((2, 2), [1.2, 0.0]))
     state = tmp_path / "state.json"
     state.write_text('{"positions": [0.0, 0.0]}')
-    done = lastgate("check", beyond, "--robot", planar_arm, "--world", pole, "--state", state, "--step-s", "1.0")
+    done = lastgate(
+        "check", beyond, "--robot", planar_arm, "--world", pole, "--state", state, "--step-s", "1.0"
+    )
     assert done.code == 1
     assert done.out.startswith("rejected: world_collision at step 0 of 2")
 
@@ -169,7 +173,11 @@ def test_time_given_by_hand_makes_an_old_state_stale(lastgate, tmp_path, planar_
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"collision_primitives": [{"shape": {"shape": "sphere", "radius_m": -1}, "pose": {"xyz": [0, 0, 0]}}]}', "radius_m"),
+        (
+            '{"collision_primitives": [{"shape": {"shape": "sphere", "radius_m": -1}, '
+            '"pose": {"xyz": [0, 0, 0]}}]}',
+            "radius_m",
+        ),
         ('{"obstacles": []}', "unknown key `obstacles`"),
         ("[]", "a world is a mapping"),
         (
@@ -231,13 +239,19 @@ def test_json_verdict_of_a_rejected_chunk_names_the_pair(lastgate, tmp_path, pla
     assert done.code == 1
     assert verdict["accepted"] is False
     assert verdict["min_clearance_m"] is None
-    assert (violation["code"], violation["subject"], violation["against"]) == ("world_collision", "forearm", "pole")
+    assert (violation["code"], violation["subject"], violation["against"]) == (
+        "world_collision",
+        "forearm",
+        "pole",
+    )
 
 
 def test_json_of_an_infinite_value_is_still_json(lastgate, tmp_path, planar_arm):
     rows = SMALL_TURN.copy()
     rows[0, 0] = np.nan
-    done = lastgate("check", _write(tmp_path / "chunk.npy", rows), "--robot", planar_arm, "--no-world", "--json")
+    done = lastgate(
+        "check", _write(tmp_path / "chunk.npy", rows), "--robot", planar_arm, "--no-world", "--json"
+    )
     (violation,) = json.loads(done.out, parse_constant=pytest.fail)["violations"]
     assert violation["value"] is None
 
@@ -261,7 +275,10 @@ def test_skill_tightens_the_verdict_and_a_loosening_one_is_refused(lastgate, tmp
     assert "state_age_s_max" in loose.err
 
 
-@pytest.mark.parametrize("option", [("--rate-hz", "0"), ("--rate-hz", "nan"), ("--rate-hz", "50", "--step-s", "0.02"), ("--step-s", "inf")])
+@pytest.mark.parametrize(
+    "option",
+    [("--rate-hz", "0"), ("--rate-hz", "nan"), ("--rate-hz", "50", "--step-s", "0.02"), ("--step-s", "inf")],
+)
 def test_step_that_means_nothing_is_refused(option, lastgate, tmp_path, planar_arm):
     chunk = _write(tmp_path / "chunk.npy", SMALL_TURN)
     done = lastgate("check", chunk, "--robot", planar_arm, "--no-world", *option)

@@ -97,7 +97,10 @@ def test_kernel_file_is_written_and_read_by_the_kernels_own_reader(lastgate, pla
     assert (done.code, done.out) == (0, f"{path}\n")
     config = _core.read_config(path.read_text())
     assert (config.robot_name, config.step_s) == ("planar_arm", 0.02)
-    assert lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "50", "-o", "-").out == path.read_text()
+    assert (
+        lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "50", "-o", "-").out
+        == path.read_text()
+    )
 
 
 @pytest.mark.parametrize("rate", ["0", "-50", "nan", "inf"])
@@ -109,7 +112,9 @@ def test_kernel_file_for_a_rate_that_means_nothing_is_not_written(rate, lastgate
 
 
 def test_kernel_file_that_cannot_be_written_leaves_nothing_behind(lastgate, planar_arm, tmp_path):
-    done = lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "50", "-o", tmp_path / "no" / "kernel.yaml")
+    done = lastgate(
+        "kernel", "config", "--robot", planar_arm, "--rate-hz", "50", "-o", tmp_path / "no" / "kernel.yaml"
+    )
     assert done.code == 2
     assert "cannot write" in done.err
     assert not list(tmp_path.iterdir())
@@ -126,11 +131,31 @@ def test_fault_of_ours_shows_a_traceback_and_exits_with_3(lastgate, monkeypatch)
     assert "error: this is a bug in lastgate" in done.err
 
 
-@pytest.mark.parametrize("arguments", [["chekc"], ["check"], ["demo", "--seconds", "soon"], ["explain", "--jsn"], []])
+@pytest.mark.parametrize(
+    "arguments", [["chekc"], ["check"], ["demo", "--seconds", "soon"], ["explain", "--jsn"], []]
+)
 def test_wrong_usage_exits_with_2_and_no_traceback(arguments, lastgate):
     done = lastgate(*arguments)
     assert (done.code, done.out) == (2, "")
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["robot", "vendor-urdf", "no_such_robot"],
+        ["robot", "report", "no_such_robot"],
+        ["robot", "add", "arm", "--urdf", "file:gone.urdf"],
+        ["collision", "lower", "--robot", "no_such_robot"],
+        ["collision", "check"],
+    ],
+)
+def test_command_that_cannot_do_its_work_exits_with_2(arguments, lastgate, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = lastgate(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: ")
+    assert not list(tmp_path.iterdir())
 
 
 def test_help_and_version_exit_with_0(lastgate):
@@ -141,7 +166,12 @@ def test_help_and_version_exit_with_0(lastgate):
 
 def test_installed_command_is_this_one_and_writes_no_colour_into_a_pipe():
     done = subprocess.run(
-        [COMMAND, "explain", "nan_in_action"], capture_output=True, text=True, check=False, timeout=60, env={**os.environ, "FORCE_COLOR": "1"}
+        [COMMAND, "explain", "nan_in_action"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "FORCE_COLOR": "1"},
     )
     assert done.returncode == 0
     assert done.stdout.startswith("nan_in_action (7)")
@@ -153,7 +183,9 @@ def test_help_does_not_import_the_simulator_or_the_progress_bar():
         "import sys; from lastgate.cli.app import run; run(['--help']);"
         "print(sorted({'mujoco', 'trimesh', 'scipy', 'lxml', 'ruamel'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 

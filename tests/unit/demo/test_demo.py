@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo: with the gate nothing touches, without it the same policy hits things.
 
-Compared: the policy's own labels with the gate's verdicts, and MuJoCo's contacts, which come from the meshes, with
-what was let through. Reference: MuJoCo. Not trusted: nothing of the gate's own geometry.
+Compared: the policy's own labels with the gate's verdicts, and MuJoCo's contacts, which come from the
+meshes, with what was let through. Reference: MuJoCo. Not trusted: nothing of the gate's own geometry.
 """
 
 import json
@@ -63,7 +63,11 @@ def test_every_planted_chunk_is_refused_and_no_good_one(summary):
 
 
 def test_mujoco_sees_no_contact_with_the_gate(summary):
-    assert (summary["contacts_robot_world"], summary["contacts_robot_robot"], summary["contact_steps"]) == (0, 0, 0)
+    assert (summary["contacts_robot_world"], summary["contacts_robot_robot"], summary["contact_steps"]) == (
+        0,
+        0,
+        0,
+    )
 
 
 def test_whole_tour_plants_every_kind_and_each_is_refused(whole_tour):
@@ -155,7 +159,9 @@ def test_live_page_is_served_to_this_machine_while_it_runs():
         page.close()
 
 
-@pytest.mark.parametrize("option", [("--seconds", "0"), ("--seconds", "nan"), ("--seed", "-1"), ("--port", "70000")])
+@pytest.mark.parametrize(
+    "option", [("--seconds", "0"), ("--seconds", "nan"), ("--seed", "-1"), ("--port", "70000")]
+)
 def test_demo_that_cannot_run_exits_with_2_and_writes_nothing(option, tmp_path, capsys):
     assert run(["demo", "--headless", "--report", str(tmp_path / "r"), *option]) == 2
     assert capsys.readouterr().err.startswith("error: ")

@@ -41,14 +41,19 @@ def ball(link: str, x: float, radius: float) -> LinkShapes:
 
 @pytest.fixture
 def chain() -> KinematicTree:
-    """Three links of 0.2 m; the last one can fold back onto the first."""
+    """Joints 0.2 m apart; the second is never nearer to the first link's origin than 0.35 m."""
     return KinematicTree(
-        "a", [hinge("j1", "a", "b", 0.2, 0), hinge("j2", "b", "c", 0.2, 1), hinge("j3", "c", "d", 0.2, None)]
+        "a",
+        [
+            hinge("j1", "a", "b", 0.2, 0, reach=1.0),
+            hinge("j2", "b", "c", 0.2, 1),
+            hinge("j3", "c", "d", 0.2, None),
+        ],
     )
 
 
 def test_links_that_can_meet_are_refuted_and_those_that_cannot_are_proved(chain: KinematicTree) -> None:
-    near = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.2, 0.05)}
+    near = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.3, 0.05)}
     far = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.05, 0.05)}
     assert prove_never(chain, near, "a", "c", evaluations_max=5000).contact
     proof = prove_never(chain, far, "a", "c", evaluations_max=5000)
@@ -57,7 +62,7 @@ def test_links_that_can_meet_are_refuted_and_those_that_cannot_are_proved(chain:
 
 
 def test_proof_that_runs_out_of_work_is_neither(chain: KinematicTree) -> None:
-    tight = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.0499, 0.1)}
+    tight = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.2, 0.09)}
     outcome = prove_never(chain, tight, "a", "c", evaluations_max=10)
     assert not outcome.proved
     assert not outcome.contact
@@ -66,7 +71,7 @@ def test_proof_that_runs_out_of_work_is_neither(chain: KinematicTree) -> None:
 def test_never_proof_agrees_with_dense_sampling(chain: KinematicTree) -> None:
     rng = np.random.default_rng(5)
     for _ in range(12):
-        reach, radius = float(rng.uniform(0.0, 0.3)), float(rng.uniform(0.02, 0.1))
+        reach, radius = float(rng.uniform(0.0, 0.35)), float(rng.uniform(0.02, 0.1))
         shapes = {"a": ball("a", 0.0, 0.05), "c": ball("c", reach, radius)}
         proof = prove_never(chain, shapes, "a", "c", evaluations_max=3000)
         poses = chain.placements(chain.samples(4000, 1))
@@ -100,7 +105,7 @@ def test_cross_arm_pair_stays_checked_even_if_provable() -> None:
     assert sorting.checked == [("l", "r")]
 
 
-@pytest.mark.parametrize(("reach", "reason"), [(0.2, "srdf-contradicted"), (0.05, "srdf-disabled")])
+@pytest.mark.parametrize(("reach", "reason"), [(0.3, "srdf-contradicted"), (0.05, "srdf-disabled")])
 def test_srdf_claim_is_kept_only_if_the_meshes_do_not_meet(
     chain: KinematicTree, reach: float, reason: str
 ) -> None:

@@ -53,11 +53,8 @@ def test_every_corner_of_a_box_is_inside(volumes_max: int) -> None:
     volumes = lowered(box, volumes_max)
     assert len(volumes) <= volumes_max
     assert prove_containment(box, volumes).proved
-    corners = np.array(list(itertools.product((-0.05, 0.05), (-0.1, 0.1), (-0.15, 0.15)))) + [
-        0.01,
-        0.02,
-        0.03,
-    ]
+    centre = np.array([0.01, 0.02, 0.03])
+    corners = centre + np.array(list(itertools.product((-0.05, 0.05), (-0.1, 0.1), (-0.15, 0.15))))
     assert np.isin(np.round(corners, 9), np.round(box.triangles.reshape(-1, 3), 9)).all()
 
 

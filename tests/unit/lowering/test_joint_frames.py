@@ -31,7 +31,8 @@ def with_extra_link(manifest: Path, *, before: bool, xyz: str) -> Path:
     """Puts a turned fixed link before or after the elbow's own joint."""
     urdf = manifest.parent / "planar.urdf"
     text = urdf.read_text()
-    extra = f'<link name="extra"/><joint name="extra_joint" type="fixed"><origin xyz="{xyz}" rpy="0 0 3.14159265358979"/>'
+    half_turn = "0 0 3.14159265358979"
+    extra = f'<link name="extra"/><joint name="x" type="fixed"><origin xyz="{xyz}" rpy="{half_turn}"/>'
     if before:
         text = text.replace(
             '<parent link="upper"/><child link="lower"/>', '<parent link="extra"/><child link="lower"/>'

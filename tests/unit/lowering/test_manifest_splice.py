@@ -94,7 +94,8 @@ def test_only_the_named_blocks_change() -> None:
 def test_flow_style_joint_is_extended_in_place() -> None:
     flow = TEXT.replace(
         TEXT[TEXT.index("  - name: turn") : TEXT.index("collision_geometry")],
-        "  - {name: turn, joint_type: revolute, parent_link: base, child_link: arm, position_limits: [-1.0, 1.0], "
+        "  - {name: turn, joint_type: revolute, parent_link: base, child_link: arm, "
+        "position_limits: [-1.0, 1.0], "
         "velocity_limit: 1.0}\n",
     )
     assert read_manifest(spliced(flow), source="robot.yaml").joints[0].origin_xyz == (0.0, 0.0, 0.1)

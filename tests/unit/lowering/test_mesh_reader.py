@@ -43,7 +43,7 @@ def test_empty_mesh_is_refused(tmp_path: Path) -> None:
 
 def test_stl_without_triangles_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none.stl").write_bytes(b"\0" * 84)
-    with pytest.raises(ROSConfigError, match="no triangles|cannot be read"):
+    with pytest.raises(ROSConfigError, match=r"no triangles|cannot be read"):
         load_triangles(tmp_path / "none.stl")
 
 

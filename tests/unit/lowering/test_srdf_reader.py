@@ -36,7 +36,8 @@ def test_enabled_pair_wins_over_disabled(tmp_path: Path) -> None:
 
 
 def test_all_unknown_links_are_reported_with_their_lines(tmp_path: Path) -> None:
-    body = '<disable_collisions link1="a" link2="x"/>\n<disable_default_collisions link="y"/>\n<disable_collisions link1="c" link2="c"/>'
+    body = '<disable_collisions link1="a" link2="x"/>\n<disable_default_collisions link="y"/>\n'
+    body += '<disable_collisions link1="c" link2="c"/>'
     with pytest.raises(DescriptionError) as refusal:
         read_srdf(write(tmp_path, body), LINKS)
     assert [diagnostic.line for diagnostic in refusal.value.diagnostics] == [2, 4, 3]

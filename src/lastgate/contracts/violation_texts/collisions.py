@@ -9,8 +9,9 @@ COLLISION_ENTRIES = (
         code=ViolationCode.self_collision,
         kind=FailureKind.COLLISION,
         what_it_checks=(
-            "That every two links which are not an allowed pair keep `self_collision_margin_m`, at every "
-            "instant from the measured state through the last row."
+            "That every two links which are not an allowed pair, and whatever the robot holds, stay more "
+            "than `self_collision_margin_m` apart, at every instant from the measured state through the "
+            "last row. Touching counts as contact."
         ),
         why_it_matters=(
             "A robot that hits itself breaks itself, and between two harmless rows there can be a blow."
@@ -18,9 +19,12 @@ COLLISION_ENTRIES = (
         known_limits=(
             "The volumes are larger than the links, so a close pass can be rejected that would have been "
             "clear; `lastgate robot report` shows by how much. Joints are taken to move straight from row "
-            "to row."
+            "to row. What cannot be told from contact by 0.1 mm is rejected."
         ),
-        example="self_collision: forearm / hand at step 11 is -0.0124 m, limit 0.0000 m",
+        example=(
+            "self_collision: forearm / hand are -0.0124 m apart on the way to step 11, 62% of the "
+            "segment, and must stay more than 0.0000 m apart"
+        ),
         what_to_do=(
             "The verdict names the pair, the row and the place between rows. If the links were clear in "
             "truth, lower the robot with tighter volumes; allow a pair only with a reason."
@@ -30,29 +34,41 @@ COLLISION_ENTRIES = (
         code=ViolationCode.world_collision,
         kind=FailureKind.COLLISION,
         what_it_checks=(
-            "That every link keeps `world_collision_margin_m` from every obstacle, occupied or unknown "
-            "cell, point and no-go zone, at every instant from the measured state through the last row."
+            "That every link that can move, and whatever the robot holds, stays more than "
+            "`world_collision_margin_m` away from every obstacle, occupied or unknown cell and point of "
+            "the world and from every no-go zone, at every instant from the measured state through the "
+            "last row. Touching counts as contact."
         ),
         why_it_matters="It is the contact that the gate exists to refuse.",
         known_limits=(
-            "Obstacles stand still while a chunk is checked. What no sensor saw is not in the world."
+            "Obstacles stand still while a chunk is checked. What no sensor saw is not in the world. "
+            "Links that no joint carries are not compared: a robot stands on something. A base that may "
+            "drive carries them."
         ),
-        example="world_collision: hand / shelf at step 5 is -0.0031 m, limit 0.0200 m",
+        example=(
+            "world_collision: hand / shelf are -0.0031 m apart at step 5, and must stay more than 0.0200 "
+            "m apart"
+        ),
         what_to_do=(
-            "The verdict names the link, the object, the distance and the snapshot. If the object is meant "
-            "to be touched, attach it to the gripper; if the robot sees itself, filter it from the cloud."
+            "The verdict names the link, the object, the distance and the snapshot. If the object is "
+            "meant to be touched, attach it to the gripper; if the robot sees itself, take it out of the "
+            "snapshot."
         ),
     ),
     ViolationEntry(
         code=ViolationCode.recovery_not_growing,
         kind=FailureKind.COLLISION,
         what_it_checks=(
-            "In recovery, that every distance which is already too small grows along the whole path."
+            "In recovery, that no distance which is already too small gets smaller than it was measured, "
+            "or at any row smaller than at the row before until it has left its margin, and that each "
+            "ends larger than it began."
         ),
         why_it_matters="Out of a contact there is one good direction, and it is away.",
         known_limits=(
-            "A robot wedged between two things may have no motion along which both distances grow; then it "
-            "needs a hand."
+            "A robot wedged between two things may have no motion along which both distances grow; then "
+            "it needs a hand. So does one whose core line lies inside a box or a cell, because the depth "
+            "in there is not measured. A torque has no direction, so JOINT_TORQUE cannot recover. No-go "
+            "zones give no exemption."
         ),
         example="A retreat that first presses deeper to get around an edge.",
         what_to_do=(
@@ -62,9 +78,12 @@ COLLISION_ENTRIES = (
     ViolationEntry(
         code=ViolationCode.recovery_speed,
         kind=FailureKind.WORKSPACE,
-        what_it_checks="In recovery, that joints stay below the reduced speed of that mode.",
+        what_it_checks=(
+            "In recovery, that joints and the base use at most a quarter of their speed limits, whether "
+            "or not something is in contact."
+        ),
         why_it_matters="In contact, a wrong guess about the direction must stay a small one.",
-        known_limits="It bounds speed, not force.",
+        known_limits="It bounds speed, not force. A gripper row is a target without a time and has no speed.",
         example="A policy that goes on at its usual pace after the measured pose was found in contact.",
         what_to_do="Slow the retreat down; the verdict gives the speed that is allowed.",
     ),

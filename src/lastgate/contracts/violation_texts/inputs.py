@@ -10,13 +10,17 @@ INPUT_ENTRIES = (
         kind=FailureKind.CONTROLLER,
         state="state_unavailable",
         what_it_checks=(
-            "That every joint has a measured position which is finite and not older than `state_age_s_max`, "
-            "by the time it was measured."
+            "That every joint has a measured position which is finite, not older than `state_age_s_max` "
+            "by the time it was measured, and not from the future; velocities and gripper positions, "
+            "where they are given, are complete and finite too."
         ),
         why_it_matters=(
             "Every path starts where the robot stands. From a wrong start, the first step is unchecked."
         ),
-        known_limits="A sensor that repeats its last value with a fresh stamp looks alive.",
+        known_limits=(
+            "A sensor that repeats its last value with a fresh stamp looks alive. Stamps up to 5 ms ahead "
+            "are taken for the disagreement of two clocks."
+        ),
         example="A joint-state message that holds only the gripper, while the arm's driver has stopped.",
         what_to_do=(
             "The evidence names the joint. Check its driver, the joint names, and that both machines have "
@@ -35,8 +39,8 @@ INPUT_ENTRIES = (
         known_limits="What no sensor saw is in no snapshot, however fresh.",
         example="A republished obstacle list whose source stamp stopped moving.",
         what_to_do=(
-            "Check the producer and its stamps. A robot that is alone in a cage says `lg.NO_WORLD`, and the "
-            "verdict records that nobody looked."
+            "Check the producer and its stamps. A robot that is alone in a cage says `lg.NO_WORLD`, and "
+            "the verdict records that nobody looked."
         ),
     ),
     ViolationEntry(
@@ -47,9 +51,7 @@ INPUT_ENTRIES = (
         why_it_matters="Dropping the obstacles that do not fit would drop the one that matters.",
         known_limits="The capacity is fixed when the core is built.",
         example="A segmentation that turns one shelf into thousands of small boxes.",
-        what_to_do=(
-            "Merge obstacles, leave out those beyond the robot's reach, or send voxels or points instead."
-        ),
+        what_to_do=("Merge obstacles, or leave out those beyond the robot's reach."),
     ),
     ViolationEntry(
         code=ViolationCode.voxel_unavailable,

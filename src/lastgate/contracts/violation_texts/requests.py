@@ -14,8 +14,8 @@ REQUEST_ENTRIES = (
         known_limits="It says that the verdict is empty, not why it is.",
         example="A verdict read from a slot that the kernel has not written yet.",
         what_to_do=(
-            "Hand the chunk to the gate and read the verdict it returns. If the gate itself returned this, "
-            "report it with the recording: it is a defect of lastgate."
+            "Hand the chunk to the gate and read the verdict it returns. If the gate itself returned "
+            "this, report it with the recording: it is a defect of lastgate."
         ),
     ),
     ViolationEntry(
@@ -27,8 +27,8 @@ REQUEST_ENTRIES = (
         ),
         why_it_matters="When one of them is false, no later answer of this gate can be relied on.",
         known_limits=(
-            "Only beliefs that are written down as checks are noticed. From then on the gate rejects "
-            "everything until it is built again."
+            "Only beliefs that are written down as checks are noticed, and no check of this version gives "
+            "this code."
         ),
         example="A check is reached with a joint count other than the robot model's.",
         what_to_do=(
@@ -41,11 +41,14 @@ REQUEST_ENTRIES = (
         state="envelope_unconfigured",
         what_it_checks="That the gate was given a robot model and an envelope before the first chunk.",
         why_it_matters="A gate without limits could only guess.",
-        known_limits="It cannot tell a robot that was configured wrongly from the right one.",
+        known_limits=(
+            "It cannot tell a robot that was configured wrongly from the right one. Only the kernel "
+            "process gives this code: a `Gate` that cannot be configured cannot be built."
+        ),
         example="A chunk arrives before the kernel was configured, or after its configuration was refused.",
         what_to_do=(
-            "Configure the kernel with `lastgate kernel config --robot R -o F` and read the reason it gives "
-            "if it refuses."
+            "Configure the kernel with `lastgate kernel config --robot R -o F` and read the reason it "
+            "gives if it refuses."
         ),
     ),
     ViolationEntry(
@@ -55,8 +58,8 @@ REQUEST_ENTRIES = (
         what_it_checks="That no emergency stop is latched.",
         why_it_matters="After a stop, motion starts again only when a person has asked for it.",
         known_limits=(
-            "The latch stops what passes through this gate. It does not cut power: that is what the "
-            "hardware stop is for."
+            "The latch stops what passes through the kernel process; a `Gate` alone has none. It does not "
+            "cut power: that is what the hardware stop is for."
         ),
         example="A policy goes on streaming after one of its chunks was rejected.",
         what_to_do=(
@@ -91,7 +94,8 @@ REQUEST_ENTRIES = (
         ),
         example="A row with a gripper column added to the joints of an arm whose model has no such joint.",
         what_to_do=(
-            "Compare the policy's output with `gate.joint_names`; mimic and fixed joints have no column."
+            "Compare the policy's output with `gate.joint_names`; gripper, mimic and fixed joints have no "
+            "column."
         ),
     ),
     ViolationEntry(
@@ -127,8 +131,8 @@ REQUEST_ENTRIES = (
         state="budget_exceeded",
         what_it_checks="That the verdict was reached within the evaluation budget.",
         why_it_matters=(
-            "A verdict that comes after the control cycle is no verdict, and an unfinished check has shown "
-            "nothing."
+            "A verdict that comes after the control cycle is no verdict, and an unfinished check has "
+            "shown nothing."
         ),
         known_limits="The chunk may be harmless: it was not shown to be, within the budget.",
         example="A long jump past many obstacles at grazing distance, which needs very many subdivisions.",

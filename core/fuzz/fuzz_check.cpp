@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Raw bytes become a robot out of a few, a state, a world and a chunk in any mode; whatever they say,
+// the gate must keep its promises. Sanitizers watch the memory, the asserts below watch the verdict.
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include "byte_source.hpp"
+#include "robots.hpp"
+
+using namespace lastgate;
+using namespace lastgate::robots;
+
+namespace {
+
+[[noreturn]] void give_up(const char* promise) {
+    std::fprintf(stderr, "broken promise: %s\n", promise);
+    std::abort();
+}
+
+void require(bool holds, const char* promise) {
+    if (!holds) give_up(promise);
+}
+
+/// Rows far apart are allowed here, or stage 8 would hide the sweeps from most inputs.
+GateConfig loose_config(const RobotModelSpec& spec) {
+    GateConfig config = wide_config(spec);
+    config.velocity_max.assign(spec.dofs.size(), 1000.0);
+    config.torque_max.emplace(spec.dofs.size(), 1000.0);
+    config.max_ee_speed_m_s = 1e4;
+    config.max_ee_angular_speed_rad_s = 1e4;
+    config.self_margin_m = 0.002;
+    config.world_margin_m = 0.003;
+    config.evaluations_max = 2000;
+    return config;
+}
+
+std::vector<Gate>& gates() {
+    static std::vector<Gate> all = [] {
+        std::vector<Gate> made;
+        for (const RobotModelSpec& spec : {planar_arm(2), slider(), panda(), mobile_manipulator(), two_arms()}) {
+            made.push_back(make_gate(spec, loose_config(spec)));
+            made.push_back(make_gate(spec));
+        }
+        return made;
+    }();
+    return all;
+}
+
+void fill_world(fuzz::ByteSource& bytes, WorldSnapshot& world) {
+    const std::uint8_t kind = bytes.byte();
+    if (kind == 255) return world.declare_absent();
+    if (kind == 254) return;  // never begun
+    world.begin(kind, bytes.byte() < 250 ? 1.0 : bytes.number(1.0), kind != 253);
+    for (std::size_t left = bytes.byte() % 24; left > 0 && !bytes.empty(); --left) {
+        double pose[7];
+        for (double& value : pose) value = bytes.number(1.5);
+        const Vec3 size{std::abs(bytes.number(0.2)), std::abs(bytes.number(0.2)), std::abs(bytes.number(0.2))};
+        world.add(make_primitive(static_cast<PrimitiveKind>(bytes.byte() % 5), size, pose));
+    }
+}
+
+struct Request {
+    std::vector<double> positions, velocities, grippers, stamps, flat;
+    WorldSnapshot world;
+    CheckRequest check;
+};
+
+void fill(std::vector<double>& values, std::size_t count, fuzz::ByteSource& bytes, double scale) {
+    values.clear();
+    for (std::size_t index = 0; index < count; ++index) values.push_back(bytes.number(scale));
+}
+
+void fill_state(fuzz::ByteSource& bytes, const RobotModel& model, Request& made) {
+    const std::size_t joints = model.row_dofs().size();
+    const std::uint8_t kind = bytes.byte();
+    made.positions.assign(joints, 0.0);
+    if (kind % 4 != 0 && joints >= 7) {
+        for (std::size_t index = 0; index < joints; ++index) made.positions[index] = panda_home[index % 7];
+    }
+    if (kind % 4 == 1) {
+        for (double& position : made.positions) position += bytes.number(0.3);
+    }
+    if (kind % 4 == 2) fill(made.positions, bytes.byte() % (joints + 2), bytes, 3.0);
+    if ((kind & 4) != 0) fill(made.velocities, kind < 250 ? joints : joints + 1, bytes, 1.0);
+    if ((kind & 8) != 0) fill(made.grippers, model.dof_count() - joints, bytes, 0.04);
+    if ((kind & 16) != 0 && kind > 200) fill(made.stamps, joints, bytes, 1.0);
+    StateView& state = made.check.state;
+    state.positions = made.positions;
+    state.velocities = made.velocities;
+    state.gripper_positions = made.grippers;
+    state.stamps_s = made.stamps;
+    state.stamp_s = kind == 251 ? bytes.number(1.0) : 1.0;
+    state.given = kind != 252;
+}
+
+void fill_chunk(fuzz::ByteSource& bytes, const RobotModel& model, Request& made) {
+    ChunkView& chunk = made.check.chunk;
+    const std::uint8_t shape = bytes.byte();
+    chunk.control_mode = bytes.byte() % 14;
+    chunk.width = row_width(chunk.control_mode, model.row_dofs().size());
+    chunk.row_count = 1 + bytes.byte() % (shape < 250 ? 12 : 300);
+    const bool joint_rows = chunk.width == made.positions.size() && chunk.control_mode != 1 && chunk.control_mode != 2;
+    made.flat.clear();
+    for (std::size_t index = 0; index < chunk.row_count * chunk.width; ++index) {
+        const double around = joint_rows ? made.positions[index % chunk.width] : 0.0;
+        made.flat.push_back(around + bytes.number((shape & 1) != 0 ? 0.02 : 1.0));
+    }
+    if (shape == 240) chunk.width = bytes.take<std::size_t>();
+    if (shape == 241) chunk.row_count = bytes.take<std::size_t>();
+    if (shape == 242) chunk.control_mode = bytes.take<std::size_t>();
+    if (shape == 243 && !made.flat.empty()) made.flat.pop_back();
+    chunk.flat = made.flat;
+    chunk.effector = shape == 244 ? bytes.take<std::uint32_t>() : 0;
+    chunk.frame = static_cast<CartesianFrame>(shape == 245 ? bytes.byte() % 5 : 1 + (shape & 2) / 2);
+}
+
+bool all_finite(std::span<const double> values) {
+    return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+void require_promises(const Gate& gate, const Request& made, const Verdict& verdict) {
+    const ChunkView& chunk = made.check.chunk;
+    // Looking at the deepest moment of a finding is outside the budget, and bounded.
+    require(verdict.evaluations <= gate.config().evaluations_max + 2 * (capacity::rows_max + 1) + 64, "the budget bounds the evaluations");
+    if (verdict.accepted == 0) {
+        require(verdict.violation.code != ViolationCode::not_checked || verdict.stage > 0, "a rejection says at which stage");
+        require(verdict.certified_rows <= chunk.row_count || chunk.row_count > capacity::rows_max, "no more rows certified than there are");
+        return;
+    }
+    require(verdict.accepted == 1 && verdict.stage == 12, "accepted means every stage passed");
+    require(std::isfinite(verdict.min_clearance_m) && verdict.min_clearance_m >= 0.0, "accepted means a clearance that is not negative");
+    require(verdict.certified_rows == chunk.row_count, "accepted means every row");
+    require(chunk.flat.size() == chunk.row_count * chunk.width && chunk.row_count <= capacity::rows_max, "accepted means a whole chunk");
+    require(all_finite(chunk.flat) && all_finite(made.positions), "accepted means no NaN anywhere");
+    require(made.check.state.given && made.check.world != nullptr, "accepted means state and world were given");
+    require(made.world.is_declared_absent() || (made.world.is_usable() && !made.world.is_overflowing()), "accepted means the world was whole");
+    require(all_finite(gate.path()), "the path that was checked is finite");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz::ByteSource bytes(data, size);
+    Gate& gate = gates()[bytes.byte() % gates().size()];
+    // A snapshot reserves its room when it is made, and this runs thousands of times a second.
+    static Request made;
+    made.velocities.clear();
+    made.grippers.clear();
+    made.stamps.clear();
+    made.world = WorldSnapshot();
+    made.check = CheckRequest{};
+    const std::uint8_t options = bytes.byte();
+    fill_state(bytes, gate.model(), made);
+    fill_world(bytes, made.world);
+    fill_chunk(bytes, gate.model(), made);
+    made.check.world = options == 255 ? nullptr : &made.world;
+    made.check.now_s = options == 254 ? bytes.number(1.0) : 1.0;
+    made.check.recovery = options % 8 == 7;
+    bool attached = false;
+    if (options % 16 == 5) {
+        Attachment held;
+        held.id = 1;
+        held.volume = {static_cast<std::int32_t>(bytes.byte() % 12) - 1, bytes.number(0.1), {bytes.number(0.3), 0.0, 0.0}, {0.0, 0.0, bytes.number(0.3)}};
+        held.touch = bytes.take<std::uint16_t>();
+        attached = gate.attach(held);
+    }
+    const Verdict first = gate.check(made.check);
+    const Verdict second = gate.check(made.check);
+    require_promises(gate, made, first);
+    require(std::memcmp(&first, &second, sizeof first) == 0, "same input, same bytes");
+    if (attached) require(gate.detach(1), "what was attached can be detached");
+
+    const std::size_t joints = gate.model().row_dofs().size();
+    if (made.positions.size() == joints && made.check.world != nullptr && (made.world.is_usable() || made.world.is_declared_absent())) {
+        std::uint8_t accepted[1] = {9};
+        double clearance_m[1];
+        gate.check_configurations(made.positions, 1, {}, made.world, accepted, clearance_m);
+        require(accepted[0] <= 1 && !(accepted[0] == 1 && !(clearance_m[0] >= 0.0)), "an accepted configuration has clearance");
+    }
+#ifdef LASTGATE_FUZZ_CANARY
+    // Four conditions deep, as a real one would be: a mode, a verdict, a shape and a value.
+    const bool hit = made.check.chunk.control_mode == 7 && first.stage >= 6 && made.check.chunk.row_count == 3 && made.flat[0] == 0.0;
+    if (hit) give_up("planted bug of the canary");
+#endif
+    return 0;
+}

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants one fault at a time in a copy of the core and requires the C++ tests to fail on it.
+
+A test suite that stays green over a broken gate is worse than none. Each fault is one search and replace that must
+match exactly once; a pattern that no longer matches stops everything, because a canary that was not planted proves
+nothing. `python tools/canary.py NAME …` runs only the named faults.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+# Everything the C++ tests are built from.
+COPIED = ("CMakeLists.txt", "core", "kernel", "examples")
+
+# Fast ones first: the first test that fails ends a fault.
+TESTS = (
+    "stage_test",
+    "sweep_test",
+    "mode_test",
+    "recovery_test",
+    "verdict_test",
+    "model_test",
+    "config_test",
+    "distance_test",
+    "sweep_oracle_test",
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Is one bug a tired person could write: `pattern` in `file` becomes `replacement`."""
+
+    name: str
+    file: str
+    pattern: str
+    replacement: str
+
+    def planted(self, text: str) -> str:
+        """Returns the text with the fault in it; raises ValueError unless the pattern matches exactly once."""
+        faulty, count = re.subn(self.pattern, self.replacement, text)
+        if count != 1:
+            raise ValueError(f"{self.name}: the pattern matches {count} times in {self.file}, expected once: {self.pattern}")
+        return faulty
+
+
+FAULTS = (
+    Fault(
+        "margin_sign_flipped",
+        "core/src/gate.cpp",
+        r"(    require_config\(\*model_, config_\);)",
+        r"\1 config_.self_margin_m = -config_.self_margin_m; config_.world_margin_m = -config_.world_margin_m;",
+    ),
+    Fault(
+        "margin_missing_in_lanes",
+        "core/src/sweep_lanes.cpp",
+        r"round_up\(base_m \+ extra_m_ \+ tolerance::rounding_m\)",
+        r"round_up(0.0 * base_m + extra_m_ + tolerance::rounding_m)",
+    ),
+    Fault(
+        "last_row_skipped_world",
+        "core/src/checks/collision.cpp",
+        r"(run\(PairKind::world, gate_\.path_rows_)(, finding\);\s*return settle)",
+        r"\1 - 1\2",
+    ),
+    Fault(
+        "last_row_skipped_self",
+        "core/src/checks/collision.cpp",
+        r"run\(PairKind::self, gate_\.path_rows_,",
+        r"run(PairKind::self, gate_.path_rows_ - 1,",
+    ),
+    Fault(
+        "first_segment_skipped",
+        "core/src/paths/joint_path.cpp",
+        r"(\n    sweep_\.place_rows\(\);)",
+        r"\n    if (gate_.path_rows_ > 0) std::copy_n(path_row(1), model().variable_count(), path_row(0));\1",
+    ),
+    Fault(
+        "half_of_first_segment_skipped_in_lanes",
+        "core/src/sweep_lanes.cpp",
+        r"index == 1 \? 1\.0 : 0\.5",
+        r"index == 1 ? 0.5 : 0.5",
+    ),
+    Fault(
+        "allowed_pair_inverted",
+        "core/src/shape_set.cpp",
+        r"return !model\.pair_allowed\(",
+        r"return model.pair_allowed(",
+    ),
+    Fault(
+        "nan_comparison_inverted",
+        "core/src/validation.hpp",
+        r"return allowed\.min <= value && value <= allowed\.max;",
+        r"return !(value < allowed.min || value > allowed.max);",
+    ),
+    Fault(
+        "nan_in_action_passes",
+        "core/src/checks/chunk_shape.cpp",
+        r"std::isfinite\(cell\(row, column\)\)",
+        r"!std::isinf(cell(row, column))",
+    ),
+    Fault(
+        "motion_bound_halved",
+        "core/src/robot_model.cpp",
+        r"(const double gain = )(std::abs\(joint\.multiplier\) \* bound)",
+        r"\1 0.5 * \2",
+    ),
+    Fault(
+        "reach_bound_uses_wrong_axis",
+        "core/src/robot_model.cpp",
+        r"bound = std::sqrt\(ball\.centre\.x \* ball\.centre\.x \+ ball\.centre\.y \* ball\.centre\.y\)",
+        r"bound = std::sqrt(ball.centre.z * ball.centre.z + ball.centre.y * ball.centre.y)",
+    ),
+    Fault(
+        "touching_counted_as_free",
+        "core/include/lastgate/tolerance.hpp",
+        r"rounding_m = 1\.0e-9;",
+        r"rounding_m = -1.0e-9;",
+    ),
+    Fault(
+        "world_skipped",
+        "core/src/checks/collision.cpp",
+        r"if \(request_\.world->is_declared_absent\(\)\) return true;",
+        r"if (request_.world != nullptr) return true;",
+    ),
+    Fault(
+        "zones_skipped",
+        "core/src/checks/collision.cpp",
+        r"if \(gate_\.zones_\.primitives\(\)\.empty\(\)\) return true;",
+        r"if (gate_.zones_.is_usable()) return true;",
+    ),
+    Fault(
+        "stale_state_accepted",
+        "core/src/checks/state_unavailable.cpp",
+        r"config\(\)\.state_age_s_max",
+        r"1e3 * config().state_age_s_max",
+    ),
+    Fault(
+        "stale_world_accepted",
+        "core/src/checks/world_unavailable.cpp",
+        r"config\(\)\.world_age_s_max",
+        r"1e3 * config().world_age_s_max",
+    ),
+    Fault(
+        "budget_ignored",
+        "core/src/validation.cpp",
+        r"if \(outcome == Outcome::budget\) return reject_budget\(\);",
+        r"if (outcome == Outcome::budget) return true;",
+    ),
+    Fault(
+        "verdict_accepts_before_the_last_check",
+        "core/src/validation.cpp",
+        r"if \(!passed\) return verdict_;",
+        r"if (!passed && stage.number < 10) return verdict_;",
+    ),
+)
+
+
+def copy_tree(target: Path) -> None:
+    """Copies what the C++ tests need."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, target / name)
+
+
+def run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command with the environment's own cmake and ninja first on the path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(command, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
+
+
+def build(tree: Path) -> None:
+    """Builds the tests; a fault that does not compile is no fault and raises SystemExit."""
+    built = run(["cmake", "--build", "build", "-j", "2", "--target", *TESTS], tree)
+    if built.returncode != 0:
+        raise SystemExit(f"error: the copy does not build\n{built.stdout[-3000:]}{built.stderr[-3000:]}")
+
+
+def killed_by(tree: Path) -> str | None:
+    """Returns the first test that fails, with its first failing case, or None when all of them pass."""
+    for name in TESTS:
+        try:
+            done = subprocess.run(
+                [tree / "build" / "core" / "tests" / name], capture_output=True, text=True, check=False, timeout=60
+            )
+        except subprocess.TimeoutExpired:
+            return f"{name}: did not end within 60 s"
+        if done.returncode != 0:
+            cases = re.findall(r"^FAILED (\w+)", done.stdout, flags=re.MULTILINE)
+            return f"{name}: {cases[0] if cases else f'ended with {done.returncode}'}"
+    return None
+
+
+def main() -> int:
+    """Plants the faults one by one; returns 1 when one survives."""
+    wanted = sys.argv[1:] or [fault.name for fault in FAULTS]
+    faults = [fault for fault in FAULTS if fault.name in wanted]
+    unknown = set(wanted) - {fault.name for fault in faults}
+    if unknown:
+        print(f"error: no fault is called {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
+    texts = {fault.name: fault.planted((ROOT / fault.file).read_text()) for fault in faults}
+    started = time.monotonic()
+    survivors = []
+    table = []
+    with tempfile.TemporaryDirectory(prefix="lastgate-canary-") as folder:
+        tree = Path(folder)
+        copy_tree(tree)
+        print("building the copy without a fault …", flush=True)
+        flags = "-DCMAKE_CXX_FLAGS_RELEASE=-O1"
+        configured = run(["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DLASTGATE_TESTS=ON", flags], tree)
+        if configured.returncode != 0:
+            raise SystemExit(f"error: the copy cannot be configured\n{configured.stderr[-3000:]}")
+        build(tree)
+        if (failing := killed_by(tree)) is not None:
+            print(f"error: the tests fail without any fault: {failing}", file=sys.stderr)
+            return 2
+        for number, fault in enumerate(faults, start=1):
+            file = tree / fault.file
+            original = file.read_text()
+            file.write_text(texts[fault.name])
+            build(tree)
+            killer = killed_by(tree)
+            file.write_text(original)
+            table.append((fault.name, killer))
+            if killer is None:
+                survivors.append(fault.name)
+            at = time.monotonic() - started
+            print(f"[{number}/{len(faults)}, {at:.0f} s] {fault.name}: {killer or 'SURVIVED'}", flush=True)
+    print(f"\n{'planted fault':<40} killed by")
+    for name, killer in table:
+        print(f"{name:<40} {killer or 'nothing: the suite is blind to it'}")
+    print(f"\n{len(table) - len(survivors)} of {len(table)} faults killed in {time.monotonic() - started:.0f} s")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the fuzz targets: first the canary, which must be found, then the real ones, which must not find anything."""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+def fuzz(target: Path, *, seconds: int, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs one target for a time on a fresh corpus; findings go to `folder`."""
+    corpus = folder / f"{target.name}-corpus"
+    corpus.mkdir()
+    options = [
+        f"-max_total_time={seconds}",
+        "-max_len=4096",
+        "-timeout=10",
+        "-rss_limit_mb=2048",
+        "-print_final_stats=1",
+        f"-artifact_prefix={folder}/{target.name}-",
+    ]
+    return subprocess.run([target, *options, corpus], capture_output=True, text=True, check=False)
+
+
+def stat(output: str, name: str) -> str:
+    """Returns one of libFuzzer's final statistics."""
+    return next((line.split()[-1] for line in output.splitlines() if line.startswith(f"stat::{name}")), "?")
+
+
+def main() -> int:
+    """Returns 1 when a real target finds something or the canary does not."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--seconds", type=int, default=60)
+    arguments = parser.parse_args()
+    targets = arguments.build / "core" / "fuzz"
+    with tempfile.TemporaryDirectory(prefix="lastgate-fuzz-") as name:
+        folder = Path(name)
+        canary = fuzz(targets / "fuzz_canary", seconds=arguments.seconds, folder=folder)
+        if "planted bug of the canary" not in canary.stderr:
+            print(canary.stderr[-3000:], file=sys.stderr)
+            print(f"error: the planted bug was not found within {arguments.seconds} s", file=sys.stderr)
+            return 1
+        print(f"fuzz_canary: planted bug found after {stat(canary.stderr, 'number_of_executed_units')} inputs")
+        failed = False
+        # The text reader is small; a quarter of the time covers it.
+        for target, share in (("fuzz_check", 1.0), ("fuzz_config", 0.25)):
+            seconds = max(1, round(share * arguments.seconds))
+            done = fuzz(targets / target, seconds=seconds, folder=folder)
+            inputs = stat(done.stderr, "number_of_executed_units")
+            if done.returncode == 0:
+                print(f"{target}: nothing found in {inputs} inputs, {seconds} s")
+                continue
+            failed = True
+            kept = Path("reports") / "fuzz"
+            kept.mkdir(parents=True, exist_ok=True)
+            for artifact in folder.glob(f"{target}-*-*"):
+                if artifact.is_file():
+                    (kept / artifact.name).write_bytes(artifact.read_bytes())
+            print(done.stderr[-6000:], file=sys.stderr)
+            print(f"error: {target} found something; the input is in {kept}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
