@@ -75,7 +75,9 @@ def render_result(result: dict[str, Any]) -> str:
     lines += ["", "| ratio | times |", "|---|---:|"]
     lines += [f"| {title} | {result['ratios'][name]} |" for name, title in RATIO_TITLES.items()]
     lines += ["", "Budgets (`benchmarks/budgets.toml`):", ""]
-    lines += [f"- {'met' if budget['met'] else '**not met**'}: {budget['text']}" for budget in result["budgets"]]
+    lines += [
+        f"- {'met' if budget['met'] else '**not met**'}: {budget['text']}" for budget in result["budgets"]
+    ]
     return "\n".join(lines) + "\n"
 
 
