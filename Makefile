@@ -61,7 +61,7 @@ test-python: $(VENV)/.built
 
 check: $(VENV)/.built  ## Format, lint, types, import layers and repository rules.
 	$(call timed,ruff,$(BIN)/ruff check . && $(BIN)/ruff format --check .)
-	$(call timed,pyright,$(BIN)/pyright --pythonpath $(BIN)/python src)
+	$(call timed,types,$(BIN)/basedpyright --pythonpath $(BIN)/python)
 	$(call timed,repository rules,$(BIN)/python -m pytest -q tests/repository)
 
 generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page.

@@ -29,6 +29,8 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Cells = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Triple = std::tuple<double, double, double>;
+using Numbers = nb::ndarray<nb::numpy, double>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -45,10 +47,10 @@ auto* new_array(std::vector<T>&& values) {
 }
 
 /// Hands a vector over to NumPy.
-nb::object matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
+Numbers matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
     auto* owned = new_array(std::move(values));
     nb::capsule owner(owned, [](void* pointer) noexcept { delete static_cast<std::vector<double>*>(pointer); });
-    return nb::cast(nb::ndarray<nb::numpy, double>(owned->data(), shape.size(), shape.data(), owner));
+    return Numbers(owned->data(), shape.size(), shape.data(), owner);
 }
 
 Segment segment_of(const Vector& ends) {
@@ -108,7 +110,8 @@ std::vector<double> flattened(const Items& items, Numbers numbers_of) {
 
 /// What the core keeps by index, under the keys of the file, so that a test can compare every one.
 void bind_config_arrays(nb::class_<KernelConfig>& config) {
-    using Numbers = std::vector<double>;
+    using Triple = std::tuple<double, double, double>;
+using Numbers = std::vector<double>;
     const auto both = [](Vec3 a, Vec3 b) { return Numbers{a.x, a.y, a.z, b.x, b.y, b.z}; };
     const auto def_links = [&](const char* key, auto numbers_of) {
         config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.links, numbers_of); });
@@ -190,9 +193,10 @@ void bind_config(nb::module_& module) {
             for (const DofSpec& dof : c.model.dofs) values.push_back(dof.position_max);
             return values;
         })
-        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> nb::object {
-            if (!c.gate.workspace_box) return nb::none();
-            return nb::make_tuple(tuple_of(c.gate.workspace_box->min), tuple_of(c.gate.workspace_box->max));
+        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> std::optional<std::tuple<Triple, Triple>> {
+            if (!c.gate.workspace_box) return std::nullopt;
+            const auto [low, high] = *c.gate.workspace_box;
+            return std::tuple<Triple, Triple>{{low.x, low.y, low.z}, {high.x, high.y, high.z}};
         })
         .def_prop_ro("gripper_range", [](const KernelConfig& c) -> nb::object {
             if (!c.gate.gripper_range) return nb::none();

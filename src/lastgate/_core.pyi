@@ -6,6 +6,7 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
+
 ROWS_MAX: int = 256
 
 PRIMITIVES_MAX: int = 1024
@@ -19,174 +20,256 @@ def has_avx2() -> bool: ...
 class Violation:
     @property
     def code(self) -> int: ...
+
     @property
     def subject_kind(self) -> int: ...
+
     @property
     def against_kind(self) -> int: ...
+
     @property
     def subject(self) -> int: ...
+
     @property
     def against(self) -> int: ...
+
     @property
     def row(self) -> int: ...
+
     @property
     def element(self) -> int: ...
+
     @property
     def value(self) -> float: ...
+
     @property
     def limit_min(self) -> float: ...
+
     @property
     def limit_max(self) -> float: ...
+
     @property
     def segment_t(self) -> float: ...
+
     @property
     def first_contact_t(self) -> float: ...
+
     @property
     def distance_m(self) -> float: ...
+
     @property
     def margin_m(self) -> float: ...
+
     @property
     def witness_a(self) -> tuple: ...
+
     @property
     def witness_b(self) -> tuple: ...
 
 class Verdict:
     def __init__(self) -> None: ...
+
     @property
     def accepted(self) -> bool: ...
+
     @property
     def recovery(self) -> bool: ...
+
     @property
     def stage(self) -> int: ...
+
     @property
     def unchecked(self) -> int: ...
+
     @property
     def certified_rows(self) -> int: ...
+
     @property
     def evaluations(self) -> int: ...
+
     @property
     def min_clearance_m(self) -> float: ...
+
     @property
     def state_age_s(self) -> float: ...
+
     @property
     def world_age_s(self) -> float: ...
+
     @property
     def world_id(self) -> int: ...
+
     @property
     def violation(self) -> Violation: ...
+
     def to_bytes(self) -> bytes: ...
 
 class KernelConfig:
     @property
     def robot_name(self) -> str: ...
+
     @property
     def base_frame(self) -> str: ...
+
     @property
     def skill_id(self) -> str: ...
+
     @property
     def skill_version(self) -> str: ...
+
     @property
     def link_names(self) -> list[str]: ...
+
     @property
     def dof_names(self) -> list[str]: ...
+
     @property
     def effector_names(self) -> list[str]: ...
+
     @property
     def zone_names(self) -> list[str]: ...
+
     @property
     def deadman_required(self) -> bool: ...
+
     @property
     def step_s(self) -> float: ...
+
     @property
     def velocity_max(self) -> list[float]: ...
+
     @property
     def acceleration_max(self) -> list[float] | None: ...
+
     @property
     def torque_max(self) -> list[float] | None: ...
+
     @property
     def position_min(self) -> list[float]: ...
+
     @property
     def position_max(self) -> list[float]: ...
+
     @property
-    def workspace_box(self) -> object: ...
+    def workspace_box(self) -> tuple[tuple[float, float, float], tuple[float, float, float]] | None: ...
+
     @property
     def gripper_range(self) -> object: ...
+
     @property
     def max_ee_speed_m_s(self) -> float | None: ...
+
     @property
     def max_ee_angular_speed_rad_s(self) -> float | None: ...
+
     @property
     def max_ee_accel_m_s2(self) -> float | None: ...
+
     @property
     def max_cartesian_step_m(self) -> float | None: ...
+
     @property
     def max_cartesian_step_rad(self) -> float | None: ...
+
     @property
     def max_base_linear_speed_m_s(self) -> float | None: ...
+
     @property
     def max_base_angular_speed_rad_s(self) -> float | None: ...
+
     @property
     def self_collision_margin_m(self) -> float: ...
+
     @property
     def world_collision_margin_m(self) -> float: ...
+
     @property
     def cartesian_deviation_m(self) -> float: ...
+
     @property
     def state_age_s_max(self) -> float: ...
+
     @property
     def world_age_s_max(self) -> float: ...
+
     @property
     def control_modes(self) -> list[int]: ...
+
     @property
     def link_parent(self) -> list[float]: ...
+
     @property
     def joint_kind(self) -> list[float]: ...
+
     @property
     def joint_dof(self) -> list[float]: ...
+
     @property
     def joint_multiplier(self) -> list[float]: ...
+
     @property
     def joint_offset(self) -> list[float]: ...
+
     @property
     def joint_origin_xyzrpy(self) -> list[float]: ...
+
     @property
     def joint_axis(self) -> list[float]: ...
+
     @property
     def volume_link(self) -> list[float]: ...
+
     @property
     def volume_radius_m(self) -> list[float]: ...
+
     @property
     def volume_ends_m(self) -> list[float]: ...
+
     @property
     def gripper_effector(self) -> list[float]: ...
+
     @property
     def gripper_dof(self) -> list[float]: ...
+
     @property
     def gripper_position_closed(self) -> list[float]: ...
+
     @property
     def gripper_position_open(self) -> list[float]: ...
+
     @property
     def gripper_channel_closed(self) -> list[float]: ...
+
     @property
     def gripper_channel_open(self) -> list[float]: ...
+
     @property
     def zone_kind(self) -> list[float]: ...
+
     @property
     def zone_size_m(self) -> list[float]: ...
+
     @property
     def zone_xyz(self) -> list[float]: ...
+
     @property
     def zone_rotation_columns(self) -> list[float]: ...
+
     @property
     def dof_in_rows(self) -> list[float]: ...
+
     @property
     def allowed_link_pairs(self) -> list[float]: ...
+
     @property
     def effector_link(self) -> list[float]: ...
+
     @property
     def effector_tool_xyzrpy(self) -> list[float]: ...
+
     @property
     def mobile_base(self) -> bool: ...
+
     @property
     def evaluations_max(self) -> int: ...
 
@@ -194,153 +277,65 @@ def read_config(text: str) -> KernelConfig: ...
 
 class ObstacleField:
     @staticmethod
-    def from_points(
-        xyz: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-    ) -> ObstacleField: ...
+    def from_points(xyz: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> ObstacleField: ...
+
     @staticmethod
-    def from_voxels(
-        occupancy: Annotated[
-            NDArray[numpy.uint8], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
-        ],
-        *,
-        origin: tuple[float, float, float],
-        resolution_m: float,
-        unknown_is_free: bool,
-        outside_is_free: bool,
-    ) -> ObstacleField: ...
+    def from_voxels(occupancy: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], *, origin: tuple[float, float, float], resolution_m: float, unknown_is_free: bool, outside_is_free: bool) -> ObstacleField: ...
+
     @staticmethod
-    def from_cells(
-        occupied: Annotated[
-            NDArray[numpy.uint32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        free: Annotated[
-            NDArray[numpy.uint32], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        *,
-        size: Sequence[int],
-        origin: tuple[float, float, float],
-        resolution_m: float,
-        unknown_is_free: bool,
-        outside_is_free: bool,
-    ) -> ObstacleField: ...
-    def distances(
-        self,
-        ends: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        cutoff_m: float,
-    ) -> object: ...
-    def clearances(
-        self,
-        points: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-    ) -> object: ...
+    def from_cells(occupied: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], free: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, size: Sequence[int], origin: tuple[float, float, float], resolution_m: float, unknown_is_free: bool, outside_is_free: bool) -> ObstacleField: ...
+
+    def distances(self, ends: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cutoff_m: float) -> NDArray[numpy.float64]: ...
+
+    def clearances(self, points: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...
+
     @property
     def obstacle_count(self) -> int: ...
+
     @property
     def memory_bytes(self) -> int: ...
 
 class WorldSnapshot:
-    def __init__(
-        self,
-        kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        sizes: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        poses: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        *,
-        id: int,
-        stamp_s: float,
-        in_base_frame: bool,
-    ) -> None: ...
+    def __init__(self, kinds: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], sizes: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], poses: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, id: int, stamp_s: float, in_base_frame: bool) -> None: ...
+
     def set_voxels(self, field: ObstacleField, stamp_s: float) -> None: ...
+
     def set_points(self, field: ObstacleField, stamp_s: float) -> None: ...
+
     @staticmethod
     def declared_absent() -> WorldSnapshot: ...
+
     @property
     def usable(self) -> bool: ...
+
     @property
     def overflowing(self) -> bool: ...
+
     @property
     def count(self) -> int: ...
-    def distance(
-        self,
-        index: int,
-        ends: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    ) -> tuple: ...
 
-def distance_segments(
-    first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-) -> tuple: ...
+    def distance(self, index: int, ends: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple: ...
+
+def distance_segments(first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple: ...
 
 class Gate:
     def __init__(self, config: KernelConfig, *, avx2: bool = False) -> None: ...
-    def check(
-        self,
-        rows: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        control_mode: int,
-        effector: int,
-        frame: int,
-        positions: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ]
-        | None,
-        velocities: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ]
-        | None,
-        gripper_positions: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ]
-        | None,
-        stamps_s: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ]
-        | None,
-        stamp_s: float,
-        world: WorldSnapshot | None,
-        now_s: float,
-        recovery: bool,
-    ) -> Verdict: ...
-    def check_configurations(
-        self,
-        configurations: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-        gripper_positions: Annotated[
-            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
-        ]
-        | None,
-        world: WorldSnapshot,
-        accepted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu")],
-        clearance_m: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    ) -> None: ...
-    def attach(
-        self,
-        id: int,
-        link: int,
-        radius_m: float,
-        ends: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        touch: Sequence[int],
-    ) -> bool: ...
+
+    def check(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], control_mode: int, effector: int, frame: int, positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, velocities: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, gripper_positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamps_s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamp_s: float, world: WorldSnapshot | None, now_s: float, recovery: bool) -> Verdict: ...
+
+    def check_configurations(self, configurations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gripper_positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, world: WorldSnapshot, accepted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], clearance_m: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
+
+    def attach(self, id: int, link: int, radius_m: float, ends: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], touch: Sequence[int]) -> bool: ...
+
     def detach(self, id: int) -> bool: ...
+
     @property
-    def path(self) -> object: ...
+    def path(self) -> NDArray[numpy.float64]: ...
+
     @property
     def checked_link_pairs(self) -> list[tuple[int, int]]: ...
-    def link_frames(
-        self,
-        configurations: Annotated[
-            NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-        ],
-    ) -> object: ...
+
+    def link_frames(self, configurations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...
+
     @property
     def reach(self) -> list[list[float]]: ...

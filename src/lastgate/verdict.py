@@ -153,7 +153,7 @@ class Violation:
         )
 
 
-_JOINT_QUANTITY = {
+_JOINT_QUANTITY: dict[ViolationCode, Literal["position", "velocity", "acceleration", "torque"]] = {
     ViolationCode.joint_position_limit: "position",
     ViolationCode.joint_velocity_limit: "velocity",
     ViolationCode.joint_acceleration_limit: "acceleration",
