@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the gate and its peers on one pinned core, in turns, and writes results, page and budget report.
 
-In turns: every round measures everybody once, and a ratio is the median of the ratios within rounds, so that a
-machine that slows down for a while slows down for everybody.
+In turns: every round measures everybody once, and a ratio is the median of the ratios within rounds, so that
+a machine that slows down for a while slows down for everybody.
 """
 
 import argparse
@@ -143,17 +143,27 @@ def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
         found = result["cases"][case]
         if "p50_us_max" in budget:
             met = found["p50_us"] <= budget["p50_us_max"]
-            lines.append((met, f"{budget['title']}: median {found['p50_us']:.2f} µs, at most {budget['p50_us_max']} µs"))
+            lines.append(
+                (
+                    met,
+                    f"{budget['title']}: median {found['p50_us']:.2f} µs, at most {budget['p50_us_max']} µs",
+                )
+            )
         if "p99_9_over_p50_max" in budget and found["p99_9_us"] is not None:
             spread = found["p99_9_us"] / found["p50_us"]
             met = spread <= budget["p99_9_over_p50_max"]
             wanted = budget["p99_9_over_p50_max"]
-            lines.append((met, f"{budget['title']}: p99.9 is {spread:.1f} times the median, at most {wanted}"))
+            lines.append(
+                (met, f"{budget['title']}: p99.9 is {spread:.1f} times the median, at most {wanted}")
+            )
         if "mujoco_ratio_min" in budget:
             times = result["ratios"]["mujoco_rows_14"]
             wanted = budget["mujoco_ratio_min"]
             lines.append(
-                (times >= wanted, f"{budget['title']}: {times} times faster than MuJoCo on its rows, at least {wanted}")
+                (
+                    times >= wanted,
+                    f"{budget['title']}: {times} times faster than MuJoCo on its rows, at least {wanted}",
+                )
             )
     return lines
 
@@ -168,7 +178,9 @@ def main() -> int:
     parser.add_argument("--dry-run", action="store_true", help="print, write nothing")
     arguments = parser.parse_args()
     load = os.getloadavg()[0]
-    scene, samples = measure(arguments.binary, rounds=arguments.rounds, calls=arguments.calls, core=arguments.core)
+    scene, samples = measure(
+        arguments.binary, rounds=arguments.rounds, calls=arguments.calls, core=arguments.core
+    )
     result: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "cpu": cpu_name(),

@@ -85,7 +85,9 @@ def make_scene() -> Scene:
     return Scene(robot, gate, np.ascontiguousarray(rows), configurations, (small, large))
 
 
-def placed_cores(gate: lg.Gate, configurations: NDArray[np.float64]) -> list[tuple[float, NDArray[np.float64]]]:
+def placed_cores(
+    gate: lg.Gate, configurations: NDArray[np.float64]
+) -> list[tuple[float, NDArray[np.float64]]]:
     """Returns radius and core ends of every volume that moves, at every configuration."""
     cores = []
     for configuration in configurations:

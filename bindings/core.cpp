@@ -37,7 +37,12 @@ std::span<const double> span_of(const std::optional<Vector>& array) {
     return array ? span_of(*array) : std::span<const double>{};
 }
 
-nb::tuple tuple_of(Vec3 v) { return nb::make_tuple(v.x, v.y, v.z); }
+// Spelled out so that the generated stub can say what is inside.
+using Triple = nb::typed<nb::tuple, double, double, double>;
+using WitnessTuple = nb::typed<nb::tuple, double, Triple, Triple>;
+using Array = nb::ndarray<nb::numpy, double>;
+
+Triple tuple_of(Vec3 v) { return nb::make_tuple(v.x, v.y, v.z); }
 
 template <typename T>
 auto* new_array(std::vector<T>&& values) {
@@ -45,10 +50,10 @@ auto* new_array(std::vector<T>&& values) {
 }
 
 /// Hands a vector over to NumPy.
-nb::object matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
+Array matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
     auto* owned = new_array(std::move(values));
     nb::capsule owner(owned, [](void* pointer) noexcept { delete static_cast<std::vector<double>*>(pointer); });
-    return nb::cast(nb::ndarray<nb::numpy, double>(owned->data(), shape.size(), shape.data(), owner));
+    return Array(owned->data(), shape.size(), shape.data(), owner);
 }
 
 Segment segment_of(const Vector& ends) {
@@ -57,7 +62,7 @@ Segment segment_of(const Vector& ends) {
     return {{e[0], e[1], e[2]}, {e[3], e[4], e[5]}};
 }
 
-nb::tuple tuple_of(const Witness& witness) {
+WitnessTuple tuple_of(const Witness& witness) {
     return nb::make_tuple(witness.distance_m, tuple_of(witness.on_first), tuple_of(witness.on_second));
 }
 
@@ -190,12 +195,12 @@ void bind_config(nb::module_& module) {
             for (const DofSpec& dof : c.model.dofs) values.push_back(dof.position_max);
             return values;
         })
-        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> nb::object {
-            if (!c.gate.workspace_box) return nb::none();
+        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> std::optional<nb::typed<nb::tuple, Triple, Triple>> {
+            if (!c.gate.workspace_box) return std::nullopt;
             return nb::make_tuple(tuple_of(c.gate.workspace_box->min), tuple_of(c.gate.workspace_box->max));
         })
-        .def_prop_ro("gripper_range", [](const KernelConfig& c) -> nb::object {
-            if (!c.gate.gripper_range) return nb::none();
+        .def_prop_ro("gripper_range", [](const KernelConfig& c) -> std::optional<nb::typed<nb::tuple, double, double>> {
+            if (!c.gate.gripper_range) return std::nullopt;
             return nb::make_tuple(c.gate.gripper_range->min, c.gate.gripper_range->max);
         })
         .def_prop_ro("max_ee_speed_m_s", [](const KernelConfig& c) { return c.gate.max_ee_speed_m_s; })

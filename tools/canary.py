@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants one fault at a time in a copy of the core and requires the C++ tests to fail on it.
 
-A test suite that stays green over a broken gate is worse than none. Each fault is one search and replace that must
-match exactly once; a pattern that no longer matches stops everything, because a canary that was not planted proves
-nothing. `python tools/canary.py NAME …` runs only the named faults.
+A test suite that stays green over a broken gate is worse than none. Each fault is one search and replace that
+must match exactly once; a pattern that no longer matches stops everything, because a canary that was not
+planted proves nothing. `python tools/canary.py NAME …` runs only the named faults.
 """
 
 import os
@@ -46,10 +46,12 @@ class Fault:
     replacement: str
 
     def planted(self, text: str) -> str:
-        """Returns the text with the fault in it; raises ValueError unless the pattern matches exactly once."""
+        """Returns the text with the fault in it; unless it matches once, raises ValueError."""
         faulty, count = re.subn(self.pattern, self.replacement, text)
         if count != 1:
-            raise ValueError(f"{self.name}: the pattern matches {count} times in {self.file}, expected once: {self.pattern}")
+            raise ValueError(
+                f"{self.name}: matches {count} times in {self.file}, expected once: {self.pattern}"
+            )
         return faulty
 
 
@@ -58,7 +60,7 @@ FAULTS = (
         "margin_sign_flipped",
         "core/src/gate.cpp",
         r"(    require_config\(\*model_, config_\);)",
-        r"\1 config_.self_margin_m = -config_.self_margin_m; config_.world_margin_m = -config_.world_margin_m;",
+        r"\1 config_.self_margin_m *= -1.0; config_.world_margin_m *= -1.0;",
     ),
     Fault(
         "margin_missing_in_lanes",
@@ -197,7 +199,9 @@ def copy_tree(target: Path) -> None:
 def run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
     """Runs a command with the environment's own cmake and ninja first on the path."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(command, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=cwd, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )
 
 
 def build(tree: Path) -> None:
@@ -212,7 +216,11 @@ def killed_by(tree: Path) -> str | None:
     for name in TESTS:
         try:
             done = subprocess.run(
-                [tree / "build" / "core" / "tests" / name], capture_output=True, text=True, check=False, timeout=60
+                [tree / "build" / "core" / "tests" / name],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
             )
         except subprocess.TimeoutExpired:
             return f"{name}: did not end within 60 s"
@@ -239,7 +247,9 @@ def main() -> int:
         copy_tree(tree)
         print("building the copy without a fault …", flush=True)
         flags = "-DCMAKE_CXX_FLAGS_RELEASE=-O1"
-        configured = run(["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DLASTGATE_TESTS=ON", flags], tree)
+        configured = run(
+            ["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-DLASTGATE_TESTS=ON", flags], tree
+        )
         if configured.returncode != 0:
             raise SystemExit(f"error: the copy cannot be configured\n{configured.stderr[-3000:]}")
         build(tree)
@@ -261,7 +271,9 @@ def main() -> int:
     print(f"\n{'planted fault':<40} killed by")
     for name, killer in table:
         print(f"{name:<40} {killer or 'nothing: the suite is blind to it'}")
-    print(f"\n{len(table) - len(survivors)} of {len(table)} faults killed in {time.monotonic() - started:.0f} s")
+    print(
+        f"\n{len(table) - len(survivors)} of {len(table)} faults killed in {time.monotonic() - started:.0f} s"
+    )
     return 1 if survivors else 0
 
 

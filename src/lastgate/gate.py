@@ -220,8 +220,14 @@ class Gate:
             ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
         """
         try:
-            held = HeldShape(
-                link=link, shape=shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
+            held = HeldShape.model_validate(
+                {
+                    "link": link,
+                    "shape": shape,
+                    "object_id": object_id,
+                    "origin_xyz_rpy": origin_xyz_rpy,
+                    "touch_links": touch_links,
+                }
             )
         except ValidationError as error:
             raise config_error_from(error, source="attach") from None

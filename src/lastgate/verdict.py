@@ -149,7 +149,7 @@ class Violation:
         return ControllerEvidence(controller_name="lastgate", state=entry.state or str(self.code), detail=detail)
 
 
-_JOINT_QUANTITY = {
+_JOINT_QUANTITY: dict[ViolationCode, Literal["position", "velocity", "acceleration", "torque"]] = {
     ViolationCode.joint_position_limit: "position",
     ViolationCode.joint_velocity_limit: "velocity",
     ViolationCode.joint_acceleration_limit: "acceleration",

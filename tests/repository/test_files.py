@@ -28,7 +28,9 @@ def tracked_files() -> list[Path]:
     if listed.returncode == 0:
         return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     hidden = {".venv", "build", ".git", "reports"}
-    return [path for path in ROOT.rglob("*") if path.is_file() and not hidden & set(path.relative_to(ROOT).parts)]
+    return [
+        path for path in ROOT.rglob("*") if path.is_file() and not hidden & set(path.relative_to(ROOT).parts)
+    ]
 
 
 def text_of(path: Path) -> str | None:
@@ -40,7 +42,8 @@ def text_of(path: Path) -> str | None:
 
 def load_tool(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"tool_{name}", ROOT / "tools" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
@@ -64,8 +67,10 @@ def test_nothing_is_left_to_be_fixed():
 
 
 def test_no_file_speaks_of_one_machine():
-    # Home folders, temporary worktrees and package mirrors say something about a person, never about the project.
-    private = re.compile(r"/(?:home|Users|root)/\w+|(?<![\w.])/work/|\bindex-url\b|https?://[\w.-]*(?:mirror|nexus|artifactory)[\w.-]*")
+    # Home folders, worktrees and package mirrors say something about a person, never about the project.
+    private = re.compile(
+        r"/(?:home|Users|root)/\w+|(?<![\w.])/work/|\bindex-url\b|https?://[\w.-]*(?:mirror|nexus|artifactory)[\w.-]*"
+    )
     offenders = []
     for path in tracked_files():
         if path == Path(__file__):
@@ -88,21 +93,27 @@ def test_version_is_the_same_everywhere():
 
 
 def function_lengths(text: str) -> list[tuple[int, int]]:
-    """Returns first line and length of every C++ function body: a brace that opens after a closing parenthesis
-    in the first column of its scope, counted to its partner."""
+    """Returns first line and length of every C++ function, from its definition to the closing brace."""
     lines = text.splitlines()
     found = []
     number = 0
     while number < len(lines):
         line = lines[number]
-        is_definition = re.match(r"^(?:\w|\[\[|~)[^;]*\)[^;]*\{\s*$", line) and not line.startswith(("namespace", "if", "for", "while"))
+        is_definition = re.match(r"^(?:\w|\[\[|~)[^;]*\)[^;]*\{\s*$", line) and not line.startswith(
+            ("namespace", "if", "for", "while")
+        )
         if not is_definition:
             number += 1
             continue
         indent = re.match(r"\s*", line)
         assert indent is not None
         end = next(
-            (after for after in range(number + 1, len(lines)) if lines[after].startswith(indent.group(0) + "}")), len(lines) - 1
+            (
+                after
+                for after in range(number + 1, len(lines))
+                if lines[after].startswith(indent.group(0) + "}")
+            ),
+            len(lines) - 1,
         )
         found.append((number + 1, end - number + 1))
         number = end + 1
@@ -110,7 +121,12 @@ def function_lengths(text: str) -> list[tuple[int, int]]:
 
 
 def test_no_function_of_the_core_is_longer_than_a_page():
-    sources = [path for folder in ("core/src", "kernel") for path in (ROOT / folder).rglob("*") if path.suffix in {".cpp", ".hpp", ".inc"}]
+    sources = [
+        path
+        for folder in ("core/src", "kernel")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".cpp", ".hpp", ".inc"}
+    ]
     long = [
         f"{path.relative_to(ROOT)}:{first}: {length} lines"
         for path in sources
@@ -156,6 +172,8 @@ def test_fault_that_finds_no_place_or_two_is_refused():
 
 def test_benchmark_page_is_what_the_result_files_say():
     done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "render.py"), "--check"], check=False, env={**os.environ, "PYTHONWARNINGS": "error"}
+        [sys.executable, str(ROOT / "benchmarks" / "render.py"), "--check"],
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
     )
     assert done.returncode == 0, "docs/benchmarks.md is old: run `make generate`"

@@ -15,7 +15,18 @@ PACKAGE = ROOT / "src" / "lastgate"
 
 # Who may import whom, among our own rooms. A module that is not a folder counts as the room of its name.
 DOWNWARDS = ("contracts", "assets", "lowering", "cli")
-RUN_TIME = ("action", "arrays", "contracts", "coverage", "estop", "gate", "kernel_config", "naming", "verdict", "world")
+RUN_TIME = (
+    "action",
+    "arrays",
+    "contracts",
+    "coverage",
+    "estop",
+    "gate",
+    "kernel_config",
+    "naming",
+    "verdict",
+    "world",
+)
 NEVER_AT_RUN_TIME = {"lowering", "assets", "dashboard", "cli"}
 
 BLOCKED_IMPORT = """
@@ -35,7 +46,15 @@ sys.meta_path.insert(0, Blocker())
 """
 
 # NumPy and Pydantic bring these themselves.
-ALLOWED = {"lastgate", "numpy", "pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"}
+ALLOWED = {
+    "lastgate",
+    "numpy",
+    "pydantic",
+    "pydantic_core",
+    "annotated_types",
+    "typing_extensions",
+    "typing_inspection",
+}
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -59,19 +78,27 @@ def files_of(room: str) -> list[Path]:
 @pytest.mark.parametrize("room", DOWNWARDS)
 def test_room_imports_only_rooms_below_it(room: str):
     above = set(DOWNWARDS[DOWNWARDS.index(room) + 1 :])
-    offenders = [f"{path.relative_to(ROOT)} imports {found}" for path in files_of(room) for found in imported_rooms(path) & above]
+    offenders = [
+        f"{path.relative_to(ROOT)} imports {found}"
+        for path in files_of(room)
+        for found in imported_rooms(path) & above
+    ]
     assert offenders == []
 
 
 def test_contracts_import_nothing_of_ours():
-    offenders = [str(path.relative_to(ROOT)) for path in files_of("contracts") if imported_rooms(path) - {"contracts"}]
+    offenders = [
+        str(path.relative_to(ROOT)) for path in files_of("contracts") if imported_rooms(path) - {"contracts"}
+    ]
     assert offenders == []
 
 
 @pytest.mark.parametrize("room", RUN_TIME)
 def test_run_time_room_never_imports_tools(room: str):
     offenders = [
-        f"{path.relative_to(ROOT)} imports {found}" for path in files_of(room) for found in imported_rooms(path) & NEVER_AT_RUN_TIME
+        f"{path.relative_to(ROOT)} imports {found}"
+        for path in files_of(room)
+        for found in imported_rooms(path) & NEVER_AT_RUN_TIME
     ]
     assert offenders == []
 
@@ -83,7 +110,9 @@ def test_layer_test_sees_an_import_inside_a_function(tmp_path: Path):
 
 
 def run_python(program: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 def test_import_needs_numpy_and_pydantic_only():
