@@ -14,7 +14,7 @@ from lastgate.estop import SafetyLatch
 from lastgate.gate import BatchVerdict, Gate
 from lastgate.robots import load_robot, robot_names
 from lastgate.verdict import Unchecked, Verdict, Violation
-from lastgate.world import NO_WORLD, World
+from lastgate.world import NO_WORLD, Points, Voxels, World
 
 __version__ = "0.1.0"
 
@@ -23,11 +23,13 @@ __all__ = [
     "ActionChunk",
     "BatchVerdict",
     "Gate",
+    "Points",
     "RobotState",
     "SafetyLatch",
     "Unchecked",
     "Verdict",
     "Violation",
+    "Voxels",
     "World",
     "__version__",
     "load_robot",

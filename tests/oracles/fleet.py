@@ -234,6 +234,38 @@ def mimic_arm() -> lg.RobotDescription:
     return manifest("mimic_arm", joints, volumes, allowed=[("palm", "tip_a")])
 
 
+def gripper_arm(**safety: Any) -> lg.RobotDescription:
+    """Returns a wrist with a palm and two fingers that one gripper channel opens by 0 … 0.08."""
+    joints = [
+        joint("wrist", "stand", "palm", xyz=(0, 0, 0.3), axis=(0, 0, 1)),
+        joint("open", "palm", "finger_a", "prismatic", axis=(0, 1, 0), limits=(0.0, 0.04)),
+        joint(
+            "follow",
+            "palm",
+            "finger_b",
+            "prismatic",
+            axis=(0, -1, 0),
+            limits=(0.0, 0.04),
+            mimic={"joint": "open"},
+        ),
+    ]
+    volumes = [
+        capsule("stand", 0.05, 0.1, (0, 0, 0.05)),
+        capsule("palm", 0.03, 0.06, (0, 0, 0), (HALF_PI, 0, 0)),
+        capsule("finger_a", 0.01, 0.06, (0.08, 0.012, 0), ALONG_X),
+        capsule("finger_b", 0.01, 0.06, (0.08, -0.012, 0), ALONG_X),
+    ]
+    fingers = {"name": "open", "position_closed": 0.0, "position_open": 0.04}
+    gripper = {"channel_closed": 0.0, "channel_open": 0.08, "joints": [fingers]}
+    return manifest(
+        "gripper_arm",
+        joints,
+        volumes,
+        effectors=[{"name": "gripper", "link": "palm", "gripper": gripper}],
+        safety={"gripper_min": 0.0, "gripper_max": 0.08} | safety,
+    )
+
+
 def panda(**safety: Any) -> lg.RobotDescription:
     """Returns the shipped Franka Panda with its speed and workspace limits lifted."""
     robot = lg.load_robot("franka_panda")

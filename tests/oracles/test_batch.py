@@ -42,14 +42,30 @@ def _fourteen_primitives(rng):
 
 
 def _true_clearance(brute, configurations):
-    """The least distance minus margin of every configuration, over self and world."""
+    """The least distance minus margin of every configuration, over self and world.
+
+    A pair is measured where its bounding balls do not already show it farther away than the least so far.
+    """
     least = np.full(len(configurations), np.inf)
-    for first in range(0, len(configurations), 2000):
-        part = slice(first, first + 2000)
-        a, b = brute.cores(brute.kinematics.frames(configurations[part]))
-        for kind, pairs in (("self", brute.self_pairs), ("world", brute.world_pairs)):
-            for pair in pairs:
-                least[part] = np.minimum(least[part], brute.distance(kind, pair, a, b) - brute.margin_m[kind])
+    a, b = brute.cores(brute.kinematics.frames(configurations))
+    middle = (a + b) / 2
+    for kind, pairs in (("self", brute.self_pairs), ("world", brute.world_pairs)):
+        for pair in pairs:
+            i, j = pair
+            first = brute.volumes[i]
+            if kind == "self":
+                second = brute.volumes[j]
+                floor = (
+                    np.linalg.norm(middle[i] - middle[j], axis=1) - first.half_length_m - second.half_length_m
+                )
+                solid_m = first.radius_m + second.radius_m
+            else:
+                floor, _ = brute.obstacles[j].bounds(a[i], b[i], 2 * first.half_length_m)
+                solid_m = first.radius_m + brute.obstacles[j].radius_m
+            open_to = floor - solid_m - brute.margin_m[kind] <= least
+            if open_to.any():
+                gaps = brute.distance(kind, pair, a[:, open_to], b[:, open_to]) - brute.margin_m[kind]
+                least[open_to] = np.minimum(least[open_to], gaps)
     return least
 
 

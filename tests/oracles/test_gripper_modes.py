@@ -19,19 +19,19 @@ from oracles.sweep_judge import MISS_M, Judge
 
 CHUNKS = 300
 MARGIN_M = 0.002
-HOME = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.6, 0.8])
+HOME = np.array([0.4])
 
 
 @pytest.fixture(scope="module")
 def gate():
-    return fleet.gate_of(fleet.panda(world_collision_margin_m=MARGIN_M))
+    return fleet.gate_of(fleet.gripper_arm(world_collision_margin_m=MARGIN_M))
 
 
 def _obstacle_near_fingers(rng, kinematics):
     """A small thing somewhere around where the fingers may be."""
     frames = kinematics.frames(np.array([[*HOME, 0.02]]))
-    local = np.array([rng.uniform(-0.03, 0.03), rng.uniform(-0.09, 0.09), rng.uniform(0.1, 0.16)])
-    centre = frames.place("panda_hand", local)[0]
+    local = np.array([rng.uniform(0.03, 0.15), rng.uniform(-0.09, 0.09), rng.uniform(-0.03, 0.03)])
+    centre = frames.place("palm", local)[0]
     if rng.random() < 0.5:
         return primitive(lg.SphereShape(radius_m=float(rng.uniform(0.002, 0.01))), centre)
     return primitive(
@@ -40,7 +40,7 @@ def _obstacle_near_fingers(rng, kinematics):
 
 
 def _finger_path(opening_m, channels):
-    # Half the channel's opening is one finger's travel: the manifest maps 0 … 0.08 to 0 … 0.04.
+    # Half the channel is one finger's travel: the manifest maps 0 … 0.08 to 0 … 0.04.
     fingers = [opening_m, *(0.5 * np.asarray(channels))]
     return np.column_stack([np.tile(HOME, (len(fingers), 1)), fingers])
 
@@ -109,10 +109,10 @@ def test_binary_command_beside_an_obstacle_that_no_opening_reaches_is_accepted(g
     # 8 mm beyond the finger tips' reach, straight ahead: opening and closing moves no finger towards it.
     frames = kinematics.frames(np.array([[*HOME, 0.02]]))
     brute = BruteForce(kinematics, [], world_margin_m=MARGIN_M)
-    ahead = frames.rotation["panda_hand"][0][:, 2]
-    cores = np.concatenate(brute.cores(frames))[:, 0]
-    tip_m = max(float(core @ ahead) for core in cores) + 0.02
-    base = frames.place("panda_hand", np.zeros(3))[0]
+    ahead = frames.rotation["palm"][0][:, 0]
+    ends = zip(*brute.cores(frames), brute.volumes, strict=True)
+    tip_m = max(float(max(a[0] @ ahead, b[0] @ ahead)) + volume.radius_m for a, b, volume in ends)
+    base = frames.place("palm", np.zeros(3))[0]
     centre = base + (tip_m - float(base @ ahead) + MARGIN_M + 0.008) * ahead
     table = primitive(lg.HalfSpaceShape(), centre, -ahead)
     state = lg.RobotState(positions=HOME, gripper_positions=[0.02], stamp_s=0.0)

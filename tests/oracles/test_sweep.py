@@ -71,21 +71,21 @@ STICKS = (
 
 FAMILIES = {
     "one joint, whole and half turns": Family(lambda: _margins(fleet.one_joint_arm()), (turn,), 5000),
-    "one joint, jumps": Family(lambda: _margins(fleet.one_joint_arm()), (jump, short_steps), 3000),
+    "one joint, jumps": Family(lambda: _margins(fleet.one_joint_arm()), (jump, short_steps), 3400),
     "planar 2R": Family(lambda: _margins(fleet.planar_arm((0.5, 0.4))), (jump, turn, short_steps), 4200),
     "planar 3R": Family(
         lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25))), (jump, turn, short_steps), 2200
     ),
     "scara": Family(lambda: _margins(fleet.scara()), (jump, turn, short_steps), 1800),
     "six joints": Family(lambda: _margins(fleet.six_joint_arm()), (jump, short_steps), 800),
-    "panda": Family(lambda: _margins(fleet.panda()), (jump, short_steps), 600),
+    "panda": Family(lambda: _margins(fleet.panda()), (jump, short_steps), 300),
     "two arms": Family(lambda: _margins(fleet.two_arms()), (jump, short_steps), 700),
     "two arms swap places": Family(lambda: _margins(fleet.two_arms()), (swap,), 500, grazing=0.3, draws=1),
     "mimic joints": Family(lambda: _margins(fleet.mimic_arm()), (jump, short_steps, turn), 700),
     "held things, planar": Family(
         lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25)), held=STICKS), (jump, short_steps), 500
     ),
-    "held things, panda": Family(lambda: _margins(fleet.panda(), held=BOX_IN_HAND), (short_steps,), 250),
+    "held things, panda": Family(lambda: _margins(fleet.panda(), held=BOX_IN_HAND), (short_steps,), 120),
     "random trees": Family(_random_trees, (jump, short_steps), 700),
 }
 
