@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The last gate between anything that proposes robot motion and the motors.
 
-    import lastgate as lg
+import lastgate as lg
 
-    gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)
-    verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
+gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)
+verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
 """
 
 from lastgate import contracts

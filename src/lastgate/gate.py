@@ -29,7 +29,6 @@ from lastgate.naming import VerdictNames, name_indices
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
-
 # Chooses the build of the lanes; verdicts are the same, only the speed differs.
 LANES_VARIABLE = "LASTGATE_LANES"
 
@@ -43,7 +42,9 @@ def chosen_lanes() -> str:
     available = ("avx2", "generic") if _core.has_avx2() else ("generic",)
     wanted = os.environ.get(LANES_VARIABLE, available[0])
     if wanted not in available:
-        raise ROSConfigError(f"{LANES_VARIABLE}={wanted} cannot be used here; available: {', '.join(available)}")
+        raise ROSConfigError(
+            f"{LANES_VARIABLE}={wanted} cannot be used here; available: {', '.join(available)}"
+        )
     return wanted
 
 
@@ -94,7 +95,9 @@ class Gate:
             self._config = _core.read_config(text)
             self._native = _core.Gate(self._config, avx2=chosen_lanes() == "avx2")
         except ValueError as error:
-            raise ROSConfigError(f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}") from None
+            raise ROSConfigError(
+                f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}"
+            ) from None
         # A robot of one moving part has only neighbours; any other whose pairs are all allowed was waved through.
         if not self._native.checked_link_pairs and any(
             pair.reason != "adjacent" for pair in robot.allowed_collision_pairs
@@ -167,7 +170,9 @@ class Gate:
             native=native,
             chunk=chunk,
             violation=violation,
-            joint_rows=self._native.path[1:, self._row_columns] if native.stage > 8 else np.empty((0, self.n_dof)),
+            joint_rows=self._native.path[1:, self._row_columns]
+            if native.stage > 8
+            else np.empty((0, self.n_dof)),
             world_id="" if world is None else world.world_id,
             model_digest=self.model_digest,
         )
@@ -186,10 +191,14 @@ class Gate:
         """
         rows = require_array(configurations, name="configurations", dimensions=2)
         if rows.shape[1] != self.n_dof:
-            raise ROSConfigError(f"configurations has {rows.shape[1]} columns, this robot has {self.n_dof} joints")
+            raise ROSConfigError(
+                f"configurations has {rows.shape[1]} columns, this robot has {self.n_dof} joints"
+            )
         native_world = self._native_world(world)
         if native_world is None or (isinstance(world, World) and not self._is_usable(world)):
-            raise ROSConfigError(f"world `{world.world_id if world else None}` cannot be used: over capacity or in another frame")
+            raise ROSConfigError(
+                f"world `{world.world_id if world else None}` cannot be used: over capacity or in another frame"
+            )
         gripper = None
         if gripper_positions is not None:
             gripper = require_array(gripper_positions, name="gripper_positions", dimensions=1)
@@ -236,7 +245,9 @@ class Gate:
         taken = set(self._attachments.values())
         free = next(number for number in range(len(taken) + 1) if number not in taken)
         number = self._attachments.get(object_id, free)
-        if not self._native.attach(number, self._link_index(link), held.shape.radius_m, ends, sorted(touching)):
+        if not self._native.attach(
+            number, self._link_index(link), held.shape.radius_m, ends, sorted(touching)
+        ):
             raise ROSConfigError(
                 f"`{object_id}` cannot be attached to `{link}`: larger than 100 m, or no room for another shape "
                 f"beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
@@ -247,11 +258,16 @@ class Gate:
         """Lets go of an object; an unknown one raises `ROSConfigError`."""
         number = self._attachments.get(object_id)
         if number is None or not self._native.detach(number):
-            raise ROSConfigError(f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}")
+            raise ROSConfigError(
+                f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}"
+            )
         del self._attachments[object_id]
 
     def link_poses(
-        self, configuration: Sequence[float] | Float64, *, gripper_positions: Sequence[float] | Float64 | None = None
+        self,
+        configuration: Sequence[float] | Float64,
+        *,
+        gripper_positions: Sequence[float] | Float64 | None = None,
     ) -> dict[str, Float64]:
         """Returns each link's 3 x 4 pose in the base frame at one configuration; grippers stand at 0 unless given.
 
@@ -266,9 +282,13 @@ class Gate:
             fingers = require_array(gripper_positions, name="gripper_positions", dimensions=1)
             self._require_count(len(fingers), self.gripper_joint_names, name="gripper_positions")
             gripper = fingers[np.newaxis, :]
-        return {link: poses[0] for link, poses in self.link_poses_batch(row, gripper_positions=gripper).items()}
+        return {
+            link: poses[0] for link, poses in self.link_poses_batch(row, gripper_positions=gripper).items()
+        }
 
-    def link_poses_batch(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> dict[str, Float64]:
+    def link_poses_batch(
+        self, configurations: Float64, *, gripper_positions: Float64 | None = None
+    ) -> dict[str, Float64]:
         """Returns each link's poses in the base frame, (N, 3, 4), at (N, n_dof) configurations.
 
         Args:
@@ -284,7 +304,8 @@ class Gate:
             grippers = require_array(gripper_positions, name="gripper_positions", dimensions=2)
         if rows.shape[1] != self.n_dof or grippers.shape != (len(rows), len(self.gripper_joint_names)):
             raise ROSConfigError(
-                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; this robot has {self.n_dof} joints "
+                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; "
+                f"this robot has {self.n_dof} joints "
                 f"and {len(self.gripper_joint_names)} gripper joints"
             )
         joints = [joint.name for joint in self.robot.actuated_joints]
@@ -302,11 +323,15 @@ class Gate:
 
     def _require_count(self, count: int, joints: Sequence[str], *, name: str) -> None:
         if count != len(joints):
-            raise ROSConfigError(f"{name} has {count} numbers, needs {len(joints)}: {', '.join(joints) or 'none'}")
+            raise ROSConfigError(
+                f"{name} has {count} numbers, needs {len(joints)}: {', '.join(joints) or 'none'}"
+            )
 
     def _link_index(self, name: str) -> int:
         if name not in self.link_names:
-            raise ROSConfigError(f"robot `{self.robot.name}` has no link `{name}`; links: {', '.join(self.link_names)}")
+            raise ROSConfigError(
+                f"robot `{self.robot.name}` has no link `{name}`; links: {', '.join(self.link_names)}"
+            )
         return self.link_names.index(name)
 
     def _effector_index(self, ee_name: str) -> int:
@@ -331,7 +356,11 @@ class Gate:
         raise ROSConfigError(f"world is a {type(world).__name__}, expected a World or NO_WORLD")
 
     def _is_usable(self, world: World) -> bool:
-        return world.native.usable and not world.native.overflowing and world.frame_id in ("", self.robot.base_frame)
+        return (
+            world.native.usable
+            and not world.native.overflowing
+            and world.frame_id in ("", self.robot.base_frame)
+        )
 
 
 __all__ = ["BatchVerdict", "Gate", "ViolationCode"]

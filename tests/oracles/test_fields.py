@@ -54,9 +54,19 @@ def test_distance_from_points_is_exact_below_the_cutoff(kind):
     truth = np.concatenate([point_distances(points, part) for part in np.array_split(ends, 60)])
     assert np.abs(found - np.minimum(truth, CUTOFF_M)).max() <= 1e-12
     clear = field.clearances(np.ascontiguousarray(ends[:, :3]))
-    at_ends = np.concatenate([point_distances(points, np.hstack([part, part])) for part in np.array_split(ends[:, :3], 60)])
+    at_ends = np.concatenate(
+        [point_distances(points, np.hstack([part, part])) for part in np.array_split(ends[:, :3], 60)]
+    )
     assert (clear <= at_ends + 1e-12).all()
-    print(kind, "near", int((truth < CUTOFF_M).sum()), "of", len(ends), "largest clearance given away", float((at_ends - clear).max()))
+    print(
+        kind,
+        "near",
+        int((truth < CUTOFF_M).sum()),
+        "of",
+        len(ends),
+        "largest clearance given away",
+        float((at_ends - clear).max()),
+    )
 
 
 def box_distances(centres, half_m, ends, looks=200):
@@ -92,7 +102,9 @@ def test_distance_from_cells_is_never_above_the_boxes_and_close_to_them(unknown,
     centres = origin + (np.column_stack([x, y, z]) + 0.5) * resolution_m
     ends = random_segments(rng, 160, 0.6 * resolution_m * 26)
     ends[:60, :3] = centres[rng.integers(0, len(centres), 60)]  # starts inside a solid cell
-    ends[60:90, :3] = np.round((ends[60:90, :3] - origin) / resolution_m) * resolution_m + origin  # on cell corners
+    ends[60:90, :3] = (
+        np.round((ends[60:90, :3] - origin) / resolution_m) * resolution_m + origin
+    )  # on cell corners
     found = field.distances(np.ascontiguousarray(ends), CUTOFF_M)
     truth = box_distances(centres, resolution_m / 2, ends)
     if outside == "occupied":
@@ -116,7 +128,12 @@ def test_sparse_cells_agree_with_the_same_grid_written_out():
     occupancy[occupied[:, 2], occupied[:, 1], occupied[:, 0]] = 1
     ends = random_segments(rng, 2000, 1.2)
     for unknown_is_free in (False, True):
-        shape = {"origin": (-1.0, -1.0, -1.0), "resolution_m": 0.05, "unknown_is_free": unknown_is_free, "outside_is_free": False}
+        shape = {
+            "origin": (-1.0, -1.0, -1.0),
+            "resolution_m": 0.05,
+            "unknown_is_free": unknown_is_free,
+            "outside_is_free": False,
+        }
         dense = _core.ObstacleField.from_voxels(occupancy, **shape)
         sparse = _core.ObstacleField.from_cells(occupied, free, size=(40, 40, 40), **shape)
         assert (dense.distances(ends, CUTOFF_M) == sparse.distances(ends, CUTOFF_M)).all()
@@ -126,7 +143,13 @@ def test_large_sparse_map_does_not_allocate_its_volume():
     cells = np.random.default_rng(5).integers(0, 512, (20000, 3)).astype(np.uint32)
     none = np.zeros((0, 3), dtype=np.uint32)
     field = _core.ObstacleField.from_cells(
-        cells, none, size=(512, 512, 512), origin=(-5.0, -5.0, -5.0), resolution_m=0.02, unknown_is_free=True, outside_is_free=True
+        cells,
+        none,
+        size=(512, 512, 512),
+        origin=(-5.0, -5.0, -5.0),
+        resolution_m=0.02,
+        unknown_is_free=True,
+        outside_is_free=True,
     )
     assert field.memory_bytes < 512**3 // 16
 
@@ -149,4 +172,6 @@ def test_field_that_says_nothing_about_the_world_is_refused(bad):
 
 
 def _grid(occupancy, *, resolution_m=0.1, origin=(0.0, 0.0, 0.0)):
-    return _core.ObstacleField.from_voxels(occupancy, origin=origin, resolution_m=resolution_m, unknown_is_free=False, outside_is_free=False)
+    return _core.ObstacleField.from_voxels(
+        occupancy, origin=origin, resolution_m=resolution_m, unknown_is_free=False, outside_is_free=False
+    )

@@ -46,7 +46,9 @@ class World:
         frame_id: str = "",
         world_id: str | None = None,
     ) -> None:
-        walls = [WorldCollisionPrimitive(shape=zone.shape, pose=zone.pose, object_id=zone.name) for zone in zones]
+        walls = [
+            WorldCollisionPrimitive(shape=zone.shape, pose=zone.pose, object_id=zone.name) for zone in zones
+        ]
         self.primitives = (*primitives, *walls)
         self.stamp_s = require_number(stamp_s, name="stamp_s")
         self.frame_id = frame_id
@@ -59,12 +61,17 @@ class World:
                 )
             if primitive.pose.frame_id not in ("", frame_id):
                 raise ROSConfigError(
-                    f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, the world "
-                    f"is in {f'`{frame_id}`' if frame_id else 'the base frame'}: pass frame_id=`{primitive.pose.frame_id}` "
+                    f"primitives[{index}] ({self.object_name(index)}) is in frame "
+                    f"`{primitive.pose.frame_id}`, the world is in {f'`{frame_id}`' if frame_id else 'the base frame'}: "
+                    f"pass frame_id=`{primitive.pose.frame_id}` "
                     "if all of it is there"
                 )
         self.voxels = voxels
-        self.points = points if points is None or isinstance(points, Points) else Points(xyz=points, stamp_s=self.stamp_s)
+        self.points = (
+            points
+            if points is None or isinstance(points, Points)
+            else Points(xyz=points, stamp_s=self.stamp_s)
+        )
         for name, field, wanted in (("voxels", self.voxels, Voxels), ("points", self.points, Points)):
             if field is None:
                 continue
@@ -72,11 +79,16 @@ class World:
                 raise ROSConfigError(f"{name} is a {type(field).__name__}, expected {wanted.__name__}")
             if field.frame_id not in ("", frame_id):
                 raise ROSConfigError(
-                    f"{name} are in frame `{field.frame_id}`, the world is in {f'`{frame_id}`' if frame_id else 'the base frame'}"
+                    f"{name} are in frame `{field.frame_id}`, "
+                    f"the world is in {f'`{frame_id}`' if frame_id else 'the base frame'}"
                 )
         self._kinds = np.array([SHAPE_KIND[p.shape.shape] for p in self.primitives], dtype=np.uint8)
-        self._sizes = np.array([shape_size_m(p.shape) for p in self.primitives], dtype=np.float64).reshape(-1, 3)
-        self._poses = np.array([(*p.pose.xyz, *p.pose.quat_xyzw) for p in self.primitives], dtype=np.float64).reshape(-1, 7)
+        self._sizes = np.array([shape_size_m(p.shape) for p in self.primitives], dtype=np.float64).reshape(
+            -1, 3
+        )
+        self._poses = np.array(
+            [(*p.pose.xyz, *p.pose.quat_xyzw) for p in self.primitives], dtype=np.float64
+        ).reshape(-1, 7)
 
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
@@ -114,7 +126,12 @@ class World:
 
     def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
         snapshot = _core.WorldSnapshot(
-            self._kinds, self._sizes, self._poses, id=self.number, stamp_s=self.stamp_s, in_base_frame=in_base_frame
+            self._kinds,
+            self._sizes,
+            self._poses,
+            id=self.number,
+            stamp_s=self.stamp_s,
+            in_base_frame=in_base_frame,
         )
         try:
             if self.voxels is not None and self.voxel_field is not None:
