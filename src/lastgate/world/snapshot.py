@@ -62,7 +62,8 @@ class World:
             if primitive.pose.frame_id not in ("", frame_id):
                 raise ROSConfigError(
                     f"primitives[{index}] ({self.object_name(index)}) is in frame "
-                    f"`{primitive.pose.frame_id}`, the world is in {f'`{frame_id}`' if frame_id else 'the base frame'}: "
+                    f"`{primitive.pose.frame_id}`, "
+                    f"the world is in {f'`{frame_id}`' if frame_id else 'the base frame'}: "
                     f"pass frame_id=`{primitive.pose.frame_id}` "
                     "if all of it is there"
                 )
