@@ -379,8 +379,8 @@ void bind_gate(nb::module_& module) {
         .def_prop_ro("path", [](const Gate& gate) {
             const auto path = gate.path();
             const std::size_t variables = gate.model().variable_count();
-            return matrix_of(std::vector<double>(path.begin(), path.end()), {path.size() / variables, variables}, nb::rv_policy::automatic);
-        })
+            return matrix_of(std::vector<double>(path.begin(), path.end()), {path.size() / variables, variables});
+        }, nb::rv_policy::automatic)
         .def_prop_ro("checked_link_pairs", [](const Gate& gate) {
             std::vector<std::tuple<int, int>> pairs;
             for (const VolumePair pair : gate.shapes().volume_pairs()) {

@@ -18,7 +18,7 @@ from lastgate.world import NO_WORLD, Points, Voxels, World
 
 __version__ = "0.1.0"
 
-__all__ = [
+__all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "NO_WORLD",
     "ActionChunk",
     "BatchVerdict",

@@ -304,9 +304,8 @@ class Gate:
             grippers = require_array(gripper_positions, name="gripper_positions", dimensions=2)
         if rows.shape[1] != self.n_dof or grippers.shape != (len(rows), len(self.gripper_joint_names)):
             raise ROSConfigError(
-                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; "
-                f"this robot has {self.n_dof} joints "
-                f"and {len(self.gripper_joint_names)} gripper joints"
+                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; this robot has "
+                f"{self.n_dof} joints and {len(self.gripper_joint_names)} gripper joints"
             )
         joints = [joint.name for joint in self.robot.actuated_joints]
         variables = np.zeros((len(rows), self._native.path.shape[1]))  # a mobile base stands at the origin

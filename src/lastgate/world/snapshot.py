@@ -54,6 +54,7 @@ class World:
         self.frame_id = frame_id
         self.number = next(_snapshot_numbers)
         self.world_id = f"world-{self.number}" if world_id is None else world_id
+        here = f"`{frame_id}`" if frame_id else "the base frame"
         for index, primitive in enumerate(self.primitives):
             if not isinstance(primitive, WorldCollisionPrimitive):
                 raise ROSConfigError(
@@ -61,11 +62,8 @@ class World:
                 )
             if primitive.pose.frame_id not in ("", frame_id):
                 raise ROSConfigError(
-                    f"primitives[{index}] ({self.object_name(index)}) is in frame "
-                    f"`{primitive.pose.frame_id}`, "
-                    f"the world is in {f'`{frame_id}`' if frame_id else 'the base frame'}: "
-                    f"pass frame_id=`{primitive.pose.frame_id}` "
-                    "if all of it is there"
+                    f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, "
+                    f"the world is in {here}: pass frame_id=`{primitive.pose.frame_id}` if all of it is there"
                 )
         self.voxels = voxels
         self.points = (
@@ -79,10 +77,7 @@ class World:
             if not isinstance(field, wanted):
                 raise ROSConfigError(f"{name} is a {type(field).__name__}, expected {wanted.__name__}")
             if field.frame_id not in ("", frame_id):
-                raise ROSConfigError(
-                    f"{name} are in frame `{field.frame_id}`, "
-                    f"the world is in {f'`{frame_id}`' if frame_id else 'the base frame'}"
-                )
+                raise ROSConfigError(f"{name} are in frame `{field.frame_id}`, the world is in {here}")
         self._kinds = np.array([SHAPE_KIND[p.shape.shape] for p in self.primitives], dtype=np.uint8)
         self._sizes = np.array([shape_size_m(p.shape) for p in self.primitives], dtype=np.float64).reshape(
             -1, 3
