@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The peers that install from PyPI, on the same robot, volumes, exclusions and obstacles as the gate.
 
-They answer less: whether single poses are free, nothing about the motion between them. What they cost for that is
-the yardstick.
+They answer less: whether single poses are free, nothing about the motion between them. What they cost for
+that is the yardstick.
 """
 
 import ctypes
@@ -146,8 +146,8 @@ class PinocchioPeer:
 def require_agreement(scene: Scene, peers: dict[str, MujocoPeer | PinocchioPeer]) -> int:
     """Returns how many random poses everybody judged alike; raises SystemExit when somebody does not.
 
-    A peer that is blind to some pair would be fast for the wrong reason. Poses within 1 mm of contact are left out:
-    there, rounding may decide.
+    A peer that is blind to some pair would be fast for the wrong reason. Poses within 1 mm of contact are
+    left out: there, rounding may decide.
     """
     joints = [joint for joint in scene.robot.actuated_joints if joint.name in scene.gate.joint_names]
     limits = np.array([joint.position_limits for joint in joints])

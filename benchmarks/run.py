@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the gate and its peers on one pinned core, in turns, and writes results, page and budget report.
 
-In turns: every round measures everybody once, and a ratio is the median of the ratios within rounds, so that a
-machine that slows down for a while slows down for everybody.
+In turns: every round measures everybody once, and a ratio is the median of the ratios within rounds, so that
+a machine that slows down for a while slows down for everybody.
 """
 
 import argparse

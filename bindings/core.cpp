@@ -29,8 +29,6 @@ using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::
 using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Cells = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Triple = std::tuple<double, double, double>;
-using Numbers = nb::ndarray<nb::numpy, double>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -39,7 +37,12 @@ std::span<const double> span_of(const std::optional<Vector>& array) {
     return array ? span_of(*array) : std::span<const double>{};
 }
 
-nb::tuple tuple_of(Vec3 v) { return nb::make_tuple(v.x, v.y, v.z); }
+// Spelled out so that the generated stub can say what is inside.
+using Triple = nb::typed<nb::tuple, double, double, double>;
+using WitnessTuple = nb::typed<nb::tuple, double, Triple, Triple>;
+using Array = nb::ndarray<nb::numpy, double>;
+
+Triple tuple_of(Vec3 v) { return nb::make_tuple(v.x, v.y, v.z); }
 
 template <typename T>
 auto* new_array(std::vector<T>&& values) {
@@ -47,10 +50,10 @@ auto* new_array(std::vector<T>&& values) {
 }
 
 /// Hands a vector over to NumPy.
-Numbers matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
+Array matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
     auto* owned = new_array(std::move(values));
     nb::capsule owner(owned, [](void* pointer) noexcept { delete static_cast<std::vector<double>*>(pointer); });
-    return Numbers(owned->data(), shape.size(), shape.data(), owner);
+    return Array(owned->data(), shape.size(), shape.data(), owner);
 }
 
 Segment segment_of(const Vector& ends) {
@@ -59,7 +62,7 @@ Segment segment_of(const Vector& ends) {
     return {{e[0], e[1], e[2]}, {e[3], e[4], e[5]}};
 }
 
-nb::tuple tuple_of(const Witness& witness) {
+WitnessTuple tuple_of(const Witness& witness) {
     return nb::make_tuple(witness.distance_m, tuple_of(witness.on_first), tuple_of(witness.on_second));
 }
 
@@ -193,13 +196,12 @@ void bind_config(nb::module_& module) {
             for (const DofSpec& dof : c.model.dofs) values.push_back(dof.position_max);
             return values;
         })
-        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> std::optional<std::tuple<Triple, Triple>> {
+        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> std::optional<nb::typed<nb::tuple, Triple, Triple>> {
             if (!c.gate.workspace_box) return std::nullopt;
-            const auto [low, high] = *c.gate.workspace_box;
-            return std::tuple<Triple, Triple>{{low.x, low.y, low.z}, {high.x, high.y, high.z}};
+            return nb::make_tuple(tuple_of(c.gate.workspace_box->min), tuple_of(c.gate.workspace_box->max));
         })
-        .def_prop_ro("gripper_range", [](const KernelConfig& c) -> nb::object {
-            if (!c.gate.gripper_range) return nb::none();
+        .def_prop_ro("gripper_range", [](const KernelConfig& c) -> std::optional<nb::typed<nb::tuple, double, double>> {
+            if (!c.gate.gripper_range) return std::nullopt;
             return nb::make_tuple(c.gate.gripper_range->min, c.gate.gripper_range->max);
         })
         .def_prop_ro("max_ee_speed_m_s", [](const KernelConfig& c) { return c.gate.max_ee_speed_m_s; })
@@ -379,7 +381,7 @@ void bind_gate(nb::module_& module) {
             const auto path = gate.path();
             const std::size_t variables = gate.model().variable_count();
             return matrix_of(std::vector<double>(path.begin(), path.end()), {path.size() / variables, variables});
-        })
+        }, nb::rv_policy::automatic)
         .def_prop_ro("checked_link_pairs", [](const Gate& gate) {
             std::vector<std::tuple<int, int>> pairs;
             for (const VolumePair pair : gate.shapes().volume_pairs()) {

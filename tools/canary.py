@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants one fault at a time in a copy of the core and requires the C++ tests to fail on it.
 
-A test suite that stays green over a broken gate is worse than none. Each fault is one search and replace that must
-match exactly once; a pattern that no longer matches stops everything, because a canary that was not planted proves
-nothing. `python tools/canary.py NAME …` runs only the named faults.
+A test suite that stays green over a broken gate is worse than none. Each fault is one search and replace that
+must match exactly once; a pattern that no longer matches stops everything, because a canary that was not
+planted proves nothing. `python tools/canary.py NAME …` runs only the named faults.
 """
 
 import os
@@ -46,11 +46,11 @@ class Fault:
     replacement: str
 
     def planted(self, text: str) -> str:
-        """Returns the text with the fault in it; raises ValueError unless the pattern matches exactly once."""
+        """Returns the text with the fault in it; unless it matches once, raises ValueError."""
         faulty, count = re.subn(self.pattern, self.replacement, text)
         if count != 1:
             raise ValueError(
-                f"{self.name}: the pattern matches {count} times in {self.file}, expected once: {self.pattern}"
+                f"{self.name}: matches {count} times in {self.file}, expected once: {self.pattern}"
             )
         return faulty
 
@@ -60,7 +60,7 @@ FAULTS = (
         "margin_sign_flipped",
         "core/src/gate.cpp",
         r"(    require_config\(\*model_, config_\);)",
-        r"\1 config_.self_margin_m = -config_.self_margin_m; config_.world_margin_m = -config_.world_margin_m;",
+        r"\1 config_.self_margin_m *= -1.0; config_.world_margin_m *= -1.0;",
     ),
     Fault(
         "margin_missing_in_lanes",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the fuzz targets: first the canary, which must be found, then the real ones, which must not find anything."""
+"""Runs the fuzz targets: first the canary, to be found, then the real ones, which must find nothing."""
 
 import argparse
 import subprocess

@@ -67,7 +67,7 @@ def test_nothing_is_left_to_be_fixed():
 
 
 def test_no_file_speaks_of_one_machine():
-    # Home folders, temporary worktrees and package mirrors say something about a person, never about the project.
+    # Home folders, worktrees and package mirrors say something about a person, never about the project.
     private = re.compile(
         r"/(?:home|Users|root)/\w+|(?<![\w.])/work/|\bindex-url\b|https?://[\w.-]*(?:mirror|nexus|artifactory)[\w.-]*"
     )
@@ -93,8 +93,7 @@ def test_version_is_the_same_everywhere():
 
 
 def function_lengths(text: str) -> list[tuple[int, int]]:
-    """Returns first line and length of every C++ function body: a brace that opens after a closing parenthesis
-    in the first column of its scope, counted to its partner."""
+    """Returns first line and length of every C++ function, from its definition to the closing brace."""
     lines = text.splitlines()
     found = []
     number = 0
