@@ -9,6 +9,7 @@ accepted path keeps at least its residual as extra clearance (1e-9 m for roundin
 
 import itertools
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from oracles.scenes import grazing_gap_m, grazing_obstacle
 from oracles.sweep_cases import Setup
 from oracles.sweep_judge import COLLISIONS, MISS_M, Judge
 
-CHUNKS = 300
+CHUNKS = 200
 RESIDUAL_M = 0.01
 REACHED_M = 1e-5
 STEP_S = 0.5
@@ -80,6 +81,20 @@ def _requested(mode, row, before, in_tool):
     return Rotation.from_rotvec(rotate).as_matrix() @ turn, at + move
 
 
+def _in_the_way(rng, setup, path):
+    """An obstacle that grazes the first segment; one deep inside the arm is drawn again."""
+    for _ in range(6):
+        obstacle = grazing_obstacle(
+            rng, setup.kinematics, setup.brute_without_world, path[0], path[1], gap_m=grazing_gap_m(rng)
+        )
+        if obstacle is None:
+            continue
+        brute = setup.brute([obstacle])
+        if all(brute.scan("world", *ends, samples=40).gap_m > -3e-3 for ends in pairwise(path)):
+            break
+    return obstacle
+
+
 @pytest.mark.parametrize("name", ["six joints", "panda"])
 @pytest.mark.parametrize("mode", ["CARTESIAN_DELTA", "CARTESIAN_TWIST", "CARTESIAN_POSE"])
 def test_cartesian_rows_are_reached_and_swept(name, mode):
@@ -120,9 +135,7 @@ def test_cartesian_rows_are_reached_and_swept(name, mode):
         assert residual_m <= RESIDUAL_M, f"#{index}: {residual_m}"
         counts["reached to 1e-5 m"] += residual_m <= REACHED_M
         counts["resolved"] += 1
-        obstacle = grazing_obstacle(
-            rng, setup.kinematics, setup.brute_without_world, path[0], path[1], gap_m=grazing_gap_m(rng)
-        )
+        obstacle = _in_the_way(rng, setup, path)
         world = lg.World(primitives=[obstacle] if obstacle else [], stamp_s=0.0)
 
         verdict = gate.check(chunk, state=state, world=world, now_s=0.0)
@@ -148,5 +161,5 @@ def test_cartesian_rows_are_reached_and_swept(name, mode):
     print(judge.summary(f"{name} {mode.name}"), dict(counts), f"worst turn residual {worst_turn_rad:.2e} rad")
     assert counts["resolved"] > 0.5 * CHUNKS
     assert counts["reached to 1e-5 m"] > 0.9 * counts["resolved"]
-    assert judge.counts["chunks accepted"] > 20
+    assert judge.counts["chunks accepted"] >= 15
     assert judge.counts["segments rejected"] > 20

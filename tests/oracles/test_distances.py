@@ -221,4 +221,4 @@ def test_core_inside_a_box_is_reported_as_its_radius_deep_and_no_deeper():
     )
     for depth_m in (0.0, 1e-9, 0.1, 0.9):
         end = np.array([0.0, 0.0, 1.0 - depth_m])
-        assert world.distance(0, np.concatenate([end, [*end, 0, 0, 1]]))[0] == 0.0
+        assert world.distance(0, np.concatenate([end, end + np.array([0.0, 0.0, 1.0])]))[0] == 0.0
