@@ -30,7 +30,7 @@ using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::dev
 using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Cells = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MutableFlags = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::span<const double> span_of(const Vector& array) { return {array.data(), array.size()}; }
 std::span<const double> span_of(const std::optional<Vector>& array) {
@@ -359,7 +359,7 @@ void bind_gate(nb::module_& module) {
             "gripper_positions"_a.noconvert().none(), "stamps_s"_a.noconvert().none(), "stamp_s"_a, "world"_a.none(), "now_s"_a, "recovery"_a)
         .def(
             "check_configurations",
-            [](Gate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableBytes accepted,
+            [](Gate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableFlags accepted,
                MutableVector clearance_m) {
                 const std::size_t count = configurations.shape(0);
                 const std::size_t joints = gate.model().row_dofs().size();
@@ -370,7 +370,7 @@ void bind_gate(nb::module_& module) {
                 }
                 nb::gil_scoped_release release;
                 gate.check_configurations({configurations.data(), configurations.size()}, count, span_of(gripper_positions), world,
-                                          {accepted.data(), count}, {clearance_m.data(), count});
+                                          {reinterpret_cast<std::uint8_t*>(accepted.data()), count}, {clearance_m.data(), count});
             },
             "configurations"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
         .def("attach", [](Gate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch) {

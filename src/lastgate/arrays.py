@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lastgate.contracts import ROSConfigError
 
 Float64 = NDArray[np.float64]
+_FLOAT64 = np.dtype(np.float64)
 
 
 def require_array(values: object, *, name: str, dimensions: int) -> Float64:
@@ -24,6 +25,15 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
         raise ROSConfigError(
             f"{name} is masked, and what is masked is still there: pass `{name}.filled(np.nan)`"
         )
+    if (
+        type(values) is np.ndarray
+        and values.dtype is _FLOAT64
+        and values.ndim == dimensions
+        and values.flags.c_contiguous
+    ):
+        array = values.copy()  # the usual case, kept short: it is paid by every check
+        array.flags.writeable = False
+        return array
     if isinstance(values, np.ndarray):
         if values.dtype != np.float64:
             raise ROSConfigError(

@@ -4,7 +4,6 @@
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +47,6 @@ def chosen_lanes() -> str:
     return wanted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class BatchVerdict:
     """Is the answer to `check_batch`, one entry per configuration.
 
@@ -57,8 +55,14 @@ class BatchVerdict:
         clearance_m: Smallest distance minus margin, at most 1, never above the truth; -inf outside the limits.
     """
 
-    accepted: NDArray[np.bool_]
-    clearance_m: Float64
+    __slots__ = (
+        "accepted",
+        "clearance_m",
+    )  # a planner makes thousands a second: a plain object, not a dataclass
+
+    def __init__(self, accepted: NDArray[np.bool_], clearance_m: Float64) -> None:
+        self.accepted = accepted
+        self.clearance_m = clearance_m
 
 
 class Gate:
@@ -116,6 +120,9 @@ class Gate:
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
         self._attachments: dict[str, int] = {}
+        self._usable_world: World | NoWorld | None = (
+            None  # the last one found usable: planners ask about one many times
+        )
         self._names = VerdictNames(robot=robot, config=self._config, attachments=self._attachments)
 
     @property
@@ -194,19 +201,16 @@ class Gate:
             raise ROSConfigError(
                 f"configurations has {rows.shape[1]} columns, this robot has {self.n_dof} joints"
             )
-        native_world = self._native_world(world)
-        if native_world is None or (isinstance(world, World) and not self._is_usable(world)):
-            raise ROSConfigError(
-                f"world `{world.world_id if world else None}` cannot be used: over capacity or in another frame"
-            )
+        if world is not self._usable_world:
+            self._require_usable(world)
         gripper = None
         if gripper_positions is not None:
             gripper = require_array(gripper_positions, name="gripper_positions", dimensions=1)
             self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
-        accepted = np.zeros(len(rows), dtype=np.uint8)
+        accepted = np.empty(len(rows), dtype=np.bool_)
         clearance_m = np.empty(len(rows))
-        self._native.check_configurations(rows, gripper, native_world, accepted, clearance_m)
-        return BatchVerdict(accepted.view(np.bool_), clearance_m)
+        self._native.check_configurations(rows, gripper, world.native, accepted, clearance_m)
+        return BatchVerdict(accepted, clearance_m)
 
     def attach(
         self,
@@ -353,6 +357,13 @@ class Gate:
         if isinstance(world, World | NoWorld):
             return world.native
         raise ROSConfigError(f"world is a {type(world).__name__}, expected a World or NO_WORLD")
+
+    def _require_usable(self, world: World | NoWorld) -> None:
+        native = self._native_world(world)
+        if native is None or (isinstance(world, World) and not self._is_usable(world)):
+            name = world.world_id if native is not None else None
+            raise ROSConfigError(f"world `{name}` cannot be used: over capacity or in another frame")
+        self._usable_world = world
 
     def _is_usable(self, world: World) -> bool:
         return (
