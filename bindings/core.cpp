@@ -30,6 +30,9 @@ using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::dev
 using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Cells = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+/// Configurations below which giving up and taking back the interpreter's lock costs more than they do.
+constexpr std::size_t batch_under_lock_max = 64;
+
 using MutableFlags = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::span<const double> span_of(const Vector& array) { return {array.data(), array.size()}; }
@@ -368,7 +371,8 @@ void bind_gate(nb::module_& module) {
                     (gripper_positions && gripper_positions->size() != grippers)) {
                     throw std::invalid_argument("configurations need one column per joint");
                 }
-                nb::gil_scoped_release release;
+                std::optional<nb::gil_scoped_release> release;
+                if (count > batch_under_lock_max) release.emplace();
                 gate.check_configurations({configurations.data(), configurations.size()}, count, span_of(gripper_positions), world,
                                           {reinterpret_cast<std::uint8_t*>(accepted.data()), count}, {clearance_m.data(), count});
             },
@@ -430,6 +434,7 @@ NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);
     module.attr("ROWS_MAX") = capacity::rows_max;
     module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
+    module.attr("BATCH_UNDER_LOCK_MAX") = batch_under_lock_max;
     module.attr("LINKS_MAX") = capacity::links_max;
     module.attr("NONE") = none;
     module.def("has_avx2", [] { return best_lane_build() == LaneBuild::avx2; });

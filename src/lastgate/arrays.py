@@ -6,11 +6,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypeIs  # comes with Pydantic
 
 from lastgate.contracts import ROSConfigError
 
 Float64 = NDArray[np.float64]
 _FLOAT64 = np.dtype(np.float64)
+
+
+def is_plain(values: object, dimensions: int) -> TypeIs[Float64]:
+    """Tells whether the core can read `values` as they are."""
+    return (
+        type(values) is np.ndarray
+        and values.dtype is _FLOAT64
+        and values.ndim == dimensions
+        and values.flags.c_contiguous
+    )
 
 
 def require_array(values: object, *, name: str, dimensions: int) -> Float64:
@@ -25,15 +36,6 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
         raise ROSConfigError(
             f"{name} is masked, and what is masked is still there: pass `{name}.filled(np.nan)`"
         )
-    if (
-        type(values) is np.ndarray
-        and values.dtype is _FLOAT64
-        and values.ndim == dimensions
-        and values.flags.c_contiguous
-    ):
-        array = values.copy()  # the usual case, kept short: it is paid by every check
-        array.flags.writeable = False
-        return array
     if isinstance(values, np.ndarray):
         if values.dtype != np.float64:
             raise ROSConfigError(
