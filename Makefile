@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel bindings -name '*.cpp' -o -name '*.hpp' 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-sanitize test-python check fuzz canary bench generate clean tools
+.PHONY: help demo test test-native test-sanitize test-python check fuzz canary bench format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -61,13 +61,17 @@ test-python: $(VENV)/.built
 
 check: $(VENV)/.built  ## Format, lint, types, import layers and repository rules.
 	$(call timed,ruff,$(BIN)/ruff check . && $(BIN)/ruff format --check .)
-	$(call timed,pyright,$(BIN)/pyright --pythonpath $(BIN)/python src)
+	$(call timed,types,$(BIN)/basedpyright --pythonpath $(BIN)/python)
 	$(call timed,repository rules,$(BIN)/python -m pytest -q tests/repository)
 
-generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page.
+format: $(VENV)/.requirements  ## Formats Python and fixes what ruff can fix.
+	$(BIN)/ruff check --fix-only --quiet . && $(BIN)/ruff format .
+
+generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page, blocks of README.
 	$(BIN)/python tools/generate_stubs.py
 	$(BIN)/python tools/generate_documents.py
 	$(BIN)/python benchmarks/render.py
+	$(BIN)/python tools/generate_documents.py
 
 # ---- Fuzzing, canaries, benchmarks -----------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The peers that install from PyPI, on the same robot, volumes, exclusions and obstacles as the gate.
 
-They answer less: whether single poses are free, nothing about the motion between them. What they cost for that is
-the yardstick.
+They answer less: whether single poses are free, nothing about the motion between them. What they cost for
+that is the yardstick.
 """
 
 import ctypes
@@ -43,14 +43,22 @@ def mujoco_model(robot: lg.RobotDescription, world: lg.World) -> mujoco.MjModel:
         )
         bodies[joint.child_link] = body
         if joint.is_moving:
-            kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.joint_type == "prismatic" else mujoco.mjtJoint.mjJNT_HINGE
+            kind = (
+                mujoco.mjtJoint.mjJNT_SLIDE
+                if joint.joint_type == "prismatic"
+                else mujoco.mjtJoint.mjJNT_HINGE
+            )
             body.add_joint(name=joint.name, type=kind, axis=joint.axis_xyz)
             body.mass, body.inertia = 1.0, [0.1, 0.1, 0.1]
             body.explicitinertial = True
     for volume in robot.collision_geometry:
         ends = capsule_ends(volume.shape, volume.origin_xyz_rpy)
         bodies[volume.link_name].add_geom(
-            type=mujoco.mjtGeom.mjGEOM_CAPSULE, size=[volume.shape.radius_m, 0, 0], fromto=list(ends), mass=0, **ROBOT_BITS
+            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+            size=[volume.shape.radius_m, 0, 0],
+            fromto=list(ends),
+            mass=0,
+            **ROBOT_BITS,
         )
     for pair in robot.allowed_collision_pairs:
         spec.add_exclude(bodyname1=pair.link_a, bodyname2=pair.link_b)
@@ -61,7 +69,9 @@ def mujoco_model(robot: lg.RobotDescription, world: lg.World) -> mujoco.MjModel:
                 kind, size = mujoco.mjtGeom.mjGEOM_SPHERE, [primitive.shape.radius_m, 0, 0]
             case lg.BoxShape():
                 kind, size = mujoco.mjtGeom.mjGEOM_BOX, [edge / 2 for edge in primitive.shape.size_xyz_m]
-        spec.worldbody.add_geom(type=kind, size=size, pos=primitive.pose.xyz, quat=[w, x, y, z], **OBSTACLE_BITS)
+        spec.worldbody.add_geom(
+            type=kind, size=size, pos=primitive.pose.xyz, quat=[w, x, y, z], **OBSTACLE_BITS
+        )
     return spec.compile()
 
 
@@ -77,22 +87,15 @@ class MujocoPeer:
         library = next(Path(mujoco.__file__).parent.glob("libmujoco.so*"))
         self.functions = ctypes.CDLL(str(library))
         self.loop = ctypes.CDLL(str(loop_library)).time_poses
-        for row in self.rows:
-            self.data.qpos[:] = row
-            mujoco.mj_kinematics(self.model, self.data)
-            mujoco.mj_collision(self.model, self.data)
-            if self.data.ncon:
-                raise SystemExit("error: MuJoCo sees a contact in the collision-free scene")
+        if any(self.collides(row) for row in scene.rows):
+            raise SystemExit("error: MuJoCo sees a contact in the collision-free scene")
 
-    def require_sight(self) -> None:
-        """Raises SystemExit unless a pose folded into itself gives contacts: a blind peer is fast."""
-        self.data.qpos[:] = self.rows[0]
-        self.data.qpos[3] = -3.07
-        self.data.qpos[5] = 3.7
+    def collides(self, row: Float64) -> bool:
+        """Returns whether the pose has a contact."""
+        self.data.qpos[:] = np.append(row, self.rows[0, len(row) :])
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_collision(self.model, self.data)
-        if not self.data.ncon:
-            raise SystemExit("error: MuJoCo sees no contact in a folded arm")
+        return self.data.ncon > 0
 
     def times_ns(self, rounds: int, *, collision: bool = True) -> Float64:
         """Returns nanoseconds for all rows, once per round; without `collision` forward kinematics alone."""
@@ -126,14 +129,8 @@ class PinocchioPeer:
 
     def collides(self, row: Float64) -> bool:
         """Returns whether any pair touches; stops at the first, which a free pose has not."""
-        return pin.computeCollisions(self.model, self.data, self.geometry, self.geometry_data, row, True)
-
-    def require_sight(self) -> None:
-        """Raises SystemExit unless a pose folded into itself collides."""
-        folded = self.rows[0].copy()
-        folded[3], folded[5] = -3.07, 3.7
-        if not self.collides(folded):
-            raise SystemExit("error: Pinocchio sees no contact in a folded arm")
+        whole = row if len(row) == self.model.nq else np.append(row, self.rows[0, len(row) :])
+        return pin.computeCollisions(self.model, self.data, self.geometry, self.geometry_data, whole, True)
 
     def times_ns(self, rounds: int) -> Float64:
         """Returns nanoseconds for all rows, once per round."""
@@ -144,6 +141,28 @@ class PinocchioPeer:
         return python_times_ns(
             lambda: [pin.forwardKinematics(self.model, self.data, row) for row in self.rows], rounds
         )
+
+
+def require_agreement(scene: Scene, peers: dict[str, MujocoPeer | PinocchioPeer]) -> int:
+    """Returns how many random poses everybody judged alike; raises SystemExit when somebody does not.
+
+    A peer that is blind to some pair would be fast for the wrong reason. Poses within 1 mm of contact are
+    left out: there, rounding may decide.
+    """
+    joints = [joint for joint in scene.robot.actuated_joints if joint.name in scene.gate.joint_names]
+    limits = np.array([joint.position_limits for joint in joints])
+    poses = np.random.default_rng(1).uniform(limits[:, 0], limits[:, 1], size=(1000, len(joints)))
+    ours = scene.gate.check_batch(poses, world=scene.worlds[0], gripper_positions=FINGERS)
+    decided = np.abs(ours.clearance_m) > 1e-3
+    if min(ours.accepted[decided].sum(), (~ours.accepted[decided]).sum()) < 50:
+        raise SystemExit("error: the random poses are nearly all free or nearly all colliding")
+    for name, peer in peers.items():
+        theirs = np.array([not peer.collides(pose) for pose in poses])
+        if (different := int((theirs != ours.accepted)[decided].sum())) > 0:
+            raise SystemExit(
+                f"error: {name} and the gate disagree about {different} of {decided.sum()} random poses"
+            )
+    return int(decided.sum())
 
 
 def python_times_ns(work: Callable[[], object], rounds: int) -> Float64:
@@ -163,12 +182,18 @@ def pinocchio_model(robot: lg.RobotDescription, world: lg.World) -> tuple[pin.Mo
     joints = {robot.base_frame: (0, pin.SE3.Identity())}
     for joint in robot.joints:
         parent, parent_in_joint = joints[joint.parent_link]
-        placement = parent_in_joint * pin.SE3(pin.rpy.rpyToMatrix(*joint.origin_rpy), np.array(joint.origin_xyz))
+        placement = parent_in_joint * pin.SE3(
+            pin.rpy.rpyToMatrix(*joint.origin_rpy), np.array(joint.origin_xyz)
+        )
         if not joint.is_moving:
             joints[joint.child_link] = (parent, placement)
             continue
         axis = np.array(joint.axis_xyz)
-        kind = pin.JointModelPrismaticUnaligned if joint.joint_type == "prismatic" else pin.JointModelRevoluteUnaligned
+        kind = (
+            pin.JointModelPrismaticUnaligned
+            if joint.joint_type == "prismatic"
+            else pin.JointModelRevoluteUnaligned
+        )
         index = model.addJoint(parent, kind(axis), placement, joint.name)
         joints[joint.child_link] = (index, pin.SE3.Identity())
     links = []
@@ -176,7 +201,9 @@ def pinocchio_model(robot: lg.RobotDescription, world: lg.World) -> tuple[pin.Mo
         joint_index, link_in_joint = joints[volume.link_name]
         x, y, z, *rpy = volume.origin_xyz_rpy
         length_m = getattr(volume.shape, "length_m", 0.0)
-        shape = coal.Capsule(volume.shape.radius_m, length_m) if length_m else coal.Sphere(volume.shape.radius_m)
+        shape = (
+            coal.Capsule(volume.shape.radius_m, length_m) if length_m else coal.Sphere(volume.shape.radius_m)
+        )
         placement = link_in_joint * pin.SE3(pin.rpy.rpyToMatrix(*rpy), np.array([x, y, z]))
         geometry.addGeometryObject(pin.GeometryObject(f"volume {number}", joint_index, placement, shape))
         links.append((volume.link_name, joint_index))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the gate and its peers on one pinned core, in turns, and writes results, page and budget report.
 
-In turns: every round measures everybody once, and a ratio is the median of the ratios within rounds, so that a
-machine that slows down for a while slows down for everybody.
+In turns: every round measures everybody once, and a ratio is the median of the ratios within rounds, so that
+a machine that slows down for a while slows down for everybody.
 """
 
 import argparse
@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from peers import MujocoPeer, PinocchioPeer, python_times_ns
+from peers import MujocoPeer, PinocchioPeer, python_times_ns, require_agreement
 from render import render_page
 from scene import FINGERS, Scene, make_scene, write_scene
 
 import lastgate as lg
+from lastgate.gate import chosen_lanes
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -78,6 +79,8 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
     small, large = scene.worlds
     mujoco_small, mujoco_large = MujocoPeer(scene, small, loop), MujocoPeer(scene, large, loop)
     pinocchio = PinocchioPeer(scene, small)
+    agreed = require_agreement(scene, {"MuJoCo": mujoco_small, "Pinocchio with Coal": pinocchio})
+    print(f"gate, MuJoCo and Pinocchio agree about {agreed} random poses", file=sys.stderr, flush=True)
     samples: Samples = {}
     rows = len(scene.rows)
     with tempfile.TemporaryDirectory(prefix="lastgate-bench-") as folder:
@@ -98,8 +101,6 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
             samples.setdefault("pinocchio_rows_14", []).append(pinocchio.times_ns(max(calls // 40, 20)))
             kinematics = pinocchio.kinematics_times_ns(max(calls // 40, 20)) / rows
             samples.setdefault("pinocchio_kinematics", []).append(kinematics)
-    mujoco_small.require_sight()
-    pinocchio.require_sight()
     return scene, samples
 
 
@@ -142,17 +143,27 @@ def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
         found = result["cases"][case]
         if "p50_us_max" in budget:
             met = found["p50_us"] <= budget["p50_us_max"]
-            lines.append((met, f"{budget['title']}: median {found['p50_us']:.2f} µs, at most {budget['p50_us_max']} µs"))
+            lines.append(
+                (
+                    met,
+                    f"{budget['title']}: median {found['p50_us']:.2f} µs, at most {budget['p50_us_max']} µs",
+                )
+            )
         if "p99_9_over_p50_max" in budget and found["p99_9_us"] is not None:
             spread = found["p99_9_us"] / found["p50_us"]
             met = spread <= budget["p99_9_over_p50_max"]
             wanted = budget["p99_9_over_p50_max"]
-            lines.append((met, f"{budget['title']}: p99.9 is {spread:.1f} times the median, at most {wanted}"))
+            lines.append(
+                (met, f"{budget['title']}: p99.9 is {spread:.1f} times the median, at most {wanted}")
+            )
         if "mujoco_ratio_min" in budget:
             times = result["ratios"]["mujoco_rows_14"]
             wanted = budget["mujoco_ratio_min"]
             lines.append(
-                (times >= wanted, f"{budget['title']}: {times} times faster than MuJoCo on its rows, at least {wanted}")
+                (
+                    times >= wanted,
+                    f"{budget['title']}: {times} times faster than MuJoCo on its rows, at least {wanted}",
+                )
             )
     return lines
 
@@ -167,14 +178,16 @@ def main() -> int:
     parser.add_argument("--dry-run", action="store_true", help="print, write nothing")
     arguments = parser.parse_args()
     load = os.getloadavg()[0]
-    scene, samples = measure(arguments.binary, rounds=arguments.rounds, calls=arguments.calls, core=arguments.core)
+    scene, samples = measure(
+        arguments.binary, rounds=arguments.rounds, calls=arguments.calls, core=arguments.core
+    )
     result: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "cpu": cpu_name(),
         "cores": os.cpu_count(),
         "load_at_start": round(load, 1),
         "commit": commit(),
-        "lanes": scene.gate.lanes if hasattr(scene.gate, "lanes") else "",
+        "lanes": chosen_lanes(),
         "robot": scene.robot.name,
         "volumes": len(scene.robot.collision_geometry),
         "link_pairs": len(scene.gate.checked_pairs),

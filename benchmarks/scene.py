@@ -50,11 +50,11 @@ def random_obstacle(numbers: np.random.Generator) -> lg.WorldCollisionPrimitive:
     pose = lg.Pose6D(xyz=tuple(xyz.tolist()), quat_xyzw=tuple(quat.tolist()))
     if numbers.random() < 0.5:
         return lg.WorldCollisionPrimitive(
-            shape=lg.SphereShape(shape="sphere", radius_m=numbers.uniform(0.02, 0.06)), pose=pose, object_id=""
+            shape=lg.SphereShape(shape="sphere", radius_m=numbers.uniform(0.02, 0.06)), pose=pose
         )
     size = numbers.uniform(0.04, 0.12, size=3)
     return lg.WorldCollisionPrimitive(
-        shape=lg.BoxShape(shape="box", size_xyz_m=tuple(size.tolist())), pose=pose, object_id=""
+        shape=lg.BoxShape(shape="box", size_xyz_m=tuple(size.tolist())), pose=pose
     )
 
 
@@ -85,7 +85,9 @@ def make_scene() -> Scene:
     return Scene(robot, gate, np.ascontiguousarray(rows), configurations, (small, large))
 
 
-def placed_cores(gate: lg.Gate, configurations: NDArray[np.float64]) -> list[tuple[float, NDArray[np.float64]]]:
+def placed_cores(
+    gate: lg.Gate, configurations: NDArray[np.float64]
+) -> list[tuple[float, NDArray[np.float64]]]:
     """Returns radius and core ends of every volume that moves, at every configuration."""
     cores = []
     for configuration in configurations:

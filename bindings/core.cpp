@@ -30,14 +30,19 @@ using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::dev
 using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Cells = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using MutableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using MutableBytes = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MutableFlags = nb::ndarray<bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::span<const double> span_of(const Vector& array) { return {array.data(), array.size()}; }
 std::span<const double> span_of(const std::optional<Vector>& array) {
     return array ? span_of(*array) : std::span<const double>{};
 }
 
-nb::tuple tuple_of(Vec3 v) { return nb::make_tuple(v.x, v.y, v.z); }
+// Spelled out so that the generated stub can say what is inside.
+using Triple = nb::typed<nb::tuple, double, double, double>;
+using WitnessTuple = nb::typed<nb::tuple, double, Triple, Triple>;
+using Array = nb::ndarray<nb::numpy, double>;
+
+Triple tuple_of(Vec3 v) { return nb::make_tuple(v.x, v.y, v.z); }
 
 template <typename T>
 auto* new_array(std::vector<T>&& values) {
@@ -45,10 +50,10 @@ auto* new_array(std::vector<T>&& values) {
 }
 
 /// Hands a vector over to NumPy.
-nb::object matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
+Array matrix_of(std::vector<double>&& values, std::vector<std::size_t> shape) {
     auto* owned = new_array(std::move(values));
     nb::capsule owner(owned, [](void* pointer) noexcept { delete static_cast<std::vector<double>*>(pointer); });
-    return nb::cast(nb::ndarray<nb::numpy, double>(owned->data(), shape.size(), shape.data(), owner));
+    return Array(owned->data(), shape.size(), shape.data(), owner);
 }
 
 Segment segment_of(const Vector& ends) {
@@ -57,7 +62,7 @@ Segment segment_of(const Vector& ends) {
     return {{e[0], e[1], e[2]}, {e[3], e[4], e[5]}};
 }
 
-nb::tuple tuple_of(const Witness& witness) {
+WitnessTuple tuple_of(const Witness& witness) {
     return nb::make_tuple(witness.distance_m, tuple_of(witness.on_first), tuple_of(witness.on_second));
 }
 
@@ -108,7 +113,8 @@ std::vector<double> flattened(const Items& items, Numbers numbers_of) {
 
 /// What the core keeps by index, under the keys of the file, so that a test can compare every one.
 void bind_config_arrays(nb::class_<KernelConfig>& config) {
-    using Numbers = std::vector<double>;
+    using Triple = std::tuple<double, double, double>;
+using Numbers = std::vector<double>;
     const auto both = [](Vec3 a, Vec3 b) { return Numbers{a.x, a.y, a.z, b.x, b.y, b.z}; };
     const auto def_links = [&](const char* key, auto numbers_of) {
         config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.links, numbers_of); });
@@ -190,12 +196,12 @@ void bind_config(nb::module_& module) {
             for (const DofSpec& dof : c.model.dofs) values.push_back(dof.position_max);
             return values;
         })
-        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> nb::object {
-            if (!c.gate.workspace_box) return nb::none();
+        .def_prop_ro("workspace_box", [](const KernelConfig& c) -> std::optional<nb::typed<nb::tuple, Triple, Triple>> {
+            if (!c.gate.workspace_box) return std::nullopt;
             return nb::make_tuple(tuple_of(c.gate.workspace_box->min), tuple_of(c.gate.workspace_box->max));
         })
-        .def_prop_ro("gripper_range", [](const KernelConfig& c) -> nb::object {
-            if (!c.gate.gripper_range) return nb::none();
+        .def_prop_ro("gripper_range", [](const KernelConfig& c) -> std::optional<nb::typed<nb::tuple, double, double>> {
+            if (!c.gate.gripper_range) return std::nullopt;
             return nb::make_tuple(c.gate.gripper_range->min, c.gate.gripper_range->max);
         })
         .def_prop_ro("max_ee_speed_m_s", [](const KernelConfig& c) { return c.gate.max_ee_speed_m_s; })
@@ -353,7 +359,7 @@ void bind_gate(nb::module_& module) {
             "gripper_positions"_a.noconvert().none(), "stamps_s"_a.noconvert().none(), "stamp_s"_a, "world"_a.none(), "now_s"_a, "recovery"_a)
         .def(
             "check_configurations",
-            [](Gate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableBytes accepted,
+            [](Gate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableFlags accepted,
                MutableVector clearance_m) {
                 const std::size_t count = configurations.shape(0);
                 const std::size_t joints = gate.model().row_dofs().size();
@@ -364,7 +370,7 @@ void bind_gate(nb::module_& module) {
                 }
                 nb::gil_scoped_release release;
                 gate.check_configurations({configurations.data(), configurations.size()}, count, span_of(gripper_positions), world,
-                                          {accepted.data(), count}, {clearance_m.data(), count});
+                                          {reinterpret_cast<std::uint8_t*>(accepted.data()), count}, {clearance_m.data(), count});
             },
             "configurations"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
         .def("attach", [](Gate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch) {
@@ -375,7 +381,7 @@ void bind_gate(nb::module_& module) {
             const auto path = gate.path();
             const std::size_t variables = gate.model().variable_count();
             return matrix_of(std::vector<double>(path.begin(), path.end()), {path.size() / variables, variables});
-        })
+        }, nb::rv_policy::automatic)
         .def_prop_ro("checked_link_pairs", [](const Gate& gate) {
             std::vector<std::tuple<int, int>> pairs;
             for (const VolumePair pair : gate.shapes().volume_pairs()) {

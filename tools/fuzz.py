@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the fuzz targets: first the canary, which must be found, then the real ones, which must not find anything."""
+"""Runs the fuzz targets: first the canary, to be found, then the real ones, which must find nothing."""
 
 import argparse
 import subprocess
@@ -42,7 +42,9 @@ def main() -> int:
             print(canary.stderr[-3000:], file=sys.stderr)
             print(f"error: the planted bug was not found within {arguments.seconds} s", file=sys.stderr)
             return 1
-        print(f"fuzz_canary: planted bug found after {stat(canary.stderr, 'number_of_executed_units')} inputs")
+        print(
+            f"fuzz_canary: planted bug found after {stat(canary.stderr, 'number_of_executed_units')} inputs"
+        )
         failed = False
         # The text reader is small; a quarter of the time covers it.
         for target, share in (("fuzz_check", 1.0), ("fuzz_config", 0.25)):

@@ -47,11 +47,33 @@ std::vector<Gate>& gates() {
     return all;
 }
 
+/// Built once: a field is made outside the control loop, and its construction has tests of its own.
+const std::vector<std::shared_ptr<const ObstacleField>>& fields() {
+    static const std::vector<std::shared_ptr<const ObstacleField>> all = [] {
+        std::vector<double> cloud;
+        for (int index = 0; index < 300; ++index) cloud.push_back(0.01 * ((index * 7919) % 200) - 1.0);
+        VoxelSpec spec;
+        spec.origin = {-0.8, -0.8, -0.2};
+        spec.resolution_m = 0.1;
+        spec.size = {16, 16, 14};
+        std::vector<std::uint8_t> cells(16 * 16 * 14, 0);
+        for (std::size_t index = 0; index < cells.size(); index += 97) cells[index] = index % 2 == 0 ? 255 : 1;
+        std::vector<std::shared_ptr<const ObstacleField>> made;
+        made.push_back(std::make_shared<const ObstacleField>(ObstacleField::from_points(cloud)));
+        made.push_back(std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, cells)));
+        spec.outside_is_free = true;
+        made.push_back(std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, cells)));
+        return made;
+    }();
+    return all;
+}
+
 void fill_world(fuzz::ByteSource& bytes, WorldSnapshot& world) {
     const std::uint8_t kind = bytes.byte();
     if (kind == 255) return world.declare_absent();
     if (kind == 254) return;  // never begun
     world.begin(kind, bytes.byte() < 250 ? 1.0 : bytes.number(1.0), kind != 253);
+    if (kind % 4 == 3) world.set_field(kind % 2, fields()[bytes.byte() % 3], bytes.byte() < 250 ? 1.0 : bytes.number(1.0));
     for (std::size_t left = bytes.byte() % 24; left > 0 && !bytes.empty(); --left) {
         double pose[7];
         for (double& value : pose) value = bytes.number(1.5);

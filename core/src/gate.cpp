@@ -161,7 +161,7 @@ bool Gate::detach(std::uint16_t id) noexcept {
 std::size_t Gate::lane_group_size() const noexcept {
     const std::size_t bodies = model_->bodies().size();
     const std::size_t volumes = model_->volumes().size() + capacity::attached_max + model_->effectors().size();
-    return lane_count * (5 * bodies + 6 * volumes + lanes_.tail_count());
+    return lane_count * (5 * bodies + 9 * volumes + lanes_.tail_count());
 }
 
 LaneGroup Gate::lane_group(std::size_t index) noexcept {
@@ -173,7 +173,7 @@ LaneGroup Gate::lane_group(std::size_t index) noexcept {
     group.step = group.position + lane_count * bodies;
     group.centre = group.step + lane_count * bodies;
     group.core = group.centre + 3 * lane_count * bodies;
-    group.tail = group.core + 6 * lane_count * volumes;
+    group.tail = group.core + 9 * lane_count * volumes;
     return group;
 }
 

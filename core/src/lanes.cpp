@@ -52,6 +52,8 @@ LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild 
     volumes_.reserve(volume_count + model.effectors().size());
     pairs_.reserve(volume_count * (volume_count - 1) / 2);
     body_pairs_.reserve(body_count * body_count / 2 + 1);
+    order_.reserve(body_count * body_count / 2 + 1);
+    gaps_.reserve(body_count * body_count / 2 + 1);
     std::size_t tails = 0;
     for (const Body& body : model.bodies()) tails += body.depth + std::size_t{1};
     reach_.reserve(tails);
@@ -117,6 +119,7 @@ void LaneModel::write_volumes(const RobotModel& model, const ShapeSet& shapes) n
         write3(volume.ends + 3, from.end_b);
         volume.radius = round_up(from.radius_m);
         volume.error = round_up(std::max(point_error(from.body, from.end_a), point_error(from.body, from.end_b)) + distance_roundings * extent_m_);
+        volume.half_length = round_up(0.5 * norm(from.end_b - from.end_a));
         volume.body = from.body;
         volumes_.push_back(volume);
     }
@@ -178,10 +181,30 @@ void LaneModel::write_pairs(const ShapeSet& shapes) noexcept {
             const LaneVolume& a = volumes_[pair.a];
             const LaneVolume& b = volumes_[pair.b];
             const double reach = static_cast<double>(a.radius) + static_cast<double>(b.radius) + static_cast<double>(a.error) + static_cast<double>(b.error);
-            pairs_.push_back({pair.a, pair.b, round_up(reach)});
+            const double halves = static_cast<double>(a.half_length) + static_cast<double>(b.half_length);
+            pairs_.push_back({pair.a, pair.b, round_up(reach), round_up(reach + halves)});
         }
         body_pairs_.push_back(bodies);
     }
+}
+
+/// A small clearance found early lets the bounds skip everything farther away. The middle of the joint
+/// ranges is as good a guess as any of what is usually close, and the same for every check.
+void LaneModel::order_pairs(const RobotModel& model, const ShapeSet& shapes) noexcept {
+    std::array<double, capacity::dofs_max> middle{};
+    std::array<Transform, capacity::bodies_max> frames;
+    for (std::size_t dof = 0; dof < model.dof_count(); ++dof) middle[dof] = 0.5 * (model.dof(dof).position_min + model.dof(dof).position_max);
+    forward_kinematics(model, middle.data(), frames);
+    order_.clear();
+    gaps_.clear();
+    for (std::size_t index = 0; index < body_pairs_.size(); ++index) {
+        const LaneBodyPair& pair = body_pairs_[index];
+        const Ball& a = shapes.balls()[pair.a];
+        const Ball& b = shapes.balls()[pair.b];
+        gaps_.push_back(norm(frames[pair.a] * a.centre - frames[pair.b] * b.centre) - a.radius_m - b.radius_m);
+        order_.push_back(static_cast<std::uint16_t>(index));
+    }
+    std::sort(order_.begin(), order_.end(), [this](std::uint16_t a, std::uint16_t b) { return gaps_[a] < gaps_[b] || (gaps_[a] == gaps_[b] && a < b); });
 }
 
 void LaneModel::rebuild(const RobotModel& model, const ShapeSet& shapes) noexcept {
@@ -191,10 +214,11 @@ void LaneModel::rebuild(const RobotModel& model, const ShapeSet& shapes) noexcep
     write_volumes(model, shapes);
     write_tails(model);
     write_pairs(shapes);
+    order_pairs(model, shapes);
 }
 
 LaneTables LaneModel::tables() const noexcept {
-    return {bodies_.data(), volumes_.data(), pairs_.data(), body_pairs_.data(), reach_.data(), tail_joint_.data(), tail_first_.data(),
+    return {bodies_.data(), volumes_.data(), pairs_.data(), body_pairs_.data(), order_.data(), reach_.data(), tail_joint_.data(), tail_first_.data(),
             static_cast<std::uint32_t>(bodies_.size()), volume_count_, static_cast<std::uint32_t>(body_pairs_.size()),
             static_cast<std::uint32_t>(tail_joint_.size()), effector_count_};
 }

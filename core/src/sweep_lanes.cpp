@@ -93,7 +93,7 @@ void Sweep::test_fields(const LaneGroup& group, float margin_m, float* best, std
                 const double spare_m = field->clearance({static_cast<double>(centre[0]), static_cast<double>(centre[8]), static_cast<double>(centre[16])}) - ball_m;
                 if (spare_m > 0.0 && spare_m >= static_cast<double>(best[lane])) continue;
                 for (const std::uint16_t volume : carried) {
-                    const float* core = group.core + 48 * volume + lane;
+                    const float* core = group.core + 72 * volume + lane;
                     const LaneVolume& shape = tables.volumes[volume];
                     const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},
                                           {static_cast<double>(core[24]), static_cast<double>(core[32]), static_cast<double>(core[40])}};

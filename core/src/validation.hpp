@@ -11,6 +11,12 @@ inline bool inside(double value, Interval allowed) noexcept { return allowed.min
 /// A recovery may use a quarter of the speed limits, so that whatever is in contact is left slowly.
 inline constexpr double recovery_speed_factor = 0.25;
 
+/// What remains between a tool and where a row sends it.
+struct Residual {
+    double move_m = 0.0;
+    double turn_rad = 0.0;
+};
+
 /// One run of the validation order. Every check returns true when it shows its rule kept, and
 /// otherwise records the first offender, scanning step by step.
 class Validation {
@@ -58,7 +64,7 @@ class Validation {
     bool build_velocity_path() noexcept;
     bool build_torque_tube() noexcept;
     bool build_cartesian_path() noexcept;
-    bool resolve_row(const Effector& effector, const Transform& target, double* configuration, double& residual_m) noexcept;
+    bool resolve_row(const Effector& effector, const Transform& target, double* configuration, Residual& residual) noexcept;
     bool build_base_path() noexcept;
     bool build_gripper_path() noexcept;
 

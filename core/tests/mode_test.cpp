@@ -195,4 +195,18 @@ TEST(unknown_fingers_count_as_anywhere_in_their_range) {
     REQUIRE(unknown.accepted == 0 && (unknown.unchecked & static_cast<std::uint32_t>(Unchecked::gripper_state)) != 0);
 }
 
+TEST(stale_fingers_are_rejected_even_when_every_joint_is_fresh) {
+    Mobile mobile;
+    const std::vector<double> still(panda_home.begin(), panda_home.end());
+    CheckRequest request = mobile.request(ControlMode::joint_position, still, 7, mobile.empty);
+    const double stamps[7] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+    request.state.stamps_s = stamps;
+    REQUIRE(mobile.gate.check(request).accepted == 1);
+    for (const double stamp_s : {0.7, not_a_number}) {
+        request.state.stamp_s = stamp_s;
+        const Verdict verdict = mobile.gate.check(request);
+        REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::state_unavailable, stamp_s);
+    }
+}
+
 TEST_MAIN

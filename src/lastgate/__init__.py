@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The last gate between anything that proposes robot motion and the motors.
 
-    import lastgate as lg
+import lastgate as lg
 
-    gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)
-    verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
+gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)
+verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
 """
 
 from lastgate import contracts
@@ -14,20 +14,22 @@ from lastgate.estop import SafetyLatch
 from lastgate.gate import BatchVerdict, Gate
 from lastgate.robots import load_robot, robot_names
 from lastgate.verdict import Unchecked, Verdict, Violation
-from lastgate.world import NO_WORLD, World
+from lastgate.world import NO_WORLD, Points, Voxels, World
 
 __version__ = "0.1.0"
 
-__all__ = [
+__all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "NO_WORLD",
     "ActionChunk",
     "BatchVerdict",
     "Gate",
+    "Points",
     "RobotState",
     "SafetyLatch",
     "Unchecked",
     "Verdict",
     "Violation",
+    "Voxels",
     "World",
     "__version__",
     "load_robot",

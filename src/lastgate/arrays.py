@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lastgate.contracts import ROSConfigError
 
 Float64 = NDArray[np.float64]
+_FLOAT64 = np.dtype(np.float64)
 
 
 def require_array(values: object, *, name: str, dimensions: int) -> Float64:
@@ -21,7 +22,18 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
         ROSConfigError: Wrong type, dtype, layout or number of dimensions.
     """
     if isinstance(values, np.ma.MaskedArray):
-        raise ROSConfigError(f"{name} is masked, and what is masked is still there: pass `{name}.filled(np.nan)`")
+        raise ROSConfigError(
+            f"{name} is masked, and what is masked is still there: pass `{name}.filled(np.nan)`"
+        )
+    if (
+        type(values) is np.ndarray
+        and values.dtype is _FLOAT64
+        and values.ndim == dimensions
+        and values.flags.c_contiguous
+    ):
+        array = values.copy()  # the usual case, kept short: it is paid by every check
+        array.flags.writeable = False
+        return array
     if isinstance(values, np.ndarray):
         if values.dtype != np.float64:
             raise ROSConfigError(
@@ -34,10 +46,13 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
         array = _array_of_numbers(values, name)
     else:
         raise ROSConfigError(
-            f"{name} is a {type(values).__name__}, the gate reads NumPy arrays or lists: pass `np.asarray({name}, dtype=np.float64)`"
+            f"{name} is a {type(values).__name__}, the gate reads NumPy arrays or lists: "
+            f"pass `np.asarray({name}, dtype=np.float64)`"
         )
     if array.ndim != dimensions:
-        hint = f": pass `{name}[np.newaxis, :]` for a single row" if (array.ndim, dimensions) == (1, 2) else ""
+        hint = (
+            f": pass `{name}[np.newaxis, :]` for a single row" if (array.ndim, dimensions) == (1, 2) else ""
+        )
         raise ROSConfigError(f"{name} has {array.ndim} dimensions and needs {dimensions}{hint}")
     array.flags.writeable = False
     return array
@@ -52,7 +67,9 @@ def _array_of_numbers(values: Sequence[object], name: str) -> Float64:
     if found.dtype.kind not in "iuf":
         raise ROSConfigError(f"{name} is not a rectangle of numbers: it holds {_kind_of(found)}")
     if found.dtype.kind == "f" and found.dtype != np.float64:
-        raise ROSConfigError(f"{name} holds {found.dtype}, the gate reads float64: pass `np.array({name}, dtype=np.float64)`")
+        raise ROSConfigError(
+            f"{name} holds {found.dtype}, the gate reads float64: pass `np.array({name}, dtype=np.float64)`"
+        )
     return found.astype(np.float64)
 
 

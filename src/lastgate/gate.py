@@ -4,7 +4,6 @@
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,6 @@ from lastgate.naming import VerdictNames, name_indices
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
-
 # Chooses the build of the lanes; verdicts are the same, only the speed differs.
 LANES_VARIABLE = "LASTGATE_LANES"
 
@@ -43,11 +41,12 @@ def chosen_lanes() -> str:
     available = ("avx2", "generic") if _core.has_avx2() else ("generic",)
     wanted = os.environ.get(LANES_VARIABLE, available[0])
     if wanted not in available:
-        raise ROSConfigError(f"{LANES_VARIABLE}={wanted} cannot be used here; available: {', '.join(available)}")
+        raise ROSConfigError(
+            f"{LANES_VARIABLE}={wanted} cannot be used here; available: {', '.join(available)}"
+        )
     return wanted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class BatchVerdict:
     """Is the answer to `check_batch`, one entry per configuration.
 
@@ -56,8 +55,14 @@ class BatchVerdict:
         clearance_m: Smallest distance minus margin, at most 1, never above the truth; -inf outside the limits.
     """
 
-    accepted: NDArray[np.bool_]
-    clearance_m: Float64
+    __slots__ = (
+        "accepted",
+        "clearance_m",
+    )  # a planner makes thousands a second: a plain object, not a dataclass
+
+    def __init__(self, accepted: NDArray[np.bool_], clearance_m: Float64) -> None:
+        self.accepted = accepted
+        self.clearance_m = clearance_m
 
 
 class Gate:
@@ -94,7 +99,9 @@ class Gate:
             self._config = _core.read_config(text)
             self._native = _core.Gate(self._config, avx2=chosen_lanes() == "avx2")
         except ValueError as error:
-            raise ROSConfigError(f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}") from None
+            raise ROSConfigError(
+                f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}"
+            ) from None
         # A robot of one moving part has only neighbours; any other whose pairs are all allowed was waved through.
         if not self._native.checked_link_pairs and any(
             pair.reason != "adjacent" for pair in robot.allowed_collision_pairs
@@ -113,6 +120,9 @@ class Gate:
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
         self._attachments: dict[str, int] = {}
+        self._usable_world: World | NoWorld | None = (
+            None  # the last one found usable: planners ask about one many times
+        )
         self._names = VerdictNames(robot=robot, config=self._config, attachments=self._attachments)
 
     @property
@@ -167,7 +177,9 @@ class Gate:
             native=native,
             chunk=chunk,
             violation=violation,
-            joint_rows=self._native.path[1:, self._row_columns] if native.stage > 8 else np.empty((0, self.n_dof)),
+            joint_rows=self._native.path[1:, self._row_columns]
+            if native.stage > 8
+            else np.empty((0, self.n_dof)),
             world_id="" if world is None else world.world_id,
             model_digest=self.model_digest,
         )
@@ -186,18 +198,19 @@ class Gate:
         """
         rows = require_array(configurations, name="configurations", dimensions=2)
         if rows.shape[1] != self.n_dof:
-            raise ROSConfigError(f"configurations has {rows.shape[1]} columns, this robot has {self.n_dof} joints")
-        native_world = self._native_world(world)
-        if native_world is None or (isinstance(world, World) and not self._is_usable(world)):
-            raise ROSConfigError(f"world `{world.world_id if world else None}` cannot be used: over capacity or in another frame")
+            raise ROSConfigError(
+                f"configurations has {rows.shape[1]} columns, this robot has {self.n_dof} joints"
+            )
+        if world is not self._usable_world:
+            self._require_usable(world)
         gripper = None
         if gripper_positions is not None:
             gripper = require_array(gripper_positions, name="gripper_positions", dimensions=1)
             self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
-        accepted = np.zeros(len(rows), dtype=np.uint8)
+        accepted = np.empty(len(rows), dtype=np.bool_)
         clearance_m = np.empty(len(rows))
-        self._native.check_configurations(rows, gripper, native_world, accepted, clearance_m)
-        return BatchVerdict(accepted.view(np.bool_), clearance_m)
+        self._native.check_configurations(rows, gripper, world.native, accepted, clearance_m)
+        return BatchVerdict(accepted, clearance_m)
 
     def attach(
         self,
@@ -220,8 +233,14 @@ class Gate:
             ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
         """
         try:
-            held = HeldShape(
-                link=link, shape=shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
+            held = HeldShape.model_validate(
+                {
+                    "link": link,
+                    "shape": shape,
+                    "object_id": object_id,
+                    "origin_xyz_rpy": origin_xyz_rpy,
+                    "touch_links": touch_links,
+                }
             )
         except ValidationError as error:
             raise config_error_from(error, source="attach") from None
@@ -230,7 +249,9 @@ class Gate:
         taken = set(self._attachments.values())
         free = next(number for number in range(len(taken) + 1) if number not in taken)
         number = self._attachments.get(object_id, free)
-        if not self._native.attach(number, self._link_index(link), held.shape.radius_m, ends, sorted(touching)):
+        if not self._native.attach(
+            number, self._link_index(link), held.shape.radius_m, ends, sorted(touching)
+        ):
             raise ROSConfigError(
                 f"`{object_id}` cannot be attached to `{link}`: larger than 100 m, or no room for another shape "
                 f"beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
@@ -241,11 +262,16 @@ class Gate:
         """Lets go of an object; an unknown one raises `ROSConfigError`."""
         number = self._attachments.get(object_id)
         if number is None or not self._native.detach(number):
-            raise ROSConfigError(f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}")
+            raise ROSConfigError(
+                f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}"
+            )
         del self._attachments[object_id]
 
     def link_poses(
-        self, configuration: Sequence[float] | Float64, *, gripper_positions: Sequence[float] | Float64 | None = None
+        self,
+        configuration: Sequence[float] | Float64,
+        *,
+        gripper_positions: Sequence[float] | Float64 | None = None,
     ) -> dict[str, Float64]:
         """Returns each link's 3 x 4 pose in the base frame at one configuration; grippers stand at 0 unless given.
 
@@ -260,9 +286,13 @@ class Gate:
             fingers = require_array(gripper_positions, name="gripper_positions", dimensions=1)
             self._require_count(len(fingers), self.gripper_joint_names, name="gripper_positions")
             gripper = fingers[np.newaxis, :]
-        return {link: poses[0] for link, poses in self.link_poses_batch(row, gripper_positions=gripper).items()}
+        return {
+            link: poses[0] for link, poses in self.link_poses_batch(row, gripper_positions=gripper).items()
+        }
 
-    def link_poses_batch(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> dict[str, Float64]:
+    def link_poses_batch(
+        self, configurations: Float64, *, gripper_positions: Float64 | None = None
+    ) -> dict[str, Float64]:
         """Returns each link's poses in the base frame, (N, 3, 4), at (N, n_dof) configurations.
 
         Args:
@@ -278,8 +308,8 @@ class Gate:
             grippers = require_array(gripper_positions, name="gripper_positions", dimensions=2)
         if rows.shape[1] != self.n_dof or grippers.shape != (len(rows), len(self.gripper_joint_names)):
             raise ROSConfigError(
-                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; this robot has {self.n_dof} joints "
-                f"and {len(self.gripper_joint_names)} gripper joints"
+                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; this robot has "
+                f"{self.n_dof} joints and {len(self.gripper_joint_names)} gripper joints"
             )
         joints = [joint.name for joint in self.robot.actuated_joints]
         variables = np.zeros((len(rows), self._native.path.shape[1]))  # a mobile base stands at the origin
@@ -296,11 +326,15 @@ class Gate:
 
     def _require_count(self, count: int, joints: Sequence[str], *, name: str) -> None:
         if count != len(joints):
-            raise ROSConfigError(f"{name} has {count} numbers, needs {len(joints)}: {', '.join(joints) or 'none'}")
+            raise ROSConfigError(
+                f"{name} has {count} numbers, needs {len(joints)}: {', '.join(joints) or 'none'}"
+            )
 
     def _link_index(self, name: str) -> int:
         if name not in self.link_names:
-            raise ROSConfigError(f"robot `{self.robot.name}` has no link `{name}`; links: {', '.join(self.link_names)}")
+            raise ROSConfigError(
+                f"robot `{self.robot.name}` has no link `{name}`; links: {', '.join(self.link_names)}"
+            )
         return self.link_names.index(name)
 
     def _effector_index(self, ee_name: str) -> int:
@@ -324,8 +358,19 @@ class Gate:
             return world.native
         raise ROSConfigError(f"world is a {type(world).__name__}, expected a World or NO_WORLD")
 
+    def _require_usable(self, world: World | NoWorld) -> None:
+        native = self._native_world(world)
+        if native is None or (isinstance(world, World) and not self._is_usable(world)):
+            name = world.world_id if native is not None else None
+            raise ROSConfigError(f"world `{name}` cannot be used: over capacity or in another frame")
+        self._usable_world = world
+
     def _is_usable(self, world: World) -> bool:
-        return world.native.usable and not world.native.overflowing and world.frame_id in ("", self.robot.base_frame)
+        return (
+            world.native.usable
+            and not world.native.overflowing
+            and world.frame_id in ("", self.robot.base_frame)
+        )
 
 
 __all__ = ["BatchVerdict", "Gate", "ViolationCode"]

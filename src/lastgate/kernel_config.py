@@ -82,7 +82,9 @@ def enabled_modes(robot: RobotDescription) -> tuple[ControlMode, ...]:
     missing = {mode: _missing_bounds(mode, robot, robot.safety) for mode in ControlMode}
     if robot.control_modes is None:
         return tuple(mode for mode in ControlMode if not missing[mode])
-    refused = [f"{mode.name} needs {', '.join(missing[mode])}" for mode in robot.control_modes if missing[mode]]
+    refused = [
+        f"{mode.name} needs {', '.join(missing[mode])}" for mode in robot.control_modes if missing[mode]
+    ]
     if refused:
         raise ROSConfigError(
             f"robot `{robot.name}` enables a mode without its bounds:\n  " + "\n  ".join(refused)
@@ -99,7 +101,9 @@ def _missing_bounds(mode: ControlMode, robot: RobotDescription, envelope: Safety
             unlimited = [joint.name for joint in robot.actuated_joints if joint.effort_limit is None]
             needed[f"effort_limit of {', '.join(unlimited)}"] = not unlimited
         case ControlMode.CARTESIAN_POSE:
-            needed["workspace_box_min_xyz and workspace_box_max_xyz"] = envelope.workspace_box_min_xyz is not None
+            needed["workspace_box_min_xyz and workspace_box_max_xyz"] = (
+                envelope.workspace_box_min_xyz is not None
+            )
         case ControlMode.CARTESIAN_DELTA:
             needed["max_cartesian_step_m"] = envelope.max_cartesian_step_m is not None
             needed["max_cartesian_step_rad"] = envelope.max_cartesian_step_rad is not None
@@ -118,7 +122,9 @@ def _missing_bounds(mode: ControlMode, robot: RobotDescription, envelope: Safety
 
 def has_mobile_base(envelope: SafetyEnvelope) -> bool:
     """Tells whether base motion is bounded, so that the base is modelled as x, y and yaw."""
-    return envelope.max_base_linear_speed_m_s is not None and envelope.max_base_angular_speed_rad_s is not None
+    return (
+        envelope.max_base_linear_speed_m_s is not None and envelope.max_base_angular_speed_rad_s is not None
+    )
 
 
 def flat_config(
@@ -237,7 +243,9 @@ def _volumes(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
     return {
         "volume_link": [links.index(volume.link_name) for volume in geometry],
         "volume_radius_m": [volume.shape.radius_m for volume in geometry],
-        "volume_ends_m": [end for volume in geometry for end in capsule_ends(volume.shape, volume.origin_xyz_rpy)],
+        "volume_ends_m": [
+            end for volume in geometry for end in capsule_ends(volume.shape, volume.origin_xyz_rpy)
+        ],
         "allowed_link_pairs": [
             links.index(link) for pair in robot.allowed_collision_pairs for link in (pair.link_a, pair.link_b)
         ],

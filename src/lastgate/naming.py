@@ -11,7 +11,14 @@ from lastgate.verdict import Violation
 from lastgate.world import NoWorld, World
 
 _DOF, _LINK, _EFFECTOR, _ELEMENT, _ATTACHED = 1, 2, 3, 4, 5
-_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_VOXEL, _AGAINST_POINT, _AGAINST_ATTACHED = 1, 2, 3, 4, 5, 6
+_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_VOXEL, _AGAINST_POINT, _AGAINST_ATTACHED = (
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+)
 
 _STATE_BLAME = (
     "no state was given",
@@ -19,7 +26,12 @@ _STATE_BLAME = (
     "the state is not finite or beyond any joint",
     "the state is stale",
 )
-_WORLD_BLAME = ("no world was given", "the world is in another frame", "the world holds numbers that cannot be used", "the world is stale")
+_WORLD_BLAME = (
+    "no world was given",
+    "the world is in another frame",
+    "the world holds numbers that cannot be used",
+    "the world is stale",
+)
 
 _COLUMN_NAMES = {
     ControlMode.CARTESIAN_POSE: ("qx", "qy", "qz", "qw", "x", "y", "z"),
@@ -56,7 +68,11 @@ _MOTION_UNITS = {
     ViolationCode.joint_acceleration_limit: "/s^2",
 }
 
-_WITH_WITNESS = {ViolationCode.self_collision, ViolationCode.world_collision, ViolationCode.recovery_not_growing}
+_WITH_WITNESS = {
+    ViolationCode.self_collision,
+    ViolationCode.world_collision,
+    ViolationCode.recovery_not_growing,
+}
 
 
 _CARTESIAN = {ControlMode.CARTESIAN_POSE, ControlMode.CARTESIAN_DELTA, ControlMode.CARTESIAN_TWIST}
@@ -104,13 +120,17 @@ def _collision_kind(code: ViolationCode, raw: _core.Violation) -> Literal["self"
 class VerdictNames:
     """Names what a verdict of one gate is about."""
 
-    def __init__(self, *, robot: RobotDescription, config: _core.KernelConfig, attachments: dict[str, int]) -> None:
+    def __init__(
+        self, *, robot: RobotDescription, config: _core.KernelConfig, attachments: dict[str, int]
+    ) -> None:
         self._robot = robot
         self._config = config
         self._attachments = attachments
         self._joints = robot.actuated_joints
 
-    def violation(self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None) -> Violation:
+    def violation(
+        self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None
+    ) -> Violation:
         """Returns the violation of a rejected verdict with names instead of indices."""
         raw = native.violation
         code = violation_code_of(raw.code)
@@ -143,7 +163,11 @@ class VerdictNames:
         match raw.subject_kind:
             case n if n == _DOF:
                 base = ("base x", "base y", "base yaw")
-                return self._joints[raw.subject].name if raw.subject < len(self._joints) else base[raw.subject - len(self._joints)]
+                return (
+                    self._joints[raw.subject].name
+                    if raw.subject < len(self._joints)
+                    else base[raw.subject - len(self._joints)]
+                )
             case n if n == _LINK:
                 return self._config.link_names[raw.subject]
             case n if n == _EFFECTOR:
@@ -156,7 +180,9 @@ class VerdictNames:
                     return chunk.ee_name or self._config.effector_names[0]
                 if violation_code_of(raw.code) in _OF_BASE:
                     # Speed along the floor and turn rate are the base's; the other columns must be zero.
-                    return "base" if raw.subject in (0, 5) else f"base {self._column_name(raw.subject, chunk)}"
+                    return (
+                        "base" if raw.subject in (0, 5) else f"base {self._column_name(raw.subject, chunk)}"
+                    )
                 return self._column_name(raw.subject, chunk)
         return ""
 
@@ -188,7 +214,9 @@ class VerdictNames:
         return rows[column] if column < len(rows) else f"column {column}"
 
     def _gripper_names(self) -> set[str]:
-        return {joint.name for end in self._robot.end_effectors if end.gripper for joint in end.gripper.joints}
+        return {
+            joint.name for end in self._robot.end_effectors if end.gripper for joint in end.gripper.joints
+        }
 
     def _unit(self, code: ViolationCode, raw: _core.Violation) -> str:
         if code == ViolationCode.recovery_speed and raw.subject_kind == _ELEMENT:
@@ -196,12 +224,16 @@ class VerdictNames:
         if raw.subject_kind != _DOF or code not in (*_MOTION_UNITS, ViolationCode.joint_torque_limit):
             return _UNITS.get(code, "")
         base_axis = raw.subject - len(self._joints)
-        prismatic = base_axis in (0, 1) if base_axis >= 0 else self._joints[raw.subject].joint_type == "prismatic"
+        prismatic = (
+            base_axis in (0, 1) if base_axis >= 0 else self._joints[raw.subject].joint_type == "prismatic"
+        )
         if code == ViolationCode.joint_torque_limit:
             return "N" if prismatic else "Nm"
         return ("m" if prismatic else "rad") + _MOTION_UNITS[code]
 
-    def _measured_xyz(self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk) -> tuple[float, float, float] | None:
+    def _measured_xyz(
+        self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk
+    ) -> tuple[float, float, float] | None:
         if code != ViolationCode.workspace_box:
             return None
         if raw.subject_kind == _EFFECTOR:

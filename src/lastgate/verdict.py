@@ -143,13 +143,17 @@ class Violation:
         if self.kind == FailureKind.FORCE:
             # The length of a row of huge numbers overflows, and JSON has no infinity.
             measured = min(max(self.value, -float_info.max), float_info.max)
-            return ForceEvidence(joint_or_ee=self.subject, measured_n=measured, limit_n=self.limit_max or 1e-300)
+            return ForceEvidence(
+                joint_or_ee=self.subject, measured_n=measured, limit_n=self.limit_max or 1e-300
+            )
         entry = CATALOGUE[self.code]
         detail = self.sentence() if entry.field is None else f"field={entry.field}: {self.sentence()}"
-        return ControllerEvidence(controller_name="lastgate", state=entry.state or str(self.code), detail=detail)
+        return ControllerEvidence(
+            controller_name="lastgate", state=entry.state or str(self.code), detail=detail
+        )
 
 
-_JOINT_QUANTITY = {
+_JOINT_QUANTITY: dict[ViolationCode, Literal["position", "velocity", "acceleration", "torque"]] = {
     ViolationCode.joint_position_limit: "position",
     ViolationCode.joint_velocity_limit: "velocity",
     ViolationCode.joint_acceleration_limit: "acceleration",
@@ -254,7 +258,11 @@ class Verdict:
             )
         world = f"World {self.world_id}." if self.world_id else "No world was given."
         advice = CATALOGUE[self._violation.code].what_to_do
-        prefix = f" The first {self.certified_rows} of {rows} rows were shown clear." if self.certified_rows else ""
+        prefix = (
+            f" The first {self.certified_rows} of {rows} rows were shown clear."
+            if self.certified_rows
+            else ""
+        )
         return (
             f"Rejected, {self._violation.code}: {self._violation.sentence()}.{prefix} "
             f"{world}{left_out} What to do: {advice}"

@@ -14,6 +14,7 @@ import pytest
 
 from lastgate.assets import resolve_asset
 from lastgate.contracts.robot import RobotDescription
+from lastgate.lowering.allowed_pairs import sort_by_structure
 from lastgate.lowering.kinematics import KinematicTree
 from lastgate.lowering.lower import lower_robot, read_description
 from lastgate.lowering.manifest_splice import read_manifest, splice
@@ -132,3 +133,24 @@ def test_srdf_that_disables_pairs_which_meet_is_reported_with_its_rate() -> None
 def test_pair_that_meets_once_in_two_thousand_states_stays_checked() -> None:
     robot, _ = load("franka_panda")
     assert ("panda_link2", "panda_link6") not in {entry.links for entry in robot.allowed_collision_pairs}
+
+
+def test_srdf_of_the_panda_is_read_with_its_reasons() -> None:
+    robot, path = load("franka_panda")
+    claims = read_description(robot, path.parent).claims
+    assert claims is not None
+    assert len(claims.disabled) == 35
+    assert claims.reason("panda_link1", "panda_link2") == "Adjacent"
+    assert claims.reason("panda_link1", "panda_link4") == "Never"
+    assert claims.reason("panda_hand", "panda_leftfinger") is not None
+    assert claims.reason("panda_link2", "panda_hand") is None
+
+
+def test_without_an_srdf_pairs_that_only_look_apart_stay_checked() -> None:
+    robot, path = load("franka_panda")
+    description = read_description(robot, path.parent)
+    tree = KinematicTree.of(robot.base_frame, robot.joints)
+    checked = sort_by_structure(tree, list(description.shapes), None).checked
+    assert ("panda_link1", "panda_link4") in checked
+    assert ("panda_link5", "panda_link7") in checked
+    assert ("panda_link0", "panda_link1") not in checked

@@ -28,6 +28,7 @@ struct LaneVolume {
     float ends[6];
     float radius;
     float error;  ///< Bound on how far a computed end can be from the true one.
+    float half_length;
     std::uint16_t body;
 };
 
@@ -35,6 +36,7 @@ struct LanePair {
     std::uint16_t a;
     std::uint16_t b;
     float reach;  ///< Both radii and both errors: what the core distance must exceed before any margin.
+    float ball_reach;  ///< The same for the middles of the cores: both half lengths on top.
 };
 
 struct LaneBodyPair {
@@ -65,7 +67,7 @@ struct LaneGroup {
     float* position;  ///< bodies x 8: joint positions.
     float* step;      ///< bodies x 8.
     float* centre;    ///< bodies x 3 x 8.
-    float* core;      ///< volumes x 6 x 8.
+    float* core;      ///< volumes x 9 x 8: both ends and the middle.
     float* tail;      ///< tails x 8.
 };
 
@@ -74,6 +76,7 @@ struct LaneTables {
     const LaneVolume* volumes;
     const LanePair* pairs;
     const LaneBodyPair* body_pairs;
+    const std::uint16_t* order;         ///< Body pairs, those that are usually closest first.
     const float* reach;                 ///< Per tail entry: reach of the joint it adds.
     const std::uint16_t* tail_joint;    ///< Per tail entry: the body whose joint it adds.
     const std::uint16_t* tail_first;    ///< Per body: its entry for depth 0; deeper ones follow, and a zero ends the list.

@@ -54,12 +54,15 @@ class LaneModel {
     void write_volumes(const RobotModel& model, const ShapeSet& shapes) noexcept;
     void write_tails(const RobotModel& model) noexcept;
     void write_pairs(const ShapeSet& shapes) noexcept;
+    void order_pairs(const RobotModel& model, const ShapeSet& shapes) noexcept;
 
     LaneBuild build_;
     std::vector<LaneBody> bodies_;
     std::vector<LaneVolume> volumes_;
     std::vector<LanePair> pairs_;
     std::vector<LaneBodyPair> body_pairs_;
+    std::vector<std::uint16_t> order_;
+    std::vector<double> gaps_;
     std::vector<float> reach_;
     std::vector<std::uint16_t> tail_joint_;
     std::vector<std::uint16_t> tail_first_;

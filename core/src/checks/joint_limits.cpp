@@ -68,7 +68,7 @@ bool Validation::check_joint_position_path() noexcept {
         for (std::size_t index = 0; index < model().dof_count(); ++index) {
             const DofSpec& dof = model().dof(index);
             // A joint that no row moves stays where it was measured.
-            const bool resting = !dof.in_rows && path_row(row)[index] == path_row(0)[index];
+            const bool resting = path_row(row)[index] == path_row(0)[index];
             const double beyond = resting ? measured_slack : slack;
             const Interval allowed{dof.position_min - beyond, dof.position_max + beyond};
             if (inside(path_row(row)[index], allowed)) continue;

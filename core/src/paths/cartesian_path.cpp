@@ -23,8 +23,11 @@ constexpr int iterations_max = 24;
 /// Weighted error at which a row counts as reached: ten micrometres.
 constexpr double reached_m = 1e-5;
 
-/// What cannot be followed to this is not a motion we can predict.
+/// What cannot be followed to this is not a motion we can predict. Turning is held to as much only where
+/// the arm has the joints for it.
 constexpr double residual_m_max = 0.01;
+constexpr double residual_rad_max = 0.1;
+constexpr std::size_t joints_for_any_pose = 6;
 
 using Vec6 = std::array<double, 6>;
 
@@ -64,15 +67,15 @@ Vec3 turn_towards(const Mat3& from, const Mat3& to) noexcept {
 }  // namespace
 
 /// Moves `configuration` so that the tool reaches `target`, by damped least squares over the joints
-/// that rows command. What remains is left in `residual_m`.
-bool Validation::resolve_row(const Effector& effector, const Transform& target, double* configuration, double& residual_m) noexcept {
+/// that rows command. What remains is left in `residual`.
+bool Validation::resolve_row(const Effector& effector, const Transform& target, double* configuration, Residual& residual) noexcept {
     std::array<Vec6, capacity::chain_max> columns;
     for (int iteration = 0; iteration <= iterations_max; ++iteration) {
         forward_kinematics(model(), configuration, gate_.sample_frames_);
         const Transform tool = gate_.sample_frames_[effector.body] * effector.in_body;
         const Vec3 move = target.translation - tool.translation;
         const Vec3 turn = metres_per_radian * turn_towards(tool.rotation, target.rotation);
-        residual_m = norm(move);
+        residual = {norm(move), norm(turn) / metres_per_radian};
         const double error_m = std::sqrt(dot(move, move) + dot(turn, turn));
         if (!std::isfinite(error_m)) return false;
         if (error_m <= reached_m || iteration == iterations_max) return true;
@@ -110,6 +113,12 @@ bool Validation::resolve_row(const Effector& effector, const Transform& target, 
 bool Validation::build_cartesian_path() noexcept {
     const Effector& effector = model().effectors()[request_.chunk.effector];
     double widest_m = 0.0;
+    std::size_t joints = 0;
+    for (const std::uint16_t body : model().chain(effector.body)) {
+        const std::size_t variable = model().bodies()[body].dof;
+        joints += variable < model().dof_count() && model().dof(variable).in_rows ? 1 : 0;
+    }
+    const bool can_turn = joints >= joints_for_any_pose;
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
         Transform target;
@@ -129,11 +138,13 @@ bool Validation::build_cartesian_path() noexcept {
             const Vec3 turn = in_tool ? tool.rotation * (scale * cell3(row, 3)) : scale * cell3(row, 3);
             target = {rotation_from_vector(turn) * tool.rotation, tool.translation + move};
         }
-        double residual_m = 0.0;
+        Residual residual;
         Violation blame = blame_element(ViolationCode::cartesian_unreachable, row, 0);
-        if (!resolve_row(effector, target, path_row(row + 1), residual_m)) return reject(blame);
-        if (!require_inside(residual_m, 0.0, residual_m_max, blame)) return false;
-        widest_m = std::max(widest_m, residual_m);
+        if (!resolve_row(effector, target, path_row(row + 1), residual)) return reject(blame);
+        if (!require_inside(residual.move_m, 0.0, residual_m_max, blame)) return false;
+        blame = blame_element(ViolationCode::cartesian_unreachable, row, 3);
+        if (can_turn && !require_inside(residual.turn_rad, 0.0, residual_rad_max, blame)) return false;
+        widest_m = std::max(widest_m, residual.move_m);
     }
     sweep_.widen(widest_m + config().cartesian_deviation_m);
     return true;

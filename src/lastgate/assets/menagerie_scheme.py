@@ -16,7 +16,7 @@ def resolve_menagerie(model: str) -> Path:
     ones), and if the download does not succeed.
     """
     try:
-        import mujoco_menagerie
+        import mujoco_menagerie  # pyright: ignore[reportMissingImports] -- an asset package, not a dependency
     except ImportError as error:
         raise ROSConfigError(
             f"`menagerie:{model}` needs the package mujoco-menagerie, which is not installed\n\n"

@@ -32,7 +32,7 @@ def find_xacro(root: etree._Element) -> tuple[int, str] | None:
         if namespace.endswith("/xacro"):
             return element.sourceline or 1, f"<xacro:{name}>"
         texts = (*element.attrib.values(), element.text or "", *(child.tail or "" for child in element))
-        for text in texts:
+        for text in map(str, texts):
             for mark in MACRO_MARKS:
                 if mark in text:
                     return element.sourceline or 1, text[text.index(mark) :][:24].strip()

@@ -48,7 +48,7 @@ class ExcessField:
         wall = np.zeros(shape, dtype=bool)
         cells = np.floor((surface_samples(triangles, 0.5 * cell_m) - origin) / cell_m).astype(np.int64)
         wall[cells[:, 0], cells[:, 1], cells[:, 2]] = True
-        regions, _ = ndimage.label(~wall)
+        regions, _ = ndimage.label(~wall)  # pyright: ignore[reportGeneralTypeIssues]
         outside = regions == regions[0, 0, 0]
         distance_m = ndimage.distance_transform_edt(~wall) * cell_m
         index = np.argwhere(outside)

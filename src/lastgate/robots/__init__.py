@@ -46,7 +46,9 @@ def read_manifest(path: Path) -> dict[str, Any]:
         from ruamel.yaml import YAML
         from ruamel.yaml.error import YAMLError
     except ModuleNotFoundError:
-        raise ROSConfigError("reading a robot.yaml needs ruamel.yaml: pip install 'lastgate[robots]'") from None
+        raise ROSConfigError(
+            "reading a robot.yaml needs ruamel.yaml: pip install 'lastgate[robots]'"
+        ) from None
     try:
         document = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except (YAMLError, UnicodeDecodeError) as error:

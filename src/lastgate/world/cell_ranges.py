@@ -19,8 +19,7 @@ Indices = NDArray[np.intp]
 def reached_cells(
     layout: GridLayout, *, low_xyz: Float64, high_xyz: Float64
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Yields (box, cell) index pairs, flat cells with x fastest, for all cells a box [low, high] (N, 3)
-    reaches into.
+    """Yields (box, cell) index pairs, x fastest, for all cells that boxes [low, high] (N, 3) reach into.
 
     A box that ends exactly on a cell boundary reaches into the cell above it, and one that begins there does
     not

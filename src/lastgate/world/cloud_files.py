@@ -84,8 +84,8 @@ def _content(place: Path) -> bytes:
         raise ROSConfigError(f"{place}: cannot be read: {error.strerror or error}") from None
 
 
-# NumPy's own header reader evaluates the text with Python's parser and warns or raises all sorts of things about a
-# damaged one; what a cloud's header looks like fits in one pattern.
+# NumPy's own header reader evaluates the text with Python's parser and warns or raises all sorts of things
+# about a damaged one; what a cloud's header looks like fits in one pattern.
 _NPY_HEADER = re.compile(
     rb"\s*\{\s*'descr'\s*:\s*(?P<descr>'[^']*'|\[.*\])\s*,\s*'fortran_order'\s*:\s*(?P<fortran>True|False)\s*,"
     rb"\s*'shape'\s*:\s*\((?P<shape>[\d,\s]*)\)\s*,?\s*\}\s*\n?"
@@ -102,7 +102,9 @@ def _read_npy(content: bytes, place: Path) -> Float64:
     if header is None:
         raise ROSConfigError(f"{place}: byte {8 + width}: the header is cut off or not one of NumPy")
     descr, shape_text = header["descr"], header["shape"].decode()
-    shape = [int(word) for word in shape_text.split(",") if word.strip().isdigit() and len(word.strip()) <= 18]
+    shape = [
+        int(word) for word in shape_text.split(",") if word.strip().isdigit() and len(word.strip()) <= 18
+    ]
     if not _NPY_NUMBER.fullmatch(descr) or len(shape) not in (2, 3) or shape[-1] != 3:
         raise ROSConfigError(
             f"{place}: holds {descr.decode('ascii', errors='replace')[:80]} of shape ({shape_text[:80]}), "
@@ -115,7 +117,8 @@ def _read_npy(content: bytes, place: Path) -> Float64:
     needed, held = count * dtype.itemsize, len(content) - start
     if needed != held:
         raise ROSConfigError(
-            f"{place}: byte {start + min(needed, held)}: {needed} bytes of data are announced, {held} are there"
+            f"{place}: byte {start + min(needed, held)}: {needed} bytes of data are announced, {held} are "
+            "there"
         )
     array = np.frombuffer(content, dtype=dtype, offset=start, count=count)
     ordered = array.reshape(shape, order="F" if header["fortran"] == b"True" else "C")

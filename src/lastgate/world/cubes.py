@@ -69,9 +69,7 @@ class Cubes:
 
     @classmethod
     def of_voxels(cls, voxels: Voxels) -> Self:
-        """Returns the cells of a grid that are not free; the box of the grid is tiled by them and by free
-        space.
-        """
+        """Returns the cells of a grid that are not free; with free space they tile its box."""
         layout = voxels.layout
         cells = np.flatnonzero(voxels.occupancy != FREE)
         found = voxels.message_occupancy()[cells]

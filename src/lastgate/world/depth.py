@@ -121,8 +121,7 @@ class DepthImage:
         return int(self.depth_m.size - self.is_measured.sum())
 
     def points(self) -> Points:
-        """Returns one point per measured pixel, in `frame_id`; `dropped_count` says how many pixels measured
-        nothing.
+        """Returns one point per measured pixel, in `frame_id`; `dropped_count`: how many measured nothing.
 
         Raises:
             ROSConfigError: No pixel measured anything: a covered lens looks like that, an empty room does
@@ -132,14 +131,13 @@ class DepthImage:
         if not measured.any():
             raise ROSConfigError(
                 f"none of {self.depth_m.size} pixels measured a depth from {self.range_m[0]:g} to "
-                f"{self.range_m[1]:g} m: "
-                "the camera is covered, too close, or not in metres"
+                f"{self.range_m[1]:g} m: the camera is covered, too close, or not in metres"
             )
         row, column = np.nonzero(measured)
         z, lens = self.depth_m[measured], self.intrinsics
         in_camera = np.column_stack([(column - lens.cx) / lens.fx * z, (row - lens.cy) / lens.fy * z, z])
         return Points(
-            xyz=moved(in_camera, np.asarray(self.camera_in_frame)),
+            xyz=moved(as_float64(in_camera), np.asarray(self.camera_in_frame)),
             stamp_s=self.stamp_s,
             frame_id=self.frame_id,
             dropped_count=self.unmeasured_count,

@@ -48,9 +48,7 @@ def require_count(value: object, *, name: str) -> int:
 
 
 def require_xyz(value: object, *, name: str) -> Vector3:
-    """Returns three coordinates in metres; a wrong count, NaN, infinity or a unit mistake raises
-    `ROSConfigError`.
-    """
+    """Returns three coordinates in metres; what is not, or is too far to be, raises `ROSConfigError`."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, Sequence) or isinstance(value, str | bytes) or len(value) != 3:

@@ -111,9 +111,7 @@ class StampedTransform:
         )
 
     def after(self, inner: "StampedTransform") -> Self:
-        """Returns `inner` followed by this one, as old as the older of the two; a gap between them is
-        refused.
-        """
+        """Returns `inner` followed by this one, as old as the older; a gap between them is refused."""
         if inner.parent_frame != self.child_frame:
             raise ROSConfigError(
                 f"the transform into `{inner.parent_frame}` cannot be followed by one from "
@@ -157,9 +155,7 @@ def require_transform(
 
 
 def points_in_frame(points: Points, transform: StampedTransform) -> Points:
-    """Returns a cloud in the transform's parent frame, as old as the older of the two; a wrong frame is
-    refused.
-    """
+    """Returns a cloud in the transform's parent frame, as old as the older; a wrong frame is refused."""
     motion = require_transform(
         transform, into=transform.parent_frame, from_frame=points.frame_id, what="the cloud"
     )

@@ -123,10 +123,14 @@ class GridLayout:
 
     def edges_m(self, axis: int) -> Float64:
         """Returns the coordinates of the cell boundaries along x (0), y (1) or z (2): one more than cells."""
-        return self.origin_xyz[axis] + np.arange(self.size_xyz[axis] + 1) * self.resolution_m
+        return (
+            self.origin_xyz[axis] + np.arange(self.size_xyz[axis] + 1, dtype=np.float64) * self.resolution_m
+        )
 
     def centres_xyz(self, cells: NDArray[np.intp]) -> Float64:
         """Returns the centres of flat cell indices (x fastest)."""
         x, y, _ = self.size_xyz
-        index = np.column_stack([cells % x, cells // x % y, cells // (x * y)])
-        return np.asarray(self.origin_xyz) + (index + 0.5) * self.resolution_m
+        centres = np.empty((len(cells), 3))
+        for axis, index in enumerate((cells % x, cells // x % y, cells // (x * y))):
+            centres[:, axis] = self.origin_xyz[axis] + (index + 0.5) * self.resolution_m
+        return centres

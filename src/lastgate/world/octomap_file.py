@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lastgate.contracts import ROSConfigError
 from lastgate.world.cubes import Cubes
-from lastgate.world.finite_numbers import COORDINATE_M_MAX
+from lastgate.world.finite_numbers import COORDINATE_M_MAX, as_float64
 from lastgate.world.voxels import FREE, OCCUPIED, UNKNOWN
 
 FIRST_LINE = b"# Octomap OcTree binary file"
@@ -25,9 +25,8 @@ KEYS = 2**TREE_DEPTH
 # A header is six short lines; comments may be added, a megabyte of them is not a header.
 HEADER_SIZE_MAX = 64 * 1024
 
-# A node may bring seven unknown cubes of forty bytes with it, so that the worst tree of this many stays near
-# 2 GiB.
-NODES_MAX = 4 * 1024 * 1024
+# A node may bring seven unknown cubes with it: the worst tree of this many takes some 2 GiB to read.
+NODES_MAX = 2 * 1024 * 1024
 
 # Trees whose binary form is the same as that of `OcTree`: only colours and counts are left out of it.
 TREE_TYPES = ("OcTree", "ColorOcTree")
@@ -39,8 +38,7 @@ _UNKNOWN, _FREE, _OCCUPIED, _INNER = range(4)
 def load_octomap(
     path: str | os.PathLike[str], *, stamp_s: float, frame_id: str, nodes_max: int = NODES_MAX
 ) -> Cubes:
-    """Returns every leaf of a `.bt` file, and as unknown cubes everything inside the tree's bounds that it
-    has no node for.
+    """Returns every leaf of a `.bt` file and, as unknown cubes, everything in its bounds that has no node.
 
     Args:
         stamp_s: When the map was made; the file does not say.
@@ -123,9 +121,7 @@ def _read_header(stream: BinaryIO, place: Path) -> tuple[int, float]:
 def _read_tree(
     content: bytes, *, node_count: int, start: int, place: Path
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
-    """Returns place (see `_packed`) and code of every inner node; the stream holds them depth first, children
-    in order.
-    """
+    """Returns place (see `_packed`) and code of every inner node, which the stream holds depth first."""
     places, codes = array("q"), array("H")
     if node_count == 0:
         if content:
@@ -188,9 +184,7 @@ _SIDE_STEP = [_packed(child & 1, child >> 1 & 1, child >> 2, 0) for child in ran
 
 @cache
 def _children(code: int) -> tuple[int, tuple[int, ...]]:
-    """Returns how many children a code has, and which have children of their own, the one to be read next
-    last.
-    """
+    """Returns how many children a code has, and which are inner nodes, the one read next last."""
     kinds = [code >> 2 * child & 3 for child in range(8)]
     return sum(kind != _UNKNOWN for kind in kinds), tuple(
         child for child in range(7, -1, -1) if kinds[child] == _INNER
@@ -220,9 +214,9 @@ def _cubes(
     edge_m = KEYS / 2 * resolution_m
     return Cubes(
         centres_xyz=(keys - KEYS / 2 + widths[:, None] / 2) * resolution_m,
-        sizes_m=widths * resolution_m,
+        sizes_m=as_float64(widths * resolution_m),
         states=np.array([UNKNOWN, FREE, OCCUPIED], dtype=np.uint8)[found],
         stamp_s=stamp_s,
         frame_id=frame_id,
-        tiled_xyz=((-edge_m,) * 3, (edge_m,) * 3),
+        tiled_xyz=((-edge_m, -edge_m, -edge_m), (edge_m, edge_m, edge_m)),
     )

@@ -116,4 +116,5 @@ class Points:
         for axis, lower, upper in zip("xyz", low, high, strict=True):
             if not lower < upper:
                 raise ROSConfigError(f"the box is empty along {axis}: from {lower!r} m to {upper!r} m")
-        return self.keeping(((self.xyz >= low) & (self.xyz <= high)).all(axis=1))
+        inside = (self.xyz >= np.array(low)) & (self.xyz <= np.array(high))
+        return self.keeping(np.logical_and.reduce(inside, axis=1))

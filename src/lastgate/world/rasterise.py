@@ -57,8 +57,7 @@ def rasterise_points(
     unknown: CountsAs = "occupied",
     outside: CountsAs = "occupied",
 ) -> Rasterised:
-    """Marks every cell that a point, or a ball of `radius_m` around it, touches; a point on a face marks both
-    sides.
+    """Marks every cell that a point, or a ball around it, touches; one on a face marks both sides.
 
     Args:
         clouds: One or several, all in the frame of the layout; the grid is as old as the oldest.

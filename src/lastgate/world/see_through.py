@@ -13,6 +13,9 @@ from lastgate.world.rigid_motion import moved
 # Nearer than this the outline of a cell on the image grows without bound, and no camera measures there.
 NEAR_PLANE_M = 1e-6
 
+# Cells decided together: 48 bytes each make 192 MiB.
+CELLS_PER_BATCH = 4 * 1024 * 1024
+
 Pixels = NDArray[np.intp]
 
 
@@ -25,86 +28,66 @@ def seen_through(
     layout_in_camera: Float64,
     pixel_margin: int,
 ) -> NDArray[np.bool_]:
-    """Returns (z, y, x): true where a cell is nearer, all of it, than `trusted_m` at every pixel it may
-    cover.
+    """Returns (z, y, x): true where all of a cell is nearer than `trusted_m` at every pixel it may cover.
 
     All of a cell projects into the rectangle around its eight projected corners, because a cell in front of
     the camera is convex and so is its image. Its farthest depth is that of a corner.
     """
     height, width = trusted_m.shape
-    empty = np.zeros(layout.shape, dtype=bool)
-    outlines: list[tuple[NDArray[np.intp], Pixels, Float64]] = []
-    for layer, (first, last, farthest_m, in_front) in enumerate(
+    # Compared as numbers, then turned into indices: an outline may be infinitely far off the image.
+    stop = np.array([width, height]) - pixel_margin
+    empty = np.zeros(layout.cell_count, dtype=bool)
+    waiting: list[tuple[Pixels, Pixels, Float64]] = []
+    waiting_count = 0
+    for layer, (first, last, farthest_m) in enumerate(
         _cell_outlines(layout, focal, centre, layout_in_camera)
     ):
-        # Compared as numbers, then turned into indices: an outline may be infinitely far off the image.
-        inside = (
-            in_front
-            & (first >= pixel_margin).all(axis=-1)
-            & (last < np.array([width, height]) - pixel_margin).all(axis=-1)
-        )
-        cells = np.flatnonzero(inside)
-        window = np.concatenate([first[inside] - pixel_margin, last[inside] + pixel_margin], axis=1).astype(
-            np.intp
-        )
-        outlines.append((cells + layer * inside.size, window, farthest_m[inside]))
-    cells, windows, farthest_m = (np.concatenate(parts) for parts in zip(*outlines, strict=True))
-    empty.reshape(-1)[cells] = farthest_m < _window_minimum(trusted_m, windows)
-    return empty
+        inside = (first >= pixel_margin).all(axis=-1) & (last < stop).all(axis=-1)
+        window = np.concatenate([first[inside] - pixel_margin, last[inside] + pixel_margin], axis=1)
+        cells = np.flatnonzero(inside) + layer * inside.size
+        waiting.append((cells, window.astype(np.intp), farthest_m[inside]))
+        waiting_count += len(cells)
+        # Many together, because they share tables; not all of a large grid, to stay within memory.
+        if waiting_count > CELLS_PER_BATCH or layer == layout.size_xyz[2] - 1:
+            cells, windows, depths_m = (np.concatenate(parts) for parts in zip(*waiting, strict=True))
+            empty[cells] = depths_m < _window_minimum(trusted_m, windows)
+            waiting, waiting_count = [], 0
+    return empty.reshape(layout.shape)
 
 
 def _cell_outlines(
     layout: GridLayout, focal: tuple[float, float], centre: tuple[float, float], layout_in_camera: Float64
-) -> Iterator[tuple[Float64, Float64, Float64, NDArray[np.bool_]]]:
-    """Yields, layer by layer, first and last pixel (y, x, 2), farthest depth and whether all corners are in
-    front.
+) -> Iterator[tuple[Float64, Float64, Float64]]:
+    """Yields, layer by layer, first and last pixel (y, x, 2) and farthest depth of every cell.
+
+    The pixels of a cell that is not entirely in front of the camera are NaN, which is inside of nothing.
     """
     x, y, z = (layout.edges_m(axis) for axis in range(3))
     plane = np.stack(np.broadcast_arrays(x[None, :], y[:, None], 0.0), axis=-1).reshape(-1, 3)
-    below: tuple[Float64, Float64] | None = None
+    below: tuple[Float64, Float64, Float64] | None = None
     for height_m in z:
         corners = moved(plane + np.array([0.0, 0.0, height_m]), layout_in_camera).reshape(len(y), len(x), 3)
         depth = corners[..., 2]
         ahead = np.where(depth > NEAR_PLANE_M, depth, np.nan)
         pixel = corners[..., :2] / ahead[..., None] * focal + centre
-        above = pixel, depth
+        above = _of_four(np.minimum, pixel), _of_four(np.maximum, pixel), _of_four(np.maximum, depth)
         if below is not None:
-            low, high, farthest, nearest = _around_cells(below, above)
+            low, high = np.minimum(below[0], above[0]), np.maximum(below[1], above[1])
             # A pixel covers half a pixel around its centre, which is at a whole number.
-            yield np.floor(low + 0.5), np.floor(high + 0.5), farthest, nearest > NEAR_PLANE_M
+            yield np.floor(low + 0.5), np.floor(high + 0.5), np.maximum(below[2], above[2])
         below = above
 
 
-def _around_cells(
-    below: tuple[Float64, Float64], above: tuple[Float64, Float64]
-) -> tuple[Float64, Float64, Float64, Float64]:
-    """Returns, per cell of a layer, lowest and highest pixel, farthest and nearest depth of its eight
-    corners.
-    """
-
-    def eight(values: tuple[Float64, Float64]) -> list[Float64]:
-        return [
-            plane[j : plane.shape[0] - 1 + j, i : plane.shape[1] - 1 + i]
-            for plane in values
-            for j in (0, 1)
-            for i in (0, 1)
-        ]
-
-    pixels, depths = eight((below[0], above[0])), eight((below[1], above[1]))
-    return (
-        np.minimum.reduce(pixels),
-        np.maximum.reduce(pixels),
-        np.maximum.reduce(depths),
-        np.minimum.reduce(depths),
-    )
+def _of_four(choose: np.ufunc, corners: Float64) -> Float64:
+    """Returns the least or the most of the four corners of every face in a plane; NaN if one is NaN."""
+    rows = choose(corners[:-1], corners[1:])
+    return choose(rows[:, :-1], rows[:, 1:])
 
 
 def _window_minimum(image: Float64, windows: Pixels) -> Float64:
-    """Returns the minimum of an image over inclusive windows (first u, first v, last u, last v), all inside
-    it.
+    """Returns the minimum of an image over windows inside it: first u, first v, last u, last v, inclusive.
 
-    Windows of similar size share one table of minima over blocks of a power of two; four blocks cover a
-    window.
+    Windows of similar size share a table of minima over blocks of a power of two; four blocks cover one.
     """
     found = np.empty(len(windows))
     levels = (

@@ -41,8 +41,7 @@ SKEW_S_MAX = 0.05
 
 
 def padding_to_clear_m(resolution_m: float, *, sensor_error_m: float = 0.0) -> float:
-    """Returns the padding with which every cell that holds a point of the robot, or of its inside, is
-    cleared.
+    """Returns the padding with which every cell that holds a point of the robot is cleared.
 
     Such a cell touches a volume, or would but for the error of the sensor, and reaches at most its diagonal
     farther.
@@ -142,9 +141,7 @@ class RobotVolumes:
         return FilteredPoints(points=aged, removed_by_owner=self._count(index[index >= 0]))
 
     def owner_of_cells(self, layout: GridLayout) -> NDArray[np.int32]:
-        """Returns whose each cell is, (z, y, x): an index into `owners`, or -1 for a cell no padded volume
-        touches.
-        """
+        """Returns whose each cell is, (z, y, x): an index into `owners`, or -1 if nobody touches it."""
         self._require_frame(layout.frame_id, what="the grid")
         nearest = np.full(layout.cell_count, np.inf)
         owner = np.full(layout.cell_count, -1, dtype=np.int32)
@@ -196,9 +193,7 @@ class RobotVolumes:
         return self._count(owner[owner >= 0])
 
     def _cells_near(self, layout: GridLayout, radii_m: Float64) -> Iterator[tuple[int, Indices, Float64]]:
-        """Yields, per volume, cells that may touch it, and the gap between them and its surface of these
-        radii.
-        """
+        """Yields, per volume, cells that may touch it, and the gap between them and its surface."""
         grown = radii_m[:, None] + layout.slack_m
         low = np.minimum(self.starts_xyz, self.ends_xyz) - grown
         high = np.maximum(self.starts_xyz, self.ends_xyz) + grown
@@ -216,13 +211,16 @@ class RobotVolumes:
     def _owner_index(self, xyz: Float64) -> NDArray[np.intp]:
         deepest = np.full(len(xyz), np.inf)
         owner = np.full(len(xyz), -1, dtype=np.intp)
+        grown = self.radii_m + self.paddings_m
+        low = np.minimum(self.starts_xyz, self.ends_xyz) - grown[:, None]
+        high = np.maximum(self.starts_xyz, self.ends_xyz) + grown[:, None]
         for number, (start, end) in enumerate(zip(self.starts_xyz, self.ends_xyz, strict=True)):
-            gap_m = points_to_segment_m(xyz, start=start, end=end) - (
-                self.radii_m[number] + self.paddings_m[number]
-            )
-            closer = (gap_m <= 0.0) & (gap_m < deepest)
-            deepest[closer] = gap_m[closer]
-            owner[closer] = number
+            # Only points in the box around a volume can be in it; the box is not cut short by rounding.
+            near = np.flatnonzero(((xyz >= low[number] - 1e-9) & (xyz <= high[number] + 1e-9)).all(axis=1))
+            gap_m = points_to_segment_m(xyz[near], start=start, end=end) - grown[number]
+            closer = (gap_m <= 0.0) & (gap_m < deepest[near])
+            deepest[near[closer]] = gap_m[closer]
+            owner[near[closer]] = number
         return owner
 
     def _count(self, numbers: NDArray[np.integer]) -> dict[str, int]:

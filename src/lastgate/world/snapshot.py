@@ -9,8 +9,11 @@ import numpy as np
 
 from lastgate import _core
 from lastgate.action import require_number
-from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive
+from lastgate.arrays import Float64
+from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive, Zone
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.world.points import Points
+from lastgate.world.voxels import Voxels
 
 _snapshot_numbers = itertools.count(1)
 
@@ -19,7 +22,10 @@ class World:
     """Is the world at one time, in the robot's base frame.
 
     Args:
-        primitives: The obstacles. None at all is a statement that the space is empty.
+        primitives: The obstacles. With neither these, voxels nor points, the statement is that space is empty.
+        voxels: A grid of free, occupied and unknown cells; what it does not cover counts as it declares.
+        points: A cloud, as `Points` or as an (N, 3) array seen at `stamp_s`.
+        zones: Volumes to keep out of, checked and named like obstacles.
         stamp_s: When the source saw it; checks compare it with their `now_s`.
         frame_id: The frame the poses are in; empty means the robot's base frame, any other name makes
             the gate call this world unavailable.
@@ -33,15 +39,22 @@ class World:
         self,
         *,
         primitives: Sequence[WorldCollisionPrimitive] = (),
+        voxels: Voxels | None = None,
+        points: Points | Float64 | None = None,
+        zones: Sequence[Zone] = (),
         stamp_s: float,
         frame_id: str = "",
         world_id: str | None = None,
     ) -> None:
-        self.primitives = tuple(primitives)
+        walls = [
+            WorldCollisionPrimitive(shape=zone.shape, pose=zone.pose, object_id=zone.name) for zone in zones
+        ]
+        self.primitives = (*primitives, *walls)
         self.stamp_s = require_number(stamp_s, name="stamp_s")
         self.frame_id = frame_id
         self.number = next(_snapshot_numbers)
         self.world_id = f"world-{self.number}" if world_id is None else world_id
+        here = f"`{frame_id}`" if frame_id else "the base frame"
         for index, primitive in enumerate(self.primitives):
             if not isinstance(primitive, WorldCollisionPrimitive):
                 raise ROSConfigError(
@@ -49,13 +62,29 @@ class World:
                 )
             if primitive.pose.frame_id not in ("", frame_id):
                 raise ROSConfigError(
-                    f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, the world "
-                    f"is in {f'`{frame_id}`' if frame_id else 'the base frame'}: pass frame_id=`{primitive.pose.frame_id}` "
-                    "if all of it is there"
+                    f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, "
+                    f"the world is in {here}: pass frame_id=`{primitive.pose.frame_id}` if all of it is there"
                 )
+        self.voxels = voxels
+        self.points = (
+            points
+            if points is None or isinstance(points, Points)
+            else Points(xyz=points, stamp_s=self.stamp_s)
+        )
+        for name, field, wanted in (("voxels", self.voxels, Voxels), ("points", self.points, Points)):
+            if field is None:
+                continue
+            if not isinstance(field, wanted):
+                raise ROSConfigError(f"{name} is a {type(field).__name__}, expected {wanted.__name__}")
+            if field.frame_id not in ("", frame_id):
+                raise ROSConfigError(f"{name} are in frame `{field.frame_id}`, the world is in {here}")
         self._kinds = np.array([SHAPE_KIND[p.shape.shape] for p in self.primitives], dtype=np.uint8)
-        self._sizes = np.array([shape_size_m(p.shape) for p in self.primitives], dtype=np.float64).reshape(-1, 3)
-        self._poses = np.array([(*p.pose.xyz, *p.pose.quat_xyzw) for p in self.primitives], dtype=np.float64).reshape(-1, 7)
+        self._sizes = np.array([shape_size_m(p.shape) for p in self.primitives], dtype=np.float64).reshape(
+            -1, 3
+        )
+        self._poses = np.array(
+            [(*p.pose.xyz, *p.pose.quat_xyzw) for p in self.primitives], dtype=np.float64
+        ).reshape(-1, 7)
 
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
@@ -71,10 +100,43 @@ class World:
         """Is the same snapshot for a robot whose base frame it is not in; every check calls it unavailable."""
         return self._build(in_base_frame=False)
 
-    def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
-        return _core.WorldSnapshot(
-            self._kinds, self._sizes, self._poses, id=self.number, stamp_s=self.stamp_s, in_base_frame=in_base_frame
+    @cached_property
+    def voxel_field(self) -> _core.ObstacleField | None:
+        """Is the table the core asks about the grid; built on first use, shared by every gate."""
+        if self.voxels is None:
+            return None
+        return _core.ObstacleField.from_voxels(
+            self.voxels.occupancy,
+            origin=self.voxels.origin_xyz,
+            resolution_m=self.voxels.resolution_m,
+            unknown_is_free=self.voxels.unknown == "free",
+            outside_is_free=self.voxels.outside == "free",
         )
+
+    @cached_property
+    def point_field(self) -> _core.ObstacleField | None:
+        """Is the table the core asks about the cloud; a cloud declared empty has none."""
+        if self.points is None or not len(self.points.xyz):
+            return None
+        return _core.ObstacleField.from_points(self.points.xyz)
+
+    def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
+        snapshot = _core.WorldSnapshot(
+            self._kinds,
+            self._sizes,
+            self._poses,
+            id=self.number,
+            stamp_s=self.stamp_s,
+            in_base_frame=in_base_frame,
+        )
+        try:
+            if self.voxels is not None and self.voxel_field is not None:
+                snapshot.set_voxels(self.voxel_field, self.voxels.stamp_s)
+            if self.points is not None and self.point_field is not None:
+                snapshot.set_points(self.point_field, self.points.stamp_s)
+        except ValueError as error:
+            raise ROSConfigError(f"world `{self.world_id}` cannot be used: {error}") from None
+        return snapshot
 
 
 class NoWorld:

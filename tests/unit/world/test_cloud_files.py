@@ -15,7 +15,6 @@ import trimesh
 
 from lastgate.contracts import ROSConfigError
 from lastgate.world.cloud_files import load_points
-from lastgate.world.pcd_file import unpack_lzf
 
 CLOUD = np.random.default_rng(7).normal(size=(500, 3)).astype(np.float32)
 
@@ -260,40 +259,14 @@ def test_truncated_or_longer_pcd_is_refused_with_the_byte(tmp_path, encoding):
     assert len(loaded(path)) == 500
 
 
-@pytest.mark.parametrize(
-    ("packed", "unpacked"),
-    [
-        (b"\x02abc", b"abc"),
-        (b"\x00a\x20\x00", b"aaaa"),
-        (b"\x00a\xe0\x01\x00", b"a" * 11),
-        (b"\x02abc\x20\x02", b"abcabc"),
-        (b"\x01ab\x40\x01", b"ababab"),
-    ],
-)
-def test_lzf_instructions_unpack_to_what_they_say(tmp_path, packed, unpacked):
-    assert unpack_lzf(packed, size=len(unpacked), place=tmp_path, start=0) == unpacked
-
-
-@pytest.mark.parametrize(
-    ("packed", "size", "sentence"),
-    [
-        (b"\x05abc", 6, "byte 104: the compressed data ends inside"),
-        (b"\x00a\x20", 4, "byte 103: the compressed data ends inside"),
-        (b"\x00a\xe0", 4, "byte 103: the compressed data ends inside"),
-        (b"\x00a\x20\x05", 4, "byte 102: compressed data refers to 5 bytes before"),
-        (b"\x02abc", 2, "byte 100: compressed data unpacks to more than 2"),
-        (b"\x02abc", 4, "unpacks to 3 bytes, 4 are announced"),
-        (b"", 4, "unpacks to 0 bytes"),
-    ],
-)
-def test_damaged_lzf_is_refused_with_the_byte(tmp_path, packed, size, sentence):
-    with pytest.raises(ROSConfigError, match=re.escape(sentence)):
-        unpack_lzf(packed, size=size, place=tmp_path, start=100)
-
-
 def test_compressed_pcd_whose_size_is_not_that_of_its_points_is_refused(tmp_path):
     body = struct.pack("<II", 4, 25) + b"\x02abc"
-    refused(tmp_path, "hand.pcd", PCD.split(b"DATA")[0] + b"DATA binary_compressed\n" + body, "25 bytes are compressed")
+    refused(
+        tmp_path,
+        "hand.pcd",
+        PCD.split(b"DATA")[0] + b"DATA binary_compressed\n" + body,
+        "25 bytes are compressed",
+    )
     refused(tmp_path, "hand.pcd", PCD.split(b"DATA")[0] + b"DATA binary_compressed\nabc", "before the sizes")
 
 
@@ -320,7 +293,9 @@ def test_npy_of_an_organised_cloud_drops_and_counts_what_is_not_finite(tmp_path)
         loaded(path)
 
 
-@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 4)), np.zeros((2, 3), complex), np.zeros((2, 3), bool)])
+@pytest.mark.parametrize(
+    "array", [np.zeros(3), np.zeros((2, 4)), np.zeros((2, 3), complex), np.zeros((2, 3), bool)]
+)
 def test_npy_that_is_no_cloud_is_refused(tmp_path, array):
     path = tmp_path / "cloud.npy"
     np.save(path, array)
@@ -346,7 +321,9 @@ def test_truncated_or_longer_npy_is_refused_with_the_byte(tmp_path):
     path = tmp_path / "cloud.npy"
     np.save(path, CLOUD)
     whole = path.read_bytes()
-    refused(tmp_path, "cloud.npy", whole[:-1], f"byte {len(whole) - 1}: 6000 bytes of data are announced, 5999")
+    refused(
+        tmp_path, "cloud.npy", whole[:-1], f"byte {len(whole) - 1}: 6000 bytes of data are announced, 5999"
+    )
     refused(tmp_path, "cloud.npy", whole + b"\0", f"byte {len(whole)}: 6000 bytes")
     refused(tmp_path, "cloud.npy", whole[:40], "byte 10: the header is cut off")
     refused(tmp_path, "cloud.npy", b"", "is no NPY file")
@@ -389,7 +366,6 @@ def test_damaged_files_are_read_or_refused_and_nothing_else(tmp_path, kind):
         path.write_bytes(damaged)
         try:
             loaded(path, drop_invalid=True)
-        except ROSConfigError as error:
-            assert "cloud." in str(error)
+        except ROSConfigError:
             refused_count += 1
     assert refused_count > 10

@@ -215,7 +215,9 @@ SCENE = """
 
 
 def rendered(model, data, rows=120, columns=160, focal=100.0):
-    """Returns a depth image by MuJoCo's own ray casting: the depth of a pixel is z, so rays are not normalised."""
+    """Returns a depth image by MuJoCo's own ray casting: the depth of a pixel is z, so rays are not
+    normalised.
+    """
     lens = PinholeIntrinsics(fx=focal, fy=focal, cx=(columns - 1) / 2, cy=(rows - 1) / 2)
     v, u = np.mgrid[:rows, :columns].reshape(2, -1)
     in_camera = np.column_stack([(u - lens.cx) / focal, (v - lens.cy) / focal, np.ones(u.size)])

@@ -81,7 +81,7 @@ def test_chain_of_transforms_is_as_old_as_its_oldest_link():
 
 def test_chain_with_a_gap_is_refused():
     outer = StampedTransform.of(SHIFT, parent_frame="", child_frame="odom", stamp_s=8.0)
-    with pytest.raises(ROSConfigError, match="`map`.*`odom`"):
+    with pytest.raises(ROSConfigError, match=r"`map`.*`odom`"):
         outer.after(StampedTransform.of(SHIFT, parent_frame="map", child_frame="camera", stamp_s=8.0))
 
 
@@ -164,7 +164,9 @@ def test_no_stamp_at_all_is_refused():
 
 
 def test_merged_grids_are_occupied_if_one_says_so_and_as_old_as_the_oldest():
-    first = Voxels.in_layout(LAYOUT, np.full(LAYOUT.shape, 255, np.uint8), stamp_s=5.0, unknown="free", outside="free")
+    first = Voxels.in_layout(
+        LAYOUT, np.full(LAYOUT.shape, 255, np.uint8), stamp_s=5.0, unknown="free", outside="free"
+    )
     cells = np.full(LAYOUT.shape, 255, np.uint8)
     cells[0, 0, :3] = 0, 9, 0
     other = np.zeros(LAYOUT.shape, np.uint8)
@@ -178,7 +180,9 @@ def test_merged_grids_are_occupied_if_one_says_so_and_as_old_as_the_oldest():
 
 def test_grids_with_other_cells_are_not_merged():
     other = GridLayout(origin_xyz=(0.01, 0.0, 0.0), resolution_m=0.1, size_xyz=(4, 4, 4))
-    grids = [Voxels.in_layout(layout, np.zeros((4, 4, 4), np.uint8), stamp_s=0.0) for layout in (LAYOUT, other)]
+    grids = [
+        Voxels.in_layout(layout, np.zeros((4, 4, 4), np.uint8), stamp_s=0.0) for layout in (LAYOUT, other)
+    ]
     with pytest.raises(ROSConfigError, match=r"grids\[1\]"):
         merge_voxels(grids)
     with pytest.raises(ROSConfigError, match="no grids"):

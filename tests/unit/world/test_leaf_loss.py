@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """No leaf of a map is lost on the way into a grid.
 
-Compared: the volume of every leaf, sampled densely with its faces and corners, with the cells that are marked.
-References: the samples themselves, and coal's distance between two boxes for the claim that no more is marked.
+Compared: the volume of every leaf, sampled densely with its faces and corners, with the cells that are
+    marked.
+References: the samples themselves, and coal's distance between two boxes for the claim that no more is
+    marked.
 Tolerance: none for loss under `touching="occupied"`; a billionth of a cell under `touching="free"`.
 The reject twin is what others do: look up the map at the centres of cells.
 """
@@ -50,8 +52,10 @@ def leaves(ratio: float, *, count: int = 400) -> Cubes:
 
 
 def uncovered_leaves(marked: np.ndarray, cubes: Cubes, motion: np.ndarray) -> tuple[int, int]:
-    """Returns how many leaves have a sample outside all marked cells, and how many have no sample inside one."""
-    samples = moved((cubes.centres_xyz[:, None] + SAMPLES * cubes.sizes_m[:, None, None]).reshape(-1, 3), motion)
+    """Returns how many leaves have a sample outside all marked cells, and how many have every one there."""
+    samples = moved(
+        (cubes.centres_xyz[:, None] + SAMPLES * cubes.sizes_m[:, None, None]).reshape(-1, 3), motion
+    )
     x, y, z = np.floor((samples - LAYOUT.origin_xyz) / CELL_M).astype(int).T
     covered = marked[z, y, x].reshape(len(cubes), -1)
     return int((~covered.all(axis=1)).sum()), int((~covered.any(axis=1)).sum())
@@ -93,7 +97,9 @@ def test_no_leaf_of_an_aligned_map_loses_any_of_its_volume(ratio, yaw_deg):
     assert uncovered_leaves(result.voxels.is_occupied, cubes, motion) == (0, 0)
 
 
-@pytest.mark.parametrize(("yaw_deg", "ratio"), [(0.0, 0.4), (15.0, 0.4), (45.0, 0.4), (15.0, 1.0), (30.0, 1.0), (45.0, 1.0)])
+@pytest.mark.parametrize(
+    ("yaw_deg", "ratio"), [(0.0, 0.4), (15.0, 0.4), (45.0, 0.4), (15.0, 1.0), (30.0, 1.0), (45.0, 1.0)]
+)
 def test_looking_up_cell_centres_loses_whole_leaves_on_the_same_map(yaw_deg, ratio):
     cubes = leaves(ratio)
     _, lost = uncovered_leaves(marked_by_centre(cubes, turned(yaw_deg)), cubes, turned(yaw_deg))
@@ -161,7 +167,9 @@ if __name__ == "__main__":
     print("leaves with lost volume / leaves lost altogether, of all; by overlap, and by cell centres")
     for ratio in RATIOS:
         cubes = leaves(ratio)
-        for name, motion in [(f"yaw {yaw:4.0f}", turned(yaw)) for yaw in YAWS_DEG] + [("random 3-D", turned_anyhow(0))]:
+        for name, motion in [(f"yaw {yaw:4.0f}", turned(yaw)) for yaw in YAWS_DEG] + [
+            ("random 3-D", turned_anyhow(0))
+        ]:
             transform = StampedTransform.fixed(motion, parent_frame="", child_frame="map")
             by_overlap = rasterise_cubes(LAYOUT, cubes, transform=transform).voxels.is_occupied
             ours = uncovered_leaves(by_overlap, cubes, motion)

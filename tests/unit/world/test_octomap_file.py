@@ -40,7 +40,10 @@ def leaves(cubes, resolution_m):
     known = cubes.states != UNKNOWN
     keys = np.round(cubes.centres_xyz[known] / resolution_m * 2).astype(int)
     widths = np.round(cubes.sizes_m[known] / resolution_m).astype(int)
-    return {(*key, int(width), int(state)) for key, width, state in zip(keys.tolist(), widths, cubes.states[known], strict=True)}
+    return {
+        (*key, int(width), int(state))
+        for key, width, state in zip(keys.tolist(), widths, cubes.states[known], strict=True)
+    }
 
 
 def leaves_of_octomap(tree, resolution_m):
@@ -138,7 +141,9 @@ def test_root_without_children_is_one_occupied_leaf_as_it_is_for_octomap(tmp_pat
 def test_inner_node_without_children_is_refused_not_read_as_free_space(tmp_path):
     loaded(file_of(tmp_path, b"\x03\x00\x01\x00", nodes=3))
     path = file_of(tmp_path, b"\x03\x00\x00\x00", nodes=2)
-    with pytest.raises(ROSConfigError, match=rf"byte {path.stat().st_size - 2}: a node claims to have children"):
+    with pytest.raises(
+        ROSConfigError, match=rf"byte {path.stat().st_size - 2}: a node claims to have children"
+    ):
         loaded(path)
 
 

@@ -78,7 +78,9 @@ def test_sensor_array_of_another_shape_is_refused(shape):
         Points.from_sensor(np.zeros(shape), stamp_s=0.0)
 
 
-@pytest.mark.parametrize("dtype", [np.complex128, np.bool_, object, "U3", [("x", float), ("y", float), ("z", float)]])
+@pytest.mark.parametrize(
+    "dtype", [np.complex128, np.bool_, object, "U3", [("x", float), ("y", float), ("z", float)]]
+)
 def test_sensor_array_that_is_not_made_of_real_numbers_is_refused(dtype):
     with pytest.raises(ROSConfigError, match="real numbers"):
         Points.from_sensor(np.zeros((2, 3), dtype=dtype), stamp_s=0.0)
@@ -107,13 +109,17 @@ def test_stamp_that_is_not_finite_is_refused(stamp_s):
 
 def test_crop_keeps_the_two_of_five_points_inside_and_both_faces():
     xyz = np.array([[0.0, 0, 0], [1.0, 1.0, 1.0], [1.0 + 1e-12, 0, 0], [0, -9.0, 0], [0, 0, 9.0]])
-    cropped = Points(xyz=xyz, stamp_s=3.0, frame_id="map").cropped(minimum_xyz=(-1, -1, -1), maximum_xyz=(1, 1, 1))
+    cropped = Points(xyz=xyz, stamp_s=3.0, frame_id="map").cropped(
+        minimum_xyz=(-1, -1, -1), maximum_xyz=(1, 1, 1)
+    )
     assert cropped.xyz.tolist() == [[0.0, 0, 0], [1.0, 1.0, 1.0]]
     assert (cropped.stamp_s, cropped.frame_id) == (3.0, "map")
 
 
 def test_crop_that_leaves_nothing_is_empty_and_says_so():
-    cropped = Points(xyz=np.array([[9.0, 0, 0]]), stamp_s=0.0).cropped(minimum_xyz=(0, 0, 0), maximum_xyz=(1, 1, 1))
+    cropped = Points(xyz=np.array([[9.0, 0, 0]]), stamp_s=0.0).cropped(
+        minimum_xyz=(0, 0, 0), maximum_xyz=(1, 1, 1)
+    )
     assert len(cropped) == 0
     assert cropped.declared_empty
 

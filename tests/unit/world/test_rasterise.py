@@ -52,7 +52,12 @@ def test_point_on_a_boundary_that_binary_numbers_cannot_hold_marks_both_cells():
     # 0.1 + 0.2 is 0.30000000000000004, on the other side of 3 * 0.1 or not; both cells must know.
     layout = GridLayout(origin_xyz=(0.0, 0.0, 0.0), resolution_m=0.1, size_xyz=(10, 1, 1))
     for boundary in range(1, 10):
-        for value in (boundary * 0.1, boundary / 10, np.nextafter(boundary * 0.1, 0), np.nextafter(boundary * 0.1, 9)):
+        for value in (
+            boundary * 0.1,
+            boundary / 10,
+            np.nextafter(boundary * 0.1, 0),
+            np.nextafter(boundary * 0.1, 9),
+        ):
             marked = occupied(rasterise_points(layout, points([value, 0.05, 0.05])).voxels)
             assert marked == {(boundary - 1, 0, 0), (boundary, 0, 0)}, value
 
@@ -82,7 +87,9 @@ def test_radius_marks_every_cell_the_ball_touches_and_no_other():
     # From the centre of cell 1 the next face is 0.125 away, the next edge 0.177, the next corner 0.217.
     centre = [0.375, 0.375, 0.375]
     for radius_m, count in ((0.12, 1), (0.125, 7), (0.17, 7), (0.18, 19), (0.21, 19), (0.22, 27)):
-        assert len(occupied(rasterise_points(FOUR, points(centre), radius_m=radius_m).voxels)) == count, radius_m
+        assert len(occupied(rasterise_points(FOUR, points(centre), radius_m=radius_m).voxels)) == count, (
+            radius_m
+        )
 
 
 @pytest.mark.parametrize("radius_m", [-0.1, float("nan"), None])
@@ -131,7 +138,9 @@ def test_cube_turned_by_45_degrees_marks_what_its_edge_reaches_and_not_the_corne
     turn = np.array([[c, -c, 0, 0.5], [c, c, 0, 0.5], [0, 0, 1, 0.125]])
     transform = StampedTransform.fixed(turn, parent_frame="", child_frame="map")
     # Edge 0.5: half a diagonal is 0.3536, so it reaches cells 0 and 3 along the axes but not at the corners.
-    result = rasterise_cubes(FOUR, cubes(((0, 0, 0), 0.5, 1), frame_id="map"), transform=transform, touching="free")
+    result = rasterise_cubes(
+        FOUR, cubes(((0, 0, 0), 0.5, 1), frame_id="map"), transform=transform, touching="free"
+    )
     layer = {(x, y) for x, y, z in occupied(result.voxels) if z == 0}
     corners = {(0, 0), (0, 3), (3, 0), (3, 3)}
     assert layer == set(itertools.product(range(4), repeat=2)) - corners
@@ -156,7 +165,9 @@ def test_grid_turned_onto_itself_by_90_degrees_keeps_every_state():
     rng = np.random.default_rng(5)
     occupancy = rng.choice(np.array([0, 1, 255], np.uint8), size=(4, 4, 4))
     source = Voxels.in_layout(
-        GridLayout(origin_xyz=(-0.5, -0.5, 0.0), resolution_m=0.25, size_xyz=(4, 4, 4), frame_id="map"), occupancy, stamp_s=0.0
+        GridLayout(origin_xyz=(-0.5, -0.5, 0.0), resolution_m=0.25, size_xyz=(4, 4, 4), frame_id="map"),
+        occupancy,
+        stamp_s=0.0,
     )
     turn = np.array([[0.0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]])
     target = GridLayout(origin_xyz=(-0.5, -0.5, 0.0), resolution_m=0.25, size_xyz=(4, 4, 4))
@@ -177,7 +188,9 @@ def test_cube_that_cannot_be_in_metres_is_refused():
 
 
 def test_occupied_cubes_outside_the_grid_are_counted():
-    result = rasterise_cubes(TWO, cubes(((0.05, 0.05, 0.05), 0.05, 1), ((5, 5, 5), 0.05, 1), ((9, 9, 9), 0.05, 0)))
+    result = rasterise_cubes(
+        TWO, cubes(((0.05, 0.05, 0.05), 0.05, 1), ((5, 5, 5), 0.05, 1), ((9, 9, 9), 0.05, 0))
+    )
     assert result.outside_count == 1
 
 

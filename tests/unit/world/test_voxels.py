@@ -12,7 +12,12 @@ NOT_FINITE = [float("nan"), float("inf"), float("-inf")]
 
 
 def grid(**changes):
-    fields = {"occupancy": np.zeros((2, 3, 4), dtype=np.uint8), "origin_xyz": (0.0, 0.0, 0.0), "resolution_m": 0.1, "stamp_s": 1.0}
+    fields = {
+        "occupancy": np.zeros((2, 3, 4), dtype=np.uint8),
+        "origin_xyz": (0.0, 0.0, 0.0),
+        "resolution_m": 0.1,
+        "stamp_s": 1.0,
+    }
     return Voxels(**(fields | changes))
 
 
@@ -59,10 +64,18 @@ def test_message_is_read_with_x_fastest():
     assert voxels.message_occupancy().tobytes() == bytes(flat)
 
 
-@pytest.mark.parametrize("as_type", [bytes, bytearray, memoryview, list, lambda cells: np.frombuffer(cells, np.uint8)])
+@pytest.mark.parametrize(
+    "as_type", [bytes, bytearray, memoryview, list, lambda cells: np.frombuffer(cells, np.uint8)]
+)
 def test_message_cells_of_every_kind_are_taken(as_type):
     voxels = Voxels.from_message(
-        as_type(bytes([0, 1, 255])), size_x=3, size_y=1, size_z=1, origin_xyz=(0, 0, 0), resolution_m=1, stamp_s=0
+        as_type(bytes([0, 1, 255])),
+        size_x=3,
+        size_y=1,
+        size_z=1,
+        origin_xyz=(0, 0, 0),
+        resolution_m=1,
+        stamp_s=0,
     )
     assert voxels.message_occupancy().tolist() == [0, 1, 255]
 
@@ -71,14 +84,24 @@ def test_message_cells_of_every_kind_are_taken(as_type):
 def test_message_of_another_length_than_its_sizes_is_refused(length):
     with pytest.raises(ROSConfigError, match=rf"holds {length} cells.*4 \* 3 \* 2 = 24"):
         Voxels.from_message(
-            bytes(length), size_x=4, size_y=3, size_z=2, origin_xyz=(0.0, 0.0, 0.0), resolution_m=0.1, stamp_s=0.0
+            bytes(length),
+            size_x=4,
+            size_y=3,
+            size_z=2,
+            origin_xyz=(0.0, 0.0, 0.0),
+            resolution_m=0.1,
+            stamp_s=0.0,
         )
 
 
-@pytest.mark.parametrize("cells", [[256], [-1], [0.5], "x", None, np.zeros(1, np.int8), np.zeros((1, 1), np.uint8)])
+@pytest.mark.parametrize(
+    "cells", [[256], [-1], [0.5], "x", None, np.zeros(1, np.int8), np.zeros((1, 1), np.uint8)]
+)
 def test_message_cells_that_are_not_bytes_are_refused(cells):
     with pytest.raises(ROSConfigError, match="occupancy"):
-        Voxels.from_message(cells, size_x=1, size_y=1, size_z=1, origin_xyz=(0, 0, 0), resolution_m=1, stamp_s=0)
+        Voxels.from_message(
+            cells, size_x=1, size_y=1, size_z=1, origin_xyz=(0, 0, 0), resolution_m=1, stamp_s=0
+        )
 
 
 @pytest.mark.parametrize("shape", [(0, 0, 0), (0, 3, 4), (2, 0, 4), (2, 3, 0)])

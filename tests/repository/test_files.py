@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules about the files themselves that a person would forget to look at."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import lastgate
+
+ROOT = Path(__file__).parents[2]
+SOURCE_ENDINGS = {".py", ".cpp", ".hpp", ".inc", ".h", ".pyi"}
+FUNCTION_LINES_MAX = 70
+
+
+def tracked_files() -> list[Path]:
+    """Returns every tracked file; outside a checkout, everything that is not built."""
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, text=True, check=False
+    )
+    if listed.returncode == 0:
+        return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    hidden = {".venv", "build", ".git", "reports"}
+    return [
+        path for path in ROOT.rglob("*") if path.is_file() and not hidden & set(path.relative_to(ROOT).parts)
+    ]
+
+
+def text_of(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def load_tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"tool_{name}", ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_source_file_names_its_licence():
+    bare = []
+    for path in tracked_files():
+        if path.suffix in SOURCE_ENDINGS and path.stat().st_size > 0:
+            head = "".join((text_of(path) or "").splitlines(keepends=True)[:3])
+            if "SPDX-License-Identifier: Apache-2.0" not in head:
+                bare.append(str(path.relative_to(ROOT)))
+    assert bare == []
+
+
+def test_nothing_is_left_to_be_fixed():
+    mark = "FIX" + "ME"
+    found = [str(path.relative_to(ROOT)) for path in tracked_files() if mark in (text_of(path) or "")]
+    assert found == []
+
+
+def test_no_file_speaks_of_one_machine():
+    # Home folders, worktrees and package mirrors say something about a person, never about the project.
+    private = re.compile(
+        r"/(?:home|Users|root)/\w+|(?<![\w.])/work/|\bindex-url\b|https?://[\w.-]*(?:mirror|nexus|artifactory)[\w.-]*"
+    )
+    offenders = []
+    for path in tracked_files():
+        if path == Path(__file__):
+            continue
+        for number, line in enumerate((text_of(path) or "").splitlines(), start=1):
+            if private.search(line):
+                offenders.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    assert offenders == []
+
+
+def test_decisions_have_numbers_of_their_own():
+    numbers = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")]
+    assert all(number.isdigit() for number in numbers)
+    assert [number for number, count in Counter(numbers).items() if count > 1] == []
+
+
+def test_version_is_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == lastgate.__version__
+
+
+def function_lengths(text: str) -> list[tuple[int, int]]:
+    """Returns first line and length of every C++ function, from its definition to the closing brace."""
+    lines = text.splitlines()
+    found = []
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        is_definition = re.match(r"^(?:\w|\[\[|~)[^;]*\)[^;]*\{\s*$", line) and not line.startswith(
+            ("namespace", "if", "for", "while")
+        )
+        if not is_definition:
+            number += 1
+            continue
+        indent = re.match(r"\s*", line)
+        assert indent is not None
+        end = next(
+            (
+                after
+                for after in range(number + 1, len(lines))
+                if lines[after].startswith(indent.group(0) + "}")
+            ),
+            len(lines) - 1,
+        )
+        found.append((number + 1, end - number + 1))
+        number = end + 1
+    return found
+
+
+def test_no_function_of_the_core_is_longer_than_a_page():
+    sources = [
+        path
+        for folder in ("core/src", "kernel")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".cpp", ".hpp", ".inc"}
+    ]
+    long = [
+        f"{path.relative_to(ROOT)}:{first}: {length} lines"
+        for path in sources
+        for first, length in function_lengths(path.read_text())
+        if length > FUNCTION_LINES_MAX
+    ]
+    assert long == []
+
+
+def test_function_that_is_too_long_is_seen():
+    text = "void check() noexcept {\n" + "    step();\n" * 80 + "}\n"
+    assert function_lengths(text) == [(1, 82)]
+
+
+def test_functions_of_the_core_are_seen():
+    assert len(function_lengths((ROOT / "core" / "src" / "gate.cpp").read_text())) >= 10
+
+
+def test_committed_stub_is_what_the_native_module_says():
+    stubs = load_tool("generate_stubs")
+    assert stubs.STUB.read_text() == stubs.stub_text(), "the stub is old: run `make generate`"
+
+
+def test_package_says_that_it_is_typed():
+    assert (ROOT / "src" / "lastgate" / "py.typed").exists()
+
+
+canary = load_tool("canary")
+
+
+@pytest.mark.parametrize("fault", canary.FAULTS, ids=lambda fault: fault.name)
+def test_planted_fault_still_finds_its_place(fault):
+    assert fault.planted((ROOT / fault.file).read_text()) != (ROOT / fault.file).read_text()
+
+
+def test_fault_that_finds_no_place_or_two_is_refused():
+    fault = canary.Fault("example", "none", r"a < b", "a > b")
+    with pytest.raises(ValueError, match="matches 0 times"):
+        fault.planted("if (a <= b)")
+    with pytest.raises(ValueError, match="matches 2 times"):
+        fault.planted("a < b; a < b")
+
+
+def test_benchmark_page_is_what_the_result_files_say():
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "render.py"), "--check"],
+        check=False,
+        env={**os.environ, "PYTHONWARNINGS": "error"},
+    )
+    assert done.returncode == 0, "docs/benchmarks.md is old: run `make generate`"
