@@ -57,7 +57,7 @@ test-sanitize: $(VENV)/.requirements
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built
-	$(call timed,Python tests,$(BIN)/python -m pytest -q -m "not fleet" $(PYTEST_ARGS))
+	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet" $(PYTEST_ARGS))
 
 check: $(VENV)/.built  ## Format, lint, types, import layers and repository rules.
 	$(call timed,ruff,$(BIN)/ruff check . && $(BIN)/ruff format --check .)
@@ -71,7 +71,6 @@ generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark pag
 	$(BIN)/python tools/generate_stubs.py
 	$(BIN)/python tools/generate_documents.py
 	$(BIN)/python benchmarks/render.py
-	$(BIN)/python tools/generate_documents.py
 
 # ---- Fuzzing, canaries, benchmarks -----------------------------------------------------------------
 
