@@ -107,10 +107,9 @@ void BatchCheck::run(const double* configurations, std::size_t count, std::uint8
     std::uint8_t outside = 0;
     // Row 0 is the double path's; the unfolded configurations wait in rows 1 to 8.
     double* unfolded = gate_.path_.data() + model.variable_count();
-    for (std::size_t lane = 0; lane < lane_count; ++lane) {
-        const std::size_t index = std::min(lane, count - 1);
+    for (std::size_t lane = 0; lane < count; ++lane) {
         double* variables = unfolded + lane * model.variable_count();
-        if (!unfold(configurations + index * model.row_dofs().size(), variables)) {
+        if (!unfold(configurations + lane * model.row_dofs().size(), variables)) {
             outside = static_cast<std::uint8_t>(outside | (1U << lane));
             std::fill_n(variables, model.variable_count(), 0.0);  // keeps NaN and huge angles out of the lanes
         }
@@ -118,6 +117,12 @@ void BatchCheck::run(const double* configurations, std::size_t count, std::uint8
             group.position[body * lane_count + lane] = lane_position(bodies[body], variables[bodies[body].dof]);
             group.step[body * lane_count + lane] = static_cast<float>(gate_.uncertainty_[bodies[body].dof]);
         }
+    }
+    for (std::size_t body = 1; body < bodies.size(); ++body) {  // idle lanes repeat the last configuration
+        float* position = group.position + body * lane_count;
+        float* step = group.step + body * lane_count;
+        std::fill(position + count, position + lane_count, position[count - 1]);
+        std::fill(step + count, step + lane_count, step[count - 1]);
     }
     gate_.lanes_.place(group);
     float best[lane_count];

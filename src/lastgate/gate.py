@@ -117,6 +117,7 @@ class Gate:
         self.joint_names = tuple(name for name in joints if name not in in_gripper)
         self.gripper_joint_names = tuple(name for name in joints if name in in_gripper)
         self._joint_count = len(self.joint_names)
+        self._gripper_count = len(self.gripper_joint_names)
         self._row_columns = [index for index, name in enumerate(joints) if name not in in_gripper]
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
@@ -212,9 +213,11 @@ class Gate:
         if gripper is not None:
             if not is_plain(gripper, 1):
                 gripper = require_array(gripper, name="gripper_positions", dimensions=1)
-            self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
-        accepted = np.empty(len(rows), dtype=np.bool_)
-        clearance_m = np.empty(len(rows))
+            if gripper.shape[0] != self._gripper_count:
+                self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
+        count = rows.shape[0]
+        accepted = np.empty(count, np.bool_)
+        clearance_m = np.empty(count)
         self._native.check_configurations(rows, gripper, world.native, accepted, clearance_m)
         return BatchVerdict(accepted, clearance_m)
 
