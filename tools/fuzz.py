@@ -15,6 +15,7 @@ def fuzz(target: Path, *, seconds: int, folder: Path) -> subprocess.CompletedPro
     options = [
         f"-max_total_time={seconds}",
         "-max_len=4096",
+        "-len_control=0",  # long inputs from the start: a chunk with a world needs hundreds of bytes
         "-timeout=10",
         "-rss_limit_mb=2048",
         "-print_final_stats=1",
