@@ -21,7 +21,7 @@ class BatchCheck {
 
   private:
     bool unfold(const double* configuration, double* variables) noexcept;
-    std::uint8_t test_world(const LaneGroup& group, const WorldSnapshot& world, float* best) noexcept;
+    std::uint8_t test_world(const LaneGroup& group, const WorldSnapshot& world, std::size_t count, float* best) noexcept;
     std::uint8_t test_fields(const LaneGroup& group, float* best) noexcept;
     void decide(const double* variables, std::uint8_t& accepted, double& clearance_m) noexcept;
 
@@ -49,7 +49,8 @@ bool BatchCheck::unfold(const double* configuration, double* variables) noexcept
     return inside;
 }
 
-std::uint8_t BatchCheck::test_world(const LaneGroup& group, const WorldSnapshot& world, float* best) noexcept {
+/// Only the first `count` lanes differ; the idle ones repeat the last of them.
+std::uint8_t BatchCheck::test_world(const LaneGroup& group, const WorldSnapshot& world, std::size_t count, float* best) noexcept {
     const auto balls = gate_.shapes_.balls();
     const auto margin_m = static_cast<float>((gate_.config_.world_margin_m + tolerance::rounding_m) * (1.0 + 1e-6));
     std::uint8_t doubt = 0;
@@ -62,10 +63,10 @@ std::uint8_t BatchCheck::test_world(const LaneGroup& group, const WorldSnapshot&
         float high[3];
         for (std::size_t axis = 0; axis < 3; ++axis) {
             const std::size_t at = (3 * body + axis) * lane_count;
-            low[axis] = *std::min_element(gate_.body_low_.data() + at, gate_.body_low_.data() + at + lane_count);
-            high[axis] = *std::max_element(gate_.body_high_.data() + at, gate_.body_high_.data() + at + lane_count);
+            low[axis] = *std::min_element(gate_.body_low_.data() + at, gate_.body_low_.data() + at + count);
+            high[axis] = *std::max_element(gate_.body_high_.data() + at, gate_.body_high_.data() + at + count);
         }
-        const float wanted_m = margin_m + std::max(*std::max_element(best, best + lane_count), 0.0F);
+        const float wanted_m = margin_m + std::max(*std::max_element(best, best + count), 0.0F);
         const std::uint32_t found = gate_.lanes_.near_primitives(world, low, high, wanted_m, gate_.near_.data());
         for (std::uint32_t at = 0; at < found; ++at) {
             doubt |= gate_.lanes_.test_primitive(group, body, world.lane_primitive(gate_.near_[at]), margin_m, best);
@@ -133,8 +134,8 @@ void BatchCheck::run(const double* configurations, std::size_t count, std::uint8
         gate_.lanes_.test_self(group, self_margin_m, best, gate_.lane_doubt_.data());
         for (std::size_t entry = 0; entry < gate_.shapes_.body_pairs().size(); ++entry) doubt |= gate_.lane_doubt_[entry];
     }
-    if (!world_.is_declared_absent()) doubt = static_cast<std::uint8_t>(doubt | test_world(group, world_, best) | test_fields(group, best));
-    if (!gate_.zones_.primitives().empty()) doubt |= test_world(group, gate_.zones_, best);
+    if (!world_.is_declared_absent()) doubt = static_cast<std::uint8_t>(doubt | test_world(group, world_, count, best) | test_fields(group, best));
+    if (!gate_.zones_.primitives().empty()) doubt |= test_world(group, gate_.zones_, count, best);
     for (std::size_t lane = 0; lane < count; ++lane) {
         accepted[lane] = 0;
         clearance_m[lane] = -std::numeric_limits<double>::infinity();

@@ -6,22 +6,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import TypeIs  # comes with Pydantic
 
 from lastgate.contracts import ROSConfigError
 
 Float64 = NDArray[np.float64]
-_FLOAT64 = np.dtype(np.float64)
-
-
-def is_plain(values: object, dimensions: int) -> TypeIs[Float64]:
-    """Tells whether the core can read `values` as they are."""
-    return (
-        type(values) is np.ndarray
-        and values.dtype is _FLOAT64
-        and values.ndim == dimensions
-        and values.flags.c_contiguous
-    )
 
 
 def require_array(values: object, *, name: str, dimensions: int) -> Float64:

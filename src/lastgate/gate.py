@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState, require_number
-from lastgate.arrays import Float64, is_plain, require_array
+from lastgate.arrays import Float64, require_array
 from lastgate.contracts import (
     CapsuleShape,
     RobotDescription,
@@ -116,8 +116,6 @@ class Gate:
         joints = [joint.name for joint in robot.actuated_joints]
         self.joint_names = tuple(name for name in joints if name not in in_gripper)
         self.gripper_joint_names = tuple(name for name in joints if name in in_gripper)
-        self._joint_count = len(self.joint_names)
-        self._gripper_count = len(self.gripper_joint_names)
         self._row_columns = [index for index, name in enumerate(joints) if name not in in_gripper]
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
@@ -198,24 +196,31 @@ class Gate:
         Raises:
             ROSConfigError: The array is not float64, contiguous and (N, n_dof), or the world cannot be used.
         """
-        # A copy keeps other threads out while a large batch runs without the interpreter's lock; a few
-        # configurations are checked under it, as they are.
-        rows = configurations
-        if not is_plain(rows, 2) or len(rows) > _core.BATCH_UNDER_LOCK_MAX:
-            rows = require_array(configurations, name="configurations", dimensions=2)
-        if rows.shape[1] != self._joint_count:
+        plain = type(configurations) is np.ndarray and (
+            gripper_positions is None or type(gripper_positions) is np.ndarray
+        )
+        # A few configurations of a world already known are checked as they are, under the interpreter's lock;
+        # whatever the core refuses is said in words below.
+        if plain and world is self._usable_world and len(configurations) <= _core.BATCH_UNDER_LOCK_MAX:
+            try:
+                return self._check_plain(configurations, world, gripper_positions)
+            except (TypeError, ValueError):
+                pass
+        # A copy keeps other threads out while a large batch runs without the lock.
+        rows = require_array(configurations, name="configurations", dimensions=2)
+        if rows.shape[1] != self.n_dof:
             raise ROSConfigError(
                 f"configurations has {rows.shape[1]} columns, this robot has {self.n_dof} joints"
             )
-        if world is not self._usable_world:
-            self._require_usable(world)
-        gripper = gripper_positions
-        if gripper is not None:
-            if not is_plain(gripper, 1):
-                gripper = require_array(gripper, name="gripper_positions", dimensions=1)
-            if gripper.shape[0] != self._gripper_count:
-                self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
-        count = rows.shape[0]
+        self._require_usable(world)
+        if gripper_positions is None:
+            return self._check_plain(rows, world, None)
+        gripper = require_array(gripper_positions, name="gripper_positions", dimensions=1)
+        self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
+        return self._check_plain(rows, world, gripper)
+
+    def _check_plain(self, rows: Float64, world: World | NoWorld, gripper: Float64 | None) -> BatchVerdict:
+        count = len(rows)
         accepted = np.empty(count, np.bool_)
         clearance_m = np.empty(count)
         self._native.check_configurations(rows, gripper, world.native, accepted, clearance_m)
