@@ -28,6 +28,11 @@ from lastgate.naming import VerdictNames, name_indices
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
+# Looked up once: `check_batch` makes two small arrays per call, and names cost as much as the arrays.
+_BOOL = np.dtype(np.bool_)
+_empty = np.empty
+_UNDER_LOCK_MAX = _core.BATCH_UNDER_LOCK_MAX
+
 # Chooses the build of the lanes; verdicts are the same, only the speed differs.
 LANES_VARIABLE = "LASTGATE_LANES"
 
@@ -109,6 +114,7 @@ class Gate:
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
             )
+        self._check_configurations = self._native.check_configurations
         self.robot = robot
         self.step_s = step_s
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
@@ -196,16 +202,19 @@ class Gate:
         Raises:
             ROSConfigError: The array is not float64, contiguous and (N, n_dof), or the world cannot be used.
         """
-        plain = type(configurations) is np.ndarray and (
-            gripper_positions is None or type(gripper_positions) is np.ndarray
-        )
         # A few configurations of a world already known are checked as they are, under the interpreter's lock;
         # whatever the core refuses is said in words below.
-        if plain and world is self._usable_world and len(configurations) <= _core.BATCH_UNDER_LOCK_MAX:
-            try:
-                return self._check_plain(configurations, world, gripper_positions)
-            except (TypeError, ValueError):
-                pass
+        if (
+            type(configurations) is np.ndarray
+            and world is self._usable_world
+            and len(configurations) <= _UNDER_LOCK_MAX
+        ):
+            gripper = gripper_positions
+            if gripper is None or type(gripper) is np.ndarray:
+                try:
+                    return self._check_plain(configurations, world, gripper)
+                except (TypeError, ValueError):
+                    pass
         # A copy keeps other threads out while a large batch runs without the lock.
         rows = require_array(configurations, name="configurations", dimensions=2)
         if rows.shape[1] != self.n_dof:
@@ -221,9 +230,9 @@ class Gate:
 
     def _check_plain(self, rows: Float64, world: World | NoWorld, gripper: Float64 | None) -> BatchVerdict:
         count = len(rows)
-        accepted = np.empty(count, np.bool_)
-        clearance_m = np.empty(count)
-        self._native.check_configurations(rows, gripper, world.native, accepted, clearance_m)
+        accepted = _empty(count, _BOOL)
+        clearance_m = _empty(count)
+        self._check_configurations(rows, gripper, world.native, accepted, clearance_m)
         return BatchVerdict(accepted, clearance_m)
 
     def attach(
