@@ -261,6 +261,19 @@ void bind_field(nb::module_& module) {
             const auto open = cells_of(free);
             return std::make_shared<ObstacleField>(ObstacleField::from_cells(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), solid, open));
         }, "occupied"_a.noconvert(), "free"_a.noconvert(), nb::kw_only(), "size"_a, "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
+        .def_static("from_floor", [](Bytes3 blocked, Matrix in_base, double resolution_m, double low_m, double high_m) {
+            if (in_base.shape(0) != 3 || in_base.shape(1) != 4) throw std::invalid_argument("a pose is 3 x 4");
+            if (blocked.shape(0) != 1) throw std::invalid_argument("a floor is one layer of cells");
+            const double* m = in_base.data();
+            FloorSpec spec;
+            spec.in_base = {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
+            spec.resolution_m = resolution_m;
+            spec.size = {static_cast<std::uint32_t>(std::min<std::size_t>(blocked.shape(2), 0xFFFFFFFFU)),
+                         static_cast<std::uint32_t>(std::min<std::size_t>(blocked.shape(1), 0xFFFFFFFFU))};
+            spec.low_m = low_m;
+            spec.high_m = high_m;
+            return std::make_shared<ObstacleField>(ObstacleField::from_floor(spec, {blocked.data(), blocked.size()}));
+        }, "blocked"_a.noconvert(), "in_base"_a.noconvert(), nb::kw_only(), "resolution_m"_a, "low_m"_a, "high_m"_a)
         .def("distances", [](const ObstacleField& field, Matrix ends, double cutoff_m) {
             if (ends.shape(1) != 6) throw std::invalid_argument("segments need six numbers each");
             std::vector<double> out(ends.shape(0));
@@ -309,6 +322,9 @@ void bind_world(nb::module_& module) {
         .def("set_points", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
             world.set_field(point_slot, std::move(field), stamp_s);
         }, "field"_a, "stamp_s"_a)
+        .def("set_floor", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s, double expires_s) {
+            world.set_field(floor_slot, std::move(field), stamp_s, expires_s);
+        }, "field"_a, "stamp_s"_a, "expires_s"_a)
         .def_static("declared_absent", [] {
             auto world = std::make_unique<WorldSnapshot>();
             world->declare_absent();

@@ -181,6 +181,23 @@ def gripper_arm(**changes: Any) -> Manifest:
     } | changes
 
 
+def cart(**changes: Any) -> Manifest:
+    """Is a base that drives: a ball of 0.2 m around its origin, and a bar that turns above it, 0.5 m long."""
+    lying = (0.0, np.pi / 2, 0.0)
+    return {
+        "name": "cart",
+        "base_frame": "base",
+        "joints": [joint("mast", "base", "bar", origin_xyz=[0.0, 0.0, 0.5])],
+        "collision_geometry": [
+            sphere_on("base", 0.2, (0.0, 0.0, 0.2)),
+            capsule_on("bar", 0.05, 0.4, (0.25, 0.0, 0.0), lying),
+        ],
+        "allowed_collision_pairs": [allowed("base", "bar")],
+        "footprint_radius": 0.2,
+        "safety": {"max_base_linear_speed_m_s": 2.0, "max_base_angular_speed_rad_s": 20.0},
+    } | changes
+
+
 def gate_of(manifest: Manifest, *, step_s: float = 0.1, **arguments: Any) -> lg.Gate:
     return lg.Gate(lg.RobotDescription(**manifest), step_s=step_s, **arguments)
 

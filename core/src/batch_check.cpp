@@ -76,7 +76,7 @@ std::uint8_t BatchCheck::test_world(const LaneGroup& group, const WorldSnapshot&
 }
 
 std::uint8_t BatchCheck::test_fields(const LaneGroup& group, float* best) noexcept {
-    if (world_.field(voxel_slot) == nullptr && world_.field(point_slot) == nullptr) return 0;
+    if (!world_.has_fields()) return 0;
     const std::size_t entries = gate_.shapes_.volumes().size() * field_slots;
     std::fill_n(gate_.lane_doubt_.begin(), entries, std::uint8_t{0});
     Verdict unused{};

@@ -42,7 +42,13 @@ double ObstacleField::clear_of_blocks(Vec3 point) const noexcept {
     return std::max(way_in, gap_m - way_in);
 }
 
-double ObstacleField::clearance(Vec3 point) const noexcept {
+double ObstacleField::clearance(Vec3 point) const noexcept { return floor_ ? floor_clearance(point) : cell_clearance(point); }
+
+Witness ObstacleField::distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
+    return floor_ ? floor_distance(segment, cutoff_m, obstacle) : cell_distance(segment, cutoff_m, obstacle);
+}
+
+double ObstacleField::cell_clearance(Vec3 point) const noexcept {
     if (is_solid(point)) return 0.0;
     double clear_m = x_.empty() ? 1e30 : clear_of_blocks(point);
     if (!cell_block_.empty() && !grid_.outside_is_free) {
@@ -97,7 +103,7 @@ void ObstacleField::test_block(std::size_t block, const Segment& segment, Witnes
     }
 }
 
-Witness ObstacleField::distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
+Witness ObstacleField::cell_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
     Witness best{cutoff_m, segment.a, segment.a};
     obstacle = 0xFFFFFFFFU;
     if (!cell_block_.empty()) {

@@ -113,7 +113,8 @@ bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) 
         violation.against = finding.item.b;
     } else if (kind == PairKind::field) {
         const ObstacleField& field = *request_.world->field(finding.item.b);
-        violation.against_kind = finding.item.b == voxel_slot ? AgainstKind::voxel : AgainstKind::point;
+        constexpr AgainstKind kinds[field_slots] = {AgainstKind::voxel, AgainstKind::point, AgainstKind::floor};
+        violation.against_kind = kinds[finding.item.b];
         // Without an obstacle it was the edge of the grid, or the inside of something solid.
         violation.against = finding.obstacle == none ? none : field.label(finding.obstacle);
     } else {

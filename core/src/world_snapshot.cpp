@@ -131,13 +131,14 @@ void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) 
     absent_ = false;
 }
 
-void WorldSnapshot::set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s) noexcept {
-    if (slot >= field_slots || field == nullptr || !std::isfinite(stamp_s)) {
+void WorldSnapshot::set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s, double expires_s) noexcept {
+    if (slot >= field_slots || field == nullptr || !std::isfinite(stamp_s) || std::isnan(expires_s)) {
         usable_ = false;
         return;
     }
     fields_[slot] = std::move(field);
     field_stamps_s_[slot] = stamp_s;
+    field_expires_s_[slot] = expires_s;
 }
 
 void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {

@@ -12,9 +12,10 @@ from lastgate.action import ActionChunk, RobotState
 from lastgate.contracts import *  # noqa: F403 -- every schema of the contract is importable from here
 from lastgate.estop import SafetyLatch
 from lastgate.gate import BatchVerdict, Gate
+from lastgate.nav_goal import NavGoal
 from lastgate.robots import load_robot, robot_names
 from lastgate.verdict import Unchecked, Verdict, Violation
-from lastgate.world import NO_WORLD, Points, Voxels, World
+from lastgate.world import NO_WORLD, FloorMap, OccupancyGridIndex, Points, Voxels, World
 
 __version__ = "0.1.0"
 
@@ -22,7 +23,10 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "NO_WORLD",
     "ActionChunk",
     "BatchVerdict",
+    "FloorMap",
     "Gate",
+    "NavGoal",
+    "OccupancyGridIndex",
     "Points",
     "RobotState",
     "SafetyLatch",

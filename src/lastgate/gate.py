@@ -14,19 +14,22 @@ from lastgate.action import ActionChunk, RobotState, require_number
 from lastgate.arrays import Float64, require_array
 from lastgate.contracts import (
     CapsuleShape,
+    Pose6D,
     RobotDescription,
     ROSConfigError,
     RSkillManifest,
     SphereShape,
     ViolationCode,
     config_error_from,
+    intersect_envelopes,
 )
 from lastgate.coverage import require_coverage
 from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
 from lastgate.naming import VerdictNames, name_indices
+from lastgate.nav_goal import NavGoal, judge_nav_goal
 from lastgate.verdict import Verdict
-from lastgate.world import NoWorld, World
+from lastgate.world import FloorMap, NoWorld, World
 
 # Looked up once: `check_batch` makes two small arrays per call, and names cost as much as the arrays.
 _BOOL = np.dtype(np.bool_)
@@ -114,6 +117,8 @@ class Gate:
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
             )
+        # A skill may ask for more room than the robot does.
+        self._world_margin_m = intersect_envelopes(robot, skill).world_collision_margin_m
         self._check_configurations = self._native.check_configurations
         self.robot = robot
         self.step_s = step_s
@@ -234,6 +239,27 @@ class Gate:
         clearance_m = _empty(count)
         self._check_configurations(rows, gripper, world.native, accepted, clearance_m)
         return BatchVerdict(accepted, clearance_m)
+
+    def check_nav_goal(self, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float) -> NavGoal:
+        """Tells whether the base may be sent to a pose in the map's frame: its footprint touches free cells only.
+
+        The way there is not looked at: every chunk of it is checked by `check`.
+
+        Args:
+            pose: Where the base is to stand, level.
+            floor_map: The map; None is not a free map, the answer is no.
+            now_s: The time, on the clock of the map's stamp.
+
+        Raises:
+            ROSConfigError: An argument is not what it is called.
+        """
+        return judge_nav_goal(
+            self.robot,
+            pose,
+            floor_map=floor_map,
+            now_s=require_number(now_s, name="now_s"),
+            margin_m=self._world_margin_m,
+        )
 
     def attach(
         self,

@@ -19,6 +19,7 @@ _AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_VOXEL, _AGAINST_POINT
     5,
     6,
 )
+_AGAINST_FLOOR = 7
 
 _STATE_BLAME = (
     "no state was given",
@@ -31,6 +32,7 @@ _WORLD_BLAME = (
     "the world is in another frame",
     "the world holds numbers that cannot be used",
     "the world is stale",
+    "the map of the floor, or where the robot stands on it, is stale",
 )
 
 _COLUMN_NAMES = {
@@ -201,6 +203,12 @@ class VerdictNames:
                 return f"point_{raw.against}"
             case n if n == _AGAINST_ATTACHED:
                 return self._attached_name(raw.against)
+            case n if n == _AGAINST_FLOOR:
+                placed = world.floor_map if isinstance(world, World) else None
+                # Without a cell it was the edge of the map, or the inside of a blocked part of it.
+                if raw.against == _core.NONE or placed is None:
+                    return "unmapped or blocked floor"
+                return placed.cell_label(raw.against)
         return ""
 
     def _attached_name(self, number: int) -> str:
@@ -263,7 +271,8 @@ class VerdictNames:
                 age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
                 return _STATE_BLAME[raw.element] + who + age
             case ViolationCode.world_unavailable:
-                age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
+                stale = raw.element in (3, 4)
+                age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if stale else ""
                 return _WORLD_BLAME[raw.element] + age
             case ViolationCode.world_overflow:
                 return f"the world holds more than {raw.limit_max:.0f} obstacles"

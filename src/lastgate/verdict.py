@@ -35,6 +35,7 @@ class Unchecked(IntFlag):
     EE_ACCELERATION = 1 << 5
     GRIPPER_STATE = 1 << 6
     EE_ANGULAR_SPEED = 1 << 7
+    FLOOR_MAP = 1 << 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

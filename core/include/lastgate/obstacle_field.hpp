@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,15 @@ struct CellIndex {
     std::uint32_t z = 0;
 };
 
+/// A 2-D map of the floor, x fastest: what is not 0 is solid from one height to another, and so is all off the map.
+struct FloorSpec {
+    Transform in_base;  ///< Corner of cell 0, 0; columns along its x, rows along its y.
+    double resolution_m = 0.0;
+    std::array<std::uint32_t, 2> size{};  ///< Columns, rows.
+    double low_m = 0.0;                   ///< Along z of `in_base`.
+    double high_m = 0.0;
+};
+
 /// Many obstacles of one size: the solid cells of a grid, or points. Built once, then only read.
 ///
 /// Space is cut into blocks. Each block knows its obstacles and a lower bound on the distance to the
@@ -42,6 +52,9 @@ class ObstacleField {
     /// The same for a large, mostly uniform grid: cells not listed are unknown.
     static ObstacleField from_cells(const VoxelSpec& spec, std::span<const CellIndex> occupied, std::span<const CellIndex> free);
 
+    /// Throws std::invalid_argument for a map without cells or height, or numbers that are not finite.
+    static ObstacleField from_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked);
+
     /// Distance of a segment from the nearest obstacle, exact below `cutoff_m`; `cutoff_m` when nothing is nearer.
     /// Zero when the segment touches or enters one.
     Witness distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
@@ -50,7 +63,7 @@ class ObstacleField {
     double clearance(Vec3 point) const noexcept;
 
     std::size_t obstacle_count() const noexcept { return x_.size(); }
-    /// The cell of an obstacle, x fastest, or the number of a point as it was given.
+    /// The cell of an obstacle, x fastest, or the number of a point as it was given; `none` off a floor.
     std::uint32_t label(std::size_t obstacle) const noexcept { return label_[obstacle]; }
     std::size_t memory_bytes() const noexcept;
 
@@ -71,6 +84,12 @@ class ObstacleField {
     bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
     bool is_solid(Vec3 point) const noexcept;
     double inside_bounds(Vec3 point, int& face) const noexcept;
+    bool is_over_solid(Vec3 local) const noexcept;
+    void approach_floor(Segment part, double shift_m, Witness& best, std::uint32_t& obstacle) const noexcept;
+    Witness floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
+    double floor_clearance(Vec3 point) const noexcept;
+    Witness cell_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
+    double cell_clearance(Vec3 point) const noexcept;
     double clear_of_blocks(Vec3 point) const noexcept;
     bool is_far(const Segment& segment, double distance_m) const noexcept;
     void test_block(std::size_t block, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
@@ -94,6 +113,9 @@ class ObstacleField {
     std::vector<std::uint32_t> cell_block_;  ///< Per 8 x 8 x 8 cells: all free, all solid, or where the bits stand.
     std::vector<std::array<std::uint64_t, 8>> cell_bits_;
     std::array<std::uint32_t, 3> cell_block_count_{};
+
+    /// Of a floor: one layer of cells, asked about in its own frame and flattened.
+    std::optional<FloorSpec> floor_;
 };
 
 }  // namespace lastgate

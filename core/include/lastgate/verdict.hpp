@@ -51,7 +51,7 @@ inline constexpr std::uint32_t none = 0xFFFFFFFFU;
 
 /// What `Violation::subject` and `against` count.
 enum class SubjectKind : std::uint8_t { nothing = 0, dof = 1, link = 2, effector = 3, element = 4, attached = 5 };
-enum class AgainstKind : std::uint8_t { nothing = 0, link = 1, primitive = 2, zone = 3, voxel = 4, point = 5, attached = 6 };
+enum class AgainstKind : std::uint8_t { nothing = 0, link = 1, primitive = 2, zone = 3, voxel = 4, point = 5, attached = 6, floor = 7 };
 
 /// One broken rule with the numbers that prove it. Names are added outside the core.
 struct Violation {
@@ -83,6 +83,7 @@ enum class Unchecked : std::uint32_t {
     ee_acceleration = 1U << 5,
     gripper_state = 1U << 6,  ///< Not given: the whole range was assumed, so nothing was missed.
     ee_angular_speed = 1U << 7,
+    floor_map = 1U << 8,  ///< The base was asked to move and no map of the floor was given.
 };
 
 /// The answer to one check. All bytes zero is a rejection; only the gate makes one accept.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -40,10 +42,11 @@ struct Primitive {
     Vec3 high;
 };
 
-/// A snapshot has room for one grid of cells and one cloud of points.
-inline constexpr std::size_t field_slots = 2;
+/// A snapshot has room for one grid of cells, one cloud of points and one map of the floor.
+inline constexpr std::size_t field_slots = 3;
 inline constexpr std::size_t voxel_slot = 0;
 inline constexpr std::size_t point_slot = 1;
+inline constexpr std::size_t floor_slot = 2;
 
 /// All that is not the robot, at one time. Filled outside the check, read by it.
 class WorldSnapshot {
@@ -57,7 +60,9 @@ class WorldSnapshot {
     void add(const PrimitiveSpec& spec) noexcept;
 
     /// Shares a field that was built elsewhere: one pointer, whatever its size.
-    void set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s) noexcept;
+    /// `expires_s` is when its source stops vouching for it, however fresh the snapshot is.
+    void set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s,
+                   double expires_s = std::numeric_limits<double>::infinity()) noexcept;
 
     bool is_usable() const noexcept { return begun_ && usable_; }
     bool is_overflowing() const noexcept { return overflow_; }
@@ -71,6 +76,10 @@ class WorldSnapshot {
 
     const ObstacleField* field(std::size_t slot) const noexcept { return fields_[slot].get(); }
     double field_stamp_s(std::size_t slot) const noexcept { return field_stamps_s_[slot]; }
+    double field_expires_s(std::size_t slot) const noexcept { return field_expires_s_[slot]; }
+    bool has_fields() const noexcept {
+        return std::any_of(fields_.begin(), fields_.end(), [](const auto& field) { return field != nullptr; });
+    }
 
     /// Says aloud that nobody looked at the world. The verdict records it.
     void declare_absent() noexcept { absent_ = true; }
@@ -80,6 +89,7 @@ class WorldSnapshot {
     std::vector<Primitive> primitives_;
     std::array<std::shared_ptr<const ObstacleField>, field_slots> fields_;
     std::array<double, field_slots> field_stamps_s_{};
+    std::array<double, field_slots> field_expires_s_{};
     std::vector<LanePrimitive> lane_primitives_;
     std::vector<float> lane_bound_values_;
     std::array<const float*, 6> lane_bounds_{};

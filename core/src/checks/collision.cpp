@@ -56,8 +56,7 @@ bool Validation::sweep_world(PairKind kind) noexcept {
 bool Validation::check_world_collision() noexcept {
     const WorldSnapshot& world = *request_.world;
     if (world.is_declared_absent()) return true;
-    const bool has_field = world.field(voxel_slot) != nullptr || world.field(point_slot) != nullptr;
-    return sweep_world(PairKind::world) && (!has_field || sweep_world(PairKind::field));
+    return sweep_world(PairKind::world) && (!world.has_fields() || sweep_world(PairKind::field));
 }
 
 bool Validation::check_recovery() noexcept {

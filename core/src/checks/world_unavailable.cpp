@@ -6,7 +6,7 @@ namespace lastgate {
 namespace {
 
 /// Which part of the world is to blame, in `Violation::element`.
-enum Blame : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3 };
+enum Blame : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3, floor_stale = 4 };
 
 }  // namespace
 
@@ -21,6 +21,10 @@ bool Validation::check_world_unavailable() noexcept {
         return violation;
     };
     if (world == nullptr) return reject(unavailable(absent));
+    // Every field of a snapshot that is declared absent is null too.
+    if (mode() == ControlMode::body_twist && world->field(floor_slot) == nullptr) {
+        verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::floor_map);
+    }
     if (world->is_declared_absent()) {
         verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::world);
         return true;
@@ -40,9 +44,12 @@ bool Validation::check_world_unavailable() noexcept {
     for (std::size_t slot = 0; slot < field_slots; ++slot) {
         if (world->field(slot) == nullptr) continue;
         const double field_age_s = request_.now_s - world->field_stamp_s(slot);
-        Violation blame = unavailable(stale);
+        Violation blame = unavailable(slot == floor_slot ? floor_stale : stale);
         if (slot == voxel_slot) blame.code = ViolationCode::voxel_unavailable;
         if (!require_inside(field_age_s, -tolerance::future_stamp_s, config().world_age_s_max, blame)) return false;
+        // How long a map stays true its maker says; where the robot stands on it ages like the rest.
+        const double lasts_s = world->field_expires_s(slot) - world->field_stamp_s(slot);
+        if (!require_inside(field_age_s, -tolerance::future_stamp_s, lasts_s, blame)) return false;
         verdict_.world_age_s = field_age_s > verdict_.world_age_s ? field_age_s : verdict_.world_age_s;
     }
     return true;

@@ -20,11 +20,13 @@ def disc_reach(radius: float) -> list[int]:
     return reach
 
 
-def polygon_touches_cells(corners: Float64, cells: Float64, *, touch: float) -> NDArray[np.bool_]:
+def polygon_touches_cells(
+    corners: Float64, cells: Float64, *, touch: float, margin: float = 0.0
+) -> NDArray[np.bool_]:
     """Tells for each unit cell, given by its lower corner (K, 2), whether a polygon touches or covers it.
 
-    An edge that comes within `touch` counts. A cell that no edge touches is covered exactly when its centre is
-    inside.
+    An edge within `touch` of it along the axes counts, and so does one within `margin`, as the crow flies. A cell
+    that no edge touches is covered exactly when its centre is inside.
     """
     hit = np.zeros(len(cells), dtype=bool)
     if not len(cells):
@@ -40,8 +42,30 @@ def polygon_touches_cells(corners: Float64, cells: Float64, *, touch: float) -> 
         normal = np.array([-arm[1], arm[0]])
         apart |= np.abs(away @ normal) > half * np.abs(normal).sum()
         hit |= ~apart
+        if margin > 0.0:
+            hit |= _segment_to_cells(start, end, centres) <= margin + touch
         crosses = (start[1] > centres[:, 1]) != (end[1] > centres[:, 1])
         if crosses.any():
             share = (centres[crosses, 1] - start[1]) / (end[1] - start[1])
             inside[crosses] ^= centres[crosses, 0] < start[0] + share * (end[0] - start[0])
     return hit | inside
+
+
+def _segment_to_cells(start: Float64, end: Float64, centres: Float64) -> Float64:
+    """Returns how far a segment is from unit cells that it does not cross.
+
+    The nearest points of two convex shapes that are apart are a corner of one and something of the other: the ends
+    of the segment against the cell, the corners of the cell against the segment.
+    """
+    nearest = np.full(len(centres), np.inf)
+    for place in (start, end):
+        away = np.maximum(np.abs(centres - place) - 0.5, 0.0)
+        nearest = np.minimum(nearest, np.hypot(away[:, 0], away[:, 1]))
+    along = end - start
+    length2 = float(along @ along)
+    for corner in ((-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5), (0.5, 0.5)):
+        from_start = centres + corner - start
+        t = np.clip(from_start @ along / length2, 0.0, 1.0) if length2 > 0.0 else np.zeros(len(centres))
+        away = from_start - t[:, None] * along
+        nearest = np.minimum(nearest, np.hypot(away[:, 0], away[:, 1]))
+    return nearest

@@ -188,8 +188,18 @@ class OccupancyGridIndex:
         away_v = _outside(np.subtract(v - first_row, row, dtype=np.float64))
         return not bool((away_u * away_u + away_v * away_v <= radius * radius).any())
 
-    def is_footprint_free(self, polygon_xy: Float64, *, x: float, y: float, yaw: float) -> bool:
+    def is_footprint_free(
+        self,
+        polygon_xy: Float64 | Sequence[Sequence[float]],
+        *,
+        x: float,
+        y: float,
+        yaw: float,
+        margin_m: float = 0.0,
+    ) -> bool:
         """Tells whether a polygon, given around the robot's origin, touches free cells only when it stands there.
+
+        With `margin_m` nothing blocked may be that near to it either.
 
         Raises:
             ROSConfigError: Fewer than three corners, no area, or a number that is not finite.
@@ -200,7 +210,9 @@ class OccupancyGridIndex:
         c, s = math.cos(turn), math.sin(turn)
         placed = [self.in_cells(x + c * px - s * py, y + s * px + c * py) for px, py in corners.tolist()]
         in_cells = np.array(placed)
-        low, high = in_cells.min(axis=0) - TOUCH_CELLS, in_cells.max(axis=0) + TOUCH_CELLS
+        margin = require_not_negative(margin_m, name="margin_m") / self.resolution_m
+        reach = margin + TOUCH_CELLS
+        low, high = in_cells.min(axis=0) - reach, in_cells.max(axis=0) + reach
         rows, columns = self.data.shape
         if not (low[0] > 0 and low[1] > 0 and high[0] < columns and high[1] < rows):
             return False
@@ -208,7 +220,7 @@ class OccupancyGridIndex:
         window = self.blocked[first_row : math.floor(high[1]) + 1, first_column : math.floor(high[0]) + 1]
         row, column = np.nonzero(window)
         cells = np.column_stack([column + first_column, row + first_row]).astype(np.float64)
-        return not polygon_touches_cells(in_cells, cells, touch=TOUCH_CELLS).any()
+        return not polygon_touches_cells(in_cells, cells, touch=TOUCH_CELLS, margin=margin).any()
 
     def clear_cells(self, *, inflation_m: float, rows: tuple[int, int], columns: tuple[int, int]) -> Bools:
         """Returns which cells of a window have a centre that `is_free` under inflation; ends are exclusive."""

@@ -12,6 +12,7 @@ from lastgate.action import require_number
 from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive, Zone
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.world.floor_map import FloorMap
 from lastgate.world.points import Points
 from lastgate.world.voxels import Voxels
 
@@ -25,6 +26,7 @@ class World:
         primitives: The obstacles. With neither these, voxels nor points, the statement is that space is empty.
         voxels: A grid of free, occupied and unknown cells; what it does not cover counts as it declares.
         points: A cloud, as `Points` or as an (N, 3) array seen at `stamp_s`.
+        floor_map: A 2-D map that the base drives on. A verdict about base motion without one says so.
         zones: Volumes to keep out of, checked and named like obstacles.
         stamp_s: When the source saw it; checks compare it with their `now_s`.
         frame_id: The frame the poses are in; empty means the robot's base frame, any other name makes
@@ -41,6 +43,7 @@ class World:
         primitives: Sequence[WorldCollisionPrimitive] = (),
         voxels: Voxels | None = None,
         points: Points | Float64 | None = None,
+        floor_map: FloorMap | None = None,
         zones: Sequence[Zone] = (),
         stamp_s: float,
         frame_id: str = "",
@@ -71,7 +74,13 @@ class World:
             if points is None or isinstance(points, Points)
             else Points(xyz=points, stamp_s=self.stamp_s)
         )
-        for name, field, wanted in (("voxels", self.voxels, Voxels), ("points", self.points, Points)):
+        self.floor_map = floor_map
+        fields = (
+            ("voxels", self.voxels, Voxels),
+            ("points", self.points, Points),
+            ("floor_map", self.floor_map, FloorMap),
+        )
+        for name, field, wanted in fields:
             if field is None:
                 continue
             if not isinstance(field, wanted):
@@ -120,6 +129,17 @@ class World:
             return None
         return _core.ObstacleField.from_points(self.points.xyz)
 
+    @cached_property
+    def floor_field(self) -> _core.ObstacleField | None:
+        """Is the table the core asks about the map of the floor."""
+        if self.floor_map is None:
+            return None
+        blocked, in_base = self.floor_map.blocked_around_base()
+        low_m, high_m = self.floor_map.height_m
+        return _core.ObstacleField.from_floor(
+            blocked, in_base, resolution_m=self.floor_map.grid.resolution_m, low_m=low_m, high_m=high_m
+        )
+
     def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
         snapshot = _core.WorldSnapshot(
             self._kinds,
@@ -134,6 +154,10 @@ class World:
                 snapshot.set_voxels(self.voxel_field, self.voxels.stamp_s)
             if self.points is not None and self.point_field is not None:
                 snapshot.set_points(self.point_field, self.points.stamp_s)
+            if self.floor_map is not None and self.floor_field is not None:
+                placed_s = self.floor_map.map_in_base.stamp_s
+                stamp_s = self.stamp_s if placed_s is None else placed_s
+                snapshot.set_floor(self.floor_field, stamp_s, self.floor_map.expires_s)
         except ValueError as error:
             raise ROSConfigError(f"world `{self.world_id}` cannot be used: {error}") from None
         return snapshot
