@@ -45,6 +45,7 @@ bool clip_heights(Segment& segment, double low_m, double high_m) noexcept {
 /// One layer of cubes with a ring of solid ones around it: whoever leaves the map meets the ring first.
 ObstacleField ObstacleField::from_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked) {
     require_floor(spec);
+    if (spec.size[0] == 0 || spec.size[1] == 0) throw std::invalid_argument("the floor has no cells: that is not a free floor");
     if (blocked.size() != std::size_t{spec.size[0]} * spec.size[1]) throw std::invalid_argument("the floor's size does not match its number of cells");
     VoxelSpec layer;
     layer.resolution_m = spec.resolution_m;

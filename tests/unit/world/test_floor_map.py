@@ -122,7 +122,9 @@ def test_what_reaches_above_the_heights_of_the_map_is_not_held_against_it():
 
 def test_leaning_link_is_held_only_as_far_as_it_is_within_the_heights():
     # From (0.5, 0, 0.0) up to (1.0, 0, 1.0): low it is at x = 0.5, high above the cell at x = 0.9.
-    leaning = capsule_on("base", 0.02, math.hypot(0.5, 1.0), (0.75, 0.0, 0.5), (0.0, math.atan2(0.5, 1.0), 0.0))
+    leaning = capsule_on(
+        "base", 0.02, math.hypot(0.5, 1.0), (0.75, 0.0, 0.5), (0.0, math.atan2(0.5, 1.0), 0.0)
+    )
     robot = cart(collision_geometry=[*cart()["collision_geometry"], leaning])
     still = np.zeros((1, 6))
     assert drive(still, placed(room((20, 29)), height_m=(0.0, 0.3)), robot=robot).accepted
@@ -195,7 +197,9 @@ def test_map_of_another_frame_or_without_a_stamp_is_refused():
         lg.FloorMap(grid=room(), map_in_base=here, height_m=TALL, age_s_max=1.0)
     with pytest.raises(lg.ROSConfigError, match="stamp_s"):
         placed(room(stamp_s=None))
-    there = StampedTransform.of(lg.Pose6D(xyz=(0, 0, 0)), parent_frame="torso", child_frame="map", stamp_s=NOW_S)
+    there = StampedTransform.of(
+        lg.Pose6D(xyz=(0, 0, 0)), parent_frame="torso", child_frame="map", stamp_s=NOW_S
+    )
     elsewhere = lg.FloorMap(grid=room(), map_in_base=there, height_m=TALL, age_s_max=1.0)
     with pytest.raises(lg.ROSConfigError, match="`torso`"):
         lg.World(floor_map=elsewhere, stamp_s=NOW_S)
@@ -207,7 +211,9 @@ def test_map_of_another_frame_or_without_a_stamp_is_refused():
 
 
 def goal(x, y, yaw=0.0, frame_id="map"):
-    return lg.Pose6D(xyz=(x, y, 0.0), quat_xyzw=(0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)), frame_id=frame_id)
+    return lg.Pose6D(
+        xyz=(x, y, 0.0), quat_xyzw=(0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)), frame_id=frame_id
+    )
 
 
 def ask(pose, floor_map, *, now_s=NOW_S, **changes):
