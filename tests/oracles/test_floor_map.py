@@ -158,7 +158,9 @@ def _world(rng, side=16, resolution_m=0.25):
 
 
 # Half a second each, nearly all of it sampling: the long run is `make test-fleet`.
-@pytest.mark.parametrize("chunks", [range(30), pytest.param(range(30, 330), marks=pytest.mark.fleet)], ids=len)
+@pytest.mark.parametrize(
+    "chunks", [range(30), pytest.param(range(30, 330), marks=pytest.mark.fleet)], ids=len
+)
 def test_base_arcs_over_a_map_are_clear_when_accepted_and_blocked_when_rejected(chunks):
     robot = lg.RobotDescription(**cart())
     gate, kinematics = lg.Gate(robot, step_s=STEP_S), Kinematics(robot)
