@@ -119,6 +119,12 @@ void read_envelope(FlatYaml& file, KernelConfig& config) {
     optional_number("max_cartesian_step_rad", gate.max_cartesian_step_rad);
     optional_number("max_base_linear_speed_m_s", gate.max_base_linear_speed_m_s);
     optional_number("max_base_angular_speed_rad_s", gate.max_base_angular_speed_rad_s);
+    if (file.has("footprint_corners_xy") || file.has("footprint_radius_m")) {
+        const auto corners = file.numbers("footprint_corners_xy");
+        if (corners.empty() || corners.size() % 2 != 0) file.refuse_value("footprint_corners_xy", "must hold two numbers per corner");
+        for (std::size_t at = 0; at < corners.size(); at += 2) gate.footprint_corners.push_back({corners[at], corners[at + 1], 0.0});
+        gate.footprint_radius_m = file.number("footprint_radius_m");
+    }
     gate.self_margin_m = file.number("self_collision_margin_m");
     gate.world_margin_m = file.number("world_collision_margin_m");
     gate.cartesian_deviation_m = file.number("cartesian_deviation_m");

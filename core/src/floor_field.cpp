@@ -106,6 +106,67 @@ void ObstacleField::approach_floor(Segment part, double shift_m, Witness& best, 
     }
 }
 
+Witness ObstacleField::flat_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
+    const Segment local{inverse_times(floor_->in_base, segment.a), inverse_times(floor_->in_base, segment.b)};
+    const double z = 0.5 * grid_.resolution_m;
+    Witness found = press_flat(local, cutoff_m, obstacle);
+    found.on_first = floor_->in_base * Vec3{found.on_first.x, found.on_first.y, z};
+    found.on_second = floor_->in_base * Vec3{found.on_second.x, found.on_second.y, z};
+    return found;
+}
+
+Witness ObstacleField::press_flat(const Segment& local, double cutoff_m, std::uint32_t& obstacle) const noexcept {
+    const double z = 0.5 * grid_.resolution_m;
+    const Segment flat{{local.a.x, local.a.y, z}, {local.b.x, local.b.y, z}};
+    for (const Vec3 end : {flat.a, flat.b}) {
+        if (!is_over_solid(end)) continue;
+        obstacle = 0xFFFFFFFFU;
+        return {0.0, end, end};
+    }
+    return cell_distance(flat, cutoff_m, obstacle);
+}
+
+/// Even and odd crossings of a line to the right of the point.
+bool ObstacleField::is_inside(std::span<const Vec3> corners, double x, double y) noexcept {
+    bool inside = false;
+    for (std::size_t at = 0; at < corners.size(); ++at) {
+        const Vec3 a = corners[at];
+        const Vec3 b = corners[(at + 1) % corners.size()];
+        if ((a.y > y) != (b.y > y) && x < a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x)) inside = !inside;
+    }
+    return inside;
+}
+
+bool ObstacleField::covers_solid(std::span<const Vec3> corners, std::int64_t& looks) const noexcept {
+    Vec3 local[capacity::footprint_corners_max];
+    double low[2] = {1e300, 1e300};
+    double high[2] = {-1e300, -1e300};
+    if (corners.size() > capacity::footprint_corners_max) return true;
+    for (std::size_t at = 0; at < corners.size(); ++at) {
+        local[at] = inverse_times(floor_->in_base, corners[at]);
+        if (is_over_solid(local[at])) return true;
+        low[0] = std::min(low[0], local[at].x);
+        low[1] = std::min(low[1], local[at].y);
+        high[0] = std::max(high[0], local[at].x);
+        high[1] = std::max(high[1], local[at].y);
+    }
+    // No corner is off the map, so that the numbers of cells are small and not negative.
+    const double edge_m = grid_.resolution_m;
+    const auto first_x = static_cast<std::int64_t>(low[0] / edge_m);
+    const auto first_y = static_cast<std::int64_t>(low[1] / edge_m);
+    const auto last_x = static_cast<std::int64_t>(high[0] / edge_m);
+    const auto last_y = static_cast<std::int64_t>(high[1] / edge_m);
+    looks -= (last_x - first_x + 1) * (last_y - first_y + 1);
+    if (looks < 0) return true;
+    for (std::int64_t y = first_y; y <= last_y; ++y) {
+        for (std::int64_t x = first_x; x <= last_x; ++x) {
+            const Vec3 centre{(static_cast<double>(x) + 0.5) * edge_m, (static_cast<double>(y) + 0.5) * edge_m, 0.0};
+            if (is_over_solid(centre) && is_inside({local, corners.size()}, centre.x, centre.y)) return true;
+        }
+    }
+    return false;
+}
+
 /// A column is as far from what is above it as a cube at its top, from what is below as one at its bottom, and from
 /// what is beside it as any cube of it: so the layer of cubes is asked at each of the three.
 Witness ObstacleField::floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
@@ -116,18 +177,12 @@ Witness ObstacleField::floor_distance(const Segment& segment, double cutoff_m, s
     const Segment local{inverse_times(floor_->in_base, segment.a), inverse_times(floor_->in_base, segment.b)};
     Witness best{cutoff_m, local.a, local.a};
     if (Segment beside = local; clip_heights(beside, low_m, high_m)) {
-        const Segment flat{{beside.a.x, beside.a.y, 0.5 * edge_m}, {beside.b.x, beside.b.y, 0.5 * edge_m}};
-        Witness found = cell_distance(flat, best.distance_m, obstacle);
-        for (const Vec3 end : {flat.a, flat.b}) {
-            if (!is_over_solid(end)) continue;
-            found = {0.0, end, end};
-            obstacle = 0xFFFFFFFFU;
-        }
+        const Witness found = press_flat(beside, best.distance_m, obstacle);
         if (found.distance_m < best.distance_m) {
             // Back onto the part that was pressed flat; an upright one counts at its first end.
-            const Vec3 along = flat.b - flat.a;
+            const Vec3 along{beside.b.x - beside.a.x, beside.b.y - beside.a.y, 0.0};
             const double length2 = dot(along, along);
-            const double t = length2 > 1e-18 ? std::clamp(dot(found.on_first - flat.a, along) / length2, 0.0, 1.0) : 0.0;
+            const double t = length2 > 1e-18 ? std::clamp(dot(found.on_first - beside.a, along) / length2, 0.0, 1.0) : 0.0;
             const Vec3 on_first = beside.a + t * (beside.b - beside.a);
             best = {found.distance_m, on_first, {found.on_second.x, found.on_second.y, on_first.z}};
         }

@@ -62,6 +62,16 @@ void require_mode_bounds(const RobotModel& model, const GateConfig& config) {
     require(!enabled(ControlMode::composite_mode) || config.gripper_range, "COMPOSITE_MODE needs a gripper range");
 }
 
+void require_footprint(const GateConfig& config) {
+    const auto& corners = config.footprint_corners;
+    const auto within = [](double length_m) noexcept { return std::abs(length_m) <= capacity::robot_extent_m_max; };
+    for (const Vec3 corner : corners) require(within(corner.x) && within(corner.y) && corner.z == 0.0, "a corner of the footprint is not finite or beyond any robot");
+    const double radius_m = config.footprint_radius_m;
+    const bool disc = corners.size() == 1 && radius_m > 0.0 && within(radius_m);
+    const bool polygon = corners.size() >= 3 && corners.size() <= capacity::footprint_corners_max && radius_m == 0.0;
+    require(corners.empty() || disc || polygon, "the footprint must be a disc with a radius or a polygon of 3 to 64 corners");
+}
+
 void require_config(const RobotModel& model, const GateConfig& config) {
     require(config.step_s > 0.0 && config.step_s <= 10.0, "step_s must be positive and at most 10 s");
     require_each_positive(config.velocity_max, model.dof_count(), "velocity limit");
@@ -74,6 +84,7 @@ void require_config(const RobotModel& model, const GateConfig& config) {
     require_positive(config.max_cartesian_step_rad, "max_cartesian_step_rad");
     require_positive(config.max_base_linear_speed_m_s, "max_base_linear_speed_m_s");
     require_positive(config.max_base_angular_speed_rad_s, "max_base_angular_speed_rad_s");
+    require_footprint(config);
     if (config.workspace_box) {
         const Vec3 low = config.workspace_box->min;
         const Vec3 high = config.workspace_box->max;

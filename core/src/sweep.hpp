@@ -46,6 +46,8 @@ class Sweep {
     bool all_shown() const noexcept { return gate_.items_.empty() && !overflow_; }
     /// Everything within `half_width` of the gate's row 0, per variable.
     Outcome run_tube(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept;
+    /// The footprint against the map of the floor, while the base moves; both must be there.
+    Outcome run_footprint(std::size_t row_last, Finding& finding) noexcept;
     /// Pairs that start inside their margin, for recovery; false when there are too many to follow.
     bool collect_start_contacts() noexcept;
     Outcome follow_start_contacts(Finding& finding, PairKind& kind) noexcept;
@@ -99,6 +101,9 @@ class Sweep {
     bool find_unshown(PairKind kind, std::span<const double> half_width, OpenItem& item, Witness& witness) noexcept;
     std::size_t widest_variable(PairKind kind, const OpenItem& item, std::span<const double> half_width) noexcept;
     void report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept;
+
+    Vec3 corner_at(std::size_t corner, std::size_t segment, double t) const noexcept;
+    Witness nearest_to_footprint(std::size_t segment, double t, double half, bool& shown, Finding& finding) noexcept;
 
     Gate& gate_;
     Verdict& verdict_;

@@ -138,7 +138,8 @@ Verdict Validation::run() noexcept {
         {6, &Validation::check_row_limits},        {7, &Validation::check_state_unavailable},
         {8, &Validation::build_path},              {8, &Validation::check_path_limits},
         {9, &Validation::check_world_unavailable}, {10, &Validation::check_self_collision},
-        {11, &Validation::check_world_collision},  {11, &Validation::check_recovery},
+        {11, &Validation::check_world_collision},  {11, &Validation::check_footprint},
+        {11, &Validation::check_recovery},
         {11, &Validation::check_no_go_zones},
     };
     gate_.contacts_.clear();

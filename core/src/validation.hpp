@@ -52,6 +52,8 @@ class Validation {
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;
     bool check_world_collision() noexcept;
+    bool has_footprint_to_check() const noexcept;
+    bool check_footprint() noexcept;
     bool sweep_world(PairKind kind) noexcept;
     bool check_tube_limits() noexcept;
     bool check_recovery() noexcept;

@@ -160,6 +160,7 @@ def flat_config(
     values |= _volumes(robot, links)
     values |= _effectors(robot.end_effectors, links, [joint.name for joint in robot.actuated_joints])
     values |= _zones(envelope)
+    values |= _footprint(robot)
     values |= _envelope(envelope)
     # From the robot's own envelope: a skill that declares a bound must not grant itself a mode by it.
     values["control_modes"] = [int(mode) for mode in enabled_modes(robot)]
@@ -270,6 +271,16 @@ def _effectors(ends: Sequence[EndEffector], links: list[str], dofs: list[str]) -
         "gripper_channel_closed": [gripper.channel_closed for _, gripper, _ in fingers],
         "gripper_channel_open": [gripper.channel_open for _, gripper, _ in fingers],
     }
+
+
+def _footprint(robot: RobotDescription) -> dict[str, Value]:
+    """Returns what the base covers of the floor; a polygon says it more closely than a disc."""
+    if robot.footprint_polygon is not None:
+        corners = [float(number) for corner in robot.footprint_polygon for number in corner]
+        return {"footprint_corners_xy": corners, "footprint_radius_m": 0.0}
+    if robot.footprint_radius is not None:
+        return {"footprint_corners_xy": [0.0, 0.0], "footprint_radius_m": float(robot.footprint_radius)}
+    return {}
 
 
 def _zones(envelope: SafetyEnvelope) -> dict[str, Value]:

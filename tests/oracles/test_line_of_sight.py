@@ -12,7 +12,7 @@ import numpy as np
 from lastgate.approach import OccupancyGridIndex, line_of_sight
 from lastgate.approach.line_of_sight import sees_in_cells
 
-SIDE, UNIT, PAIRS = 32, 64, 100_000
+SIDE, UNIT, PAIRS = 24, 64, 100_000
 
 
 def touched(a, b, corners):
@@ -43,7 +43,7 @@ def holds(place, corners):
 
 def exact_sight(a, b, corners):
     seen = np.zeros(len(a), dtype=bool)
-    # No product exceeds 2 * (32 * 64)^2, so 32 bits hold them, twice as fast as 64.
+    # No product exceeds 2 * (24 * 64)^2, so 32 bits hold them, twice as fast as 64.
     a, b, corners = (values.astype(np.int32) for values in (a, b, corners))
     for start in range(0, len(a), 2000):
         some = slice(start, start + 2000)

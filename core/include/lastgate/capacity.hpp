@@ -42,6 +42,9 @@ inline constexpr std::size_t items_max = 16384;
 /// near things at once are left to the double path.
 inline constexpr std::size_t lane_entries_max = 8192;
 
+/// Corners of a footprint. Navigation stacks use four to a dozen.
+inline constexpr std::size_t footprint_corners_max = 64;
+
 /// Bisections of one segment. The motion bound of a segment is at most a few hundred metres, and
 /// 2^-23 of that is below the resolution.
 inline constexpr std::size_t depth_max = 24;

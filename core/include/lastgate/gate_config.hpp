@@ -55,6 +55,10 @@ struct GateConfig {
     std::vector<GripperJointConfig> gripper_joints;
     std::vector<PrimitiveSpec> no_go_zones;  ///< Checked like obstacles, whatever the world says.
 
+    /// What the base covers of the floor: a disc around its one corner, or a polygon of at least three with radius 0.
+    std::vector<Vec3> footprint_corners;
+    double footprint_radius_m = 0.0;
+
     double self_margin_m = 0.0;
     double world_margin_m = 0.0;
     double cartesian_deviation_m = 0.0;  ///< How far the robot's own Cartesian controller may stray from ours.

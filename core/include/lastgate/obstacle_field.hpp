@@ -62,6 +62,12 @@ class ObstacleField {
     /// Never larger than the distance of a point from any obstacle; zero inside a solid cell.
     double clearance(Vec3 point) const noexcept;
 
+    /// Of a floor: the distance as seen from above, whatever the heights.
+    Witness flat_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
+    /// Of a floor: whether a polygon contains the centre of a cell that is solid or off the map. `looks` is cut down by
+    /// the cells looked at; when it would go below zero the answer is yes.
+    bool covers_solid(std::span<const Vec3> corners, std::int64_t& looks) const noexcept;
+
     std::size_t obstacle_count() const noexcept { return x_.size(); }
     /// The cell of an obstacle, x fastest, or the number of a point as it was given; `none` off a floor.
     std::uint32_t label(std::size_t obstacle) const noexcept { return label_[obstacle]; }
@@ -85,6 +91,8 @@ class ObstacleField {
     bool is_solid(Vec3 point) const noexcept;
     double inside_bounds(Vec3 point, int& face) const noexcept;
     bool is_over_solid(Vec3 local) const noexcept;
+    Witness press_flat(const Segment& local, double cutoff_m, std::uint32_t& obstacle) const noexcept;
+    static bool is_inside(std::span<const Vec3> corners, double x, double y) noexcept;
     void approach_floor(Segment part, double shift_m, Witness& best, std::uint32_t& obstacle) const noexcept;
     Witness floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
     double floor_clearance(Vec3 point) const noexcept;

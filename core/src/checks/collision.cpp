@@ -27,6 +27,12 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
     if (verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
         if (failed == PairKind::box || failed == PairKind::self) confirm(PairKind::world);
         if (failed != PairKind::field) confirm(PairKind::field);
+        if (verdict_.certified_rows > 0 && has_footprint_to_check()) {
+            Finding finding;
+            if (sweep_.run_footprint(verdict_.certified_rows, finding) != Outcome::clear) {
+                verdict_.certified_rows = finding.segment == none ? 0 : finding.segment - 1;
+            }
+        }
     }
     if (gate_.zones_.primitives().empty()) return;
     sweep_.set_world(&gate_.zones_);

@@ -207,6 +207,102 @@ def test_map_of_another_frame_or_without_a_stamp_is_refused():
         lg.World(floor_map=room(), stamp_s=NOW_S)
 
 
+# ---- Footprints that are wider than the links ----------------------------------------------------------
+
+SQUARE = [[-0.4, -0.4], [0.4, -0.4], [0.4, 0.4], [-0.4, 0.4]]
+
+
+def test_declared_disc_is_swept_though_no_link_reaches_as_far():
+    wide = cart(footprint_radius=0.35)
+    blocked = only_violation(drive(AHEAD, placed(room((20, 33))), robot=wide))  # x from 1.3 on
+    assert (blocked.subject, blocked.against, blocked.code) == ("base", "map_cell_20_33", "world_collision")
+    assert blocked.step == 9
+    assert blocked.segment_t == pytest.approx(0.5, abs=0.1), "it touches after 0.95 m"
+    assert drive(AHEAD, placed(room((20, 34))), robot=wide).accepted
+    assert drive(AHEAD, placed(room((20, 33)))).accepted, "the links alone pass"
+
+
+def test_declared_polygon_is_swept_with_its_corners_while_it_turns():
+    robot = cart(footprint_polygon=SQUARE)
+    turn = [[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]] * 8
+    # The corner reaches 0.566 m; the sides only 0.4 m.
+    assert drive(np.zeros((1, 6)), placed(room((25, 20))), robot=robot).accepted
+    assert not drive(turn, placed(room((25, 20))), robot=robot).accepted, "the corner sweeps (0.05, 0.5)"
+    assert drive(turn, placed(room((26, 20))), robot=robot).accepted
+
+
+def test_blocked_cell_inside_the_footprint_at_the_start_rejects_at_once():
+    # Between the ball of the base (0.2 m) and the sides of the square (0.4 m), touched by neither.
+    inside = drive(
+        np.zeros((1, 6)), placed(room((22, 22), resolution_m=0.1)), robot=cart(footprint_polygon=SQUARE)
+    )
+    assert code_of(inside) == "world_collision"
+    assert only_violation(inside).step == 0
+    horseshoe = [
+        [-0.4, -0.4],
+        [0.4, -0.4],
+        [0.4, 0.4],
+        [0.34, 0.4],
+        [0.34, -0.34],
+        [-0.34, -0.34],
+        [-0.34, 0.4],
+        [-0.4, 0.4],
+    ]
+    assert drive(np.zeros((1, 6)), placed(room((22, 22))), robot=cart(footprint_polygon=horseshoe)).accepted
+
+
+def test_footprint_keeps_the_margin_and_tells_the_clearance():
+    safety = cart()["safety"]
+    grid = room((20, 30))  # x from 1.0
+    near = [[1.0, 0.0, 0.0, 0.0, 0.0, 0.0]] * 5  # the side of the square comes to 0.9
+
+    def verdict(margin_m):
+        margins = safety | {"world_collision_margin_m": margin_m}
+        return drive(near, placed(grid), robot=cart(footprint_polygon=SQUARE, safety=margins))
+
+    assert verdict(0.0).accepted
+    assert verdict(0.0).min_clearance_m == pytest.approx(0.1, abs=0.06)
+    assert verdict(0.0).min_clearance_m <= 0.1 + 1e-12
+    assert verdict(0.09).accepted
+    assert not verdict(0.11).accepted
+
+
+def test_rows_before_the_footprint_touches_are_certified():
+    wide = cart(footprint_radius=0.35)
+    verdict = drive(AHEAD, placed(room((20, 33))), robot=wide)
+    assert verdict.certified_rows == 9
+    shorter = drive(AHEAD[: verdict.certified_rows], placed(room((20, 33))), robot=wide)
+    assert shorter.accepted
+
+
+def test_footprint_is_not_held_against_arm_motion_of_a_base_that_stands():
+    gate = gate_of(cart(footprint_radius=0.35))
+    world = lg.World(floor_map=placed(room((20, 22), (20, 17))), stamp_s=NOW_S)  # 0.2 m ahead, 0.3 m behind
+    verdict = check(
+        gate, [[3.0]], state=at(3.0), world=lg.World(floor_map=placed(room((20, 23))), stamp_s=NOW_S)
+    )
+    assert verdict.accepted, "the robot stands there already; the links are what moves"
+    assert not check(gate, [[3.0]], state=at(3.0), world=world).accepted, "the ball of the base touches"
+
+
+def test_footprint_of_too_many_corners_is_refused():
+    ring = [[math.cos(a), math.sin(a)] for a in np.linspace(0.0, 2 * math.pi, 66)[:-1]]
+    with pytest.raises(lg.ROSConfigError, match="footprint"):
+        gate_of(cart(footprint_polygon=ring))
+    assert gate_of(cart(footprint_polygon=ring[:64]))
+
+
+def test_budget_too_small_for_the_footprint_rejects():
+    fine = room(resolution_m=0.01)
+    huge = [[-1.9, -1.9], [1.9, -1.9], [1.9, 1.9], [-1.9, 1.9]]
+    gate = gate_of(cart(footprint_polygon=huge), evaluations_max=257)
+    chunk = lg.ActionChunk(np.zeros((1, 6)), mode=lg.ControlMode.BODY_TWIST)
+    world = lg.World(floor_map=placed(fine), stamp_s=NOW_S)
+    assert code_of(gate.check(chunk, state=at(3.0), world=world, now_s=NOW_S)) == "budget_exceeded"
+    patient = gate_of(cart(footprint_polygon=huge))
+    assert patient.check(chunk, state=at(3.0), world=world, now_s=NOW_S).accepted
+
+
 # ---- Goals -----------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// world_collision of the footprint: what the base covers of the floor stays on free cells while it moves.
+#include "../validation.hpp"
+
+namespace lastgate {
+
+bool Validation::has_footprint_to_check() const noexcept {
+    const bool moves = mode() == ControlMode::body_twist && !config().footprint_corners.empty();
+    return moves && !request_.world->is_declared_absent() && request_.world->field(floor_slot) != nullptr;
+}
+
+bool Validation::check_footprint() noexcept {
+    if (!has_footprint_to_check()) return true;
+    Finding finding;
+    const Outcome outcome = sweep_.run_footprint(gate_.path_rows_, finding);
+    if (outcome == Outcome::clear) return true;
+    verdict_.certified_rows = request_.recovery || finding.segment == none ? 0 : finding.segment - 1;
+    if (outcome == Outcome::budget) {
+        (void)reject_budget();
+        confirm_prefix(PairKind::field);
+        return false;
+    }
+    Violation violation;
+    violation.code = ViolationCode::world_collision;
+    violation.subject_kind = SubjectKind::link;
+    violation.subject = 0;  // the base itself
+    violation.against_kind = AgainstKind::floor;
+    violation.against = finding.obstacle == none ? none : request_.world->field(floor_slot)->label(finding.obstacle);
+    violation.row = finding.segment - 1;
+    violation.segment_t = finding.segment_t;
+    violation.first_contact_t = finding.first_contact_t;
+    violation.distance_m = finding.witness.distance_m;
+    violation.margin_m = finding.item.demand_m;
+    violation.value = finding.witness.distance_m;
+    violation.limit_min = finding.item.demand_m;
+    violation.witness_a = finding.witness.on_first;
+    violation.witness_b = finding.witness.on_second;
+    (void)reject(violation);
+    confirm_prefix(PairKind::field);
+    return false;
+}
+
+}  // namespace lastgate
