@@ -28,6 +28,7 @@ TESTS = (
     "mode_test",
     "recovery_test",
     "field_test",
+    "floor_test",
     "verdict_test",
     "model_test",
     "config_test",
@@ -182,6 +183,36 @@ FAULTS = (
         "core/include/lastgate/tolerance.hpp",
         r"rounding_m = 1\.0e-9;",
         r"rounding_m = -1.0e-9;",
+    ),
+    Fault(
+        "off_the_map_is_free",
+        "core/src/floor_field.cpp",
+        r"local\.y <= height\)\) return true;",
+        "local.y <= height)) return false;",
+    ),
+    Fault(
+        "ring_around_the_map_left_out",
+        "core/src/floor_field.cpp",
+        r"ringed\(width \* layer\.size\[1\], 1\)",
+        "ringed(width * layer.size[1], 0)",
+    ),
+    Fault(
+        "inside_of_a_footprint_not_looked_at",
+        "core/src/sweep_footprint.cpp",
+        r"if \(corners\.size\(\) >= 3\) \{",
+        "if (corners.size() >= 300) {",
+    ),
+    Fault(
+        "footprint_seen_at_the_middle_only",
+        "core/src/sweep_footprint.cpp",
+        r"turn \* reach_m\) \* half;",
+        "turn * reach_m) * half * 0.0;",
+    ),
+    Fault(
+        "map_never_expires",
+        "core/src/checks/world_unavailable.cpp",
+        r"-tolerance::future_stamp_s, lasts_s, blame",
+        "-tolerance::future_stamp_s, 1e9, blame",
     ),
 )
 

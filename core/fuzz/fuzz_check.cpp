@@ -63,6 +63,12 @@ const std::vector<std::shared_ptr<const ObstacleField>>& fields() {
         made.push_back(std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, cells)));
         spec.outside_is_free = true;
         made.push_back(std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, cells)));
+        FloorSpec floor;
+        floor.in_base.translation = {-0.8, -0.8, 0.0};
+        floor.resolution_m = 0.1;
+        floor.size = {16, 16};
+        floor.high_m = 0.7;
+        made.push_back(std::make_shared<const ObstacleField>(ObstacleField::from_floor(floor, std::span(cells).first(256))));
         return made;
     }();
     return all;
@@ -74,6 +80,7 @@ void fill_world(fuzz::ByteSource& bytes, WorldSnapshot& world) {
     if (kind == 254) return;  // never begun
     world.begin(kind, bytes.byte() < 250 ? 1.0 : bytes.number(1.0), kind != 253);
     if (kind % 4 == 3) world.set_field(kind % 2, fields()[bytes.byte() % 3], bytes.byte() < 250 ? 1.0 : bytes.number(1.0));
+    if (kind % 8 == 5) world.set_field(floor_slot, fields()[3], 1.0, bytes.byte() < 250 ? 2.0 : bytes.number(1.0));
     for (std::size_t left = bytes.byte() % 24; left > 0 && !bytes.empty(); --left) {
         double pose[7];
         for (double& value : pose) value = bytes.number(1.5);

@@ -171,6 +171,33 @@ TEST(rejected_checks_do_not_allocate_in_any_mode) {
     }
 }
 
+TEST(base_motion_over_a_map_does_not_allocate) {
+    GateConfig config = wide_config(mobile_manipulator());
+    config.footprint_corners = {{-0.4, -0.3, 0.0}, {0.4, -0.3, 0.0}, {0.4, 0.3, 0.0}, {-0.4, 0.3, 0.0}};
+    Gate gate = make_gate(mobile_manipulator(), config);
+    FloorSpec floor;
+    floor.in_base.translation = {-2.0, -2.0, 0.0};
+    floor.resolution_m = 0.05;
+    floor.size = {80, 80};
+    floor.high_m = 0.3;
+    std::vector<std::uint8_t> cells(6400, 0);
+    const std::vector<double> rows = repeated(8, {1.0, 0.0, 0.0, 0.0, 0.0, 0.3});
+    const double fingers[1] = {0.02};
+    for (const int blocked : {0, 1}) {
+        cells[80 * 40 + 49] = static_cast<std::uint8_t>(blocked);  // from x = 0.45: the front of the footprint drives over it
+        WorldSnapshot world = make_world({});
+        world.set_field(floor_slot, std::make_shared<const ObstacleField>(ObstacleField::from_floor(floor, cells)), 1.0);
+        CheckRequest request = make_request(ControlMode::body_twist, rows, 6, panda_home, world);
+        request.state.gripper_positions = fingers;
+        int accepted = 0;
+        const long found = heap_calls([&] {
+            for (int index = 0; index < 500; ++index) accepted += gate.check(request).accepted;
+        });
+        REQUIRE(found == 0, found);
+        REQUIRE(accepted == (blocked == 0 ? 500 : 0), accepted);
+    }
+}
+
 TEST(single_configurations_do_not_allocate) {
     Mobile mobile;
     const std::vector<double> rows = joint_rows_around_home(256, 0.003);

@@ -62,7 +62,8 @@ bool Validation::sweep_world(PairKind kind) noexcept {
 bool Validation::check_world_collision() noexcept {
     const WorldSnapshot& world = *request_.world;
     if (world.is_declared_absent()) return true;
-    return sweep_world(PairKind::world) && (!world.has_fields() || sweep_world(PairKind::field));
+    const bool has_field = world.has_fields();
+    return sweep_world(PairKind::world) && (!has_field || sweep_world(PairKind::field));
 }
 
 bool Validation::check_recovery() noexcept {
