@@ -186,6 +186,11 @@ void bind_doors(nb::module_& module) {
         .def("submit_twist", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::twist, span_of(payload)); }, "payload"_a)
         .def("observe", [](DoorClient& door, const nb::bytes& payload) { door.observe(span_of(payload)); }, "payload"_a)
         .def("publish_world", [](DoorClient& door, const nb::bytes& payload) { return door.publish_world(MessageType::world_snapshot, span_of(payload)); }, "payload"_a)
+        .def("publish_wire_world", [](DoorClient& door, const std::tuple<std::string, nb::bytes>& message) {
+            const auto& [type, payload] = message;
+            if (type != "world_collision" && type != "occupancy_voxels") throw std::invalid_argument("no world message `" + type + "`");
+            return door.publish_world(type == "world_collision" ? MessageType::world_collision : MessageType::occupancy_voxels, span_of(payload));
+        }, "message"_a)
         .def("wait_world", [](DoorClient& door, std::uint64_t sequence, double timeout_s) {
             nb::gil_scoped_release released;
             return door.wait_world(sequence, ns_of(timeout_s));

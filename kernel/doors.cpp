@@ -64,7 +64,7 @@ BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view
 std::string_view live_name(const BoardSeat& seat, std::int64_t now_ns) noexcept {
     if (seat.owner.load(std::memory_order_acquire) == 0 || seat.named.load(std::memory_order_acquire) != 1) return {};
     const std::int64_t age_ns = now_ns - seat.heartbeat_ns.load(std::memory_order_acquire);
-    if (!(age_ns >= -heartbeat_age_ns_max && age_ns <= heartbeat_age_ns_max)) return {};
+    if (!(age_ns >= -seat_age_ns_max && age_ns <= seat_age_ns_max)) return {};
     return text_of(seat.name, sizeof seat.name);
 }
 

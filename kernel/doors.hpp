@@ -106,10 +106,12 @@ struct Board {
     std::array<BoardSeat, sources_max> actuators;
 };
 
-/// A kernel or a source that has not beaten for this long is gone. Ten of its periods, and below the 0.2 s after
-/// which a driver without a new chunk stops anyway.
+/// A kernel that has not beaten for this long is gone: fifteen of its periods, and below the 0.2 s after which a
+/// driver without a new chunk stops anyway.
 inline constexpr std::int64_t heartbeat_period_ns = 10'000'000;
 inline constexpr std::int64_t heartbeat_age_ns_max = 150'000'000;
+/// A source or driver may be a Python program on a busy machine and beats every 50 ms; ten of those.
+inline constexpr std::int64_t seat_age_ns_max = 500'000'000;
 
 /// The board of a running kernel.
 class BoardView {

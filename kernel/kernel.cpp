@@ -50,13 +50,15 @@ Finding undecodable(std::size_t bytes) noexcept {
 }  // namespace
 
 Kernel::Kernel(KernelConfig config, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
-    : config_(std::move(config)), settings_(std::move(settings)), model_digest_(std::move(model_digest)), latch_(settings_.reset_cooldown_s) {
+    : Kernel(config, std::make_shared<Gate>(std::make_shared<RobotModel>(config.model), config.gate), std::move(settings), std::move(model_digest), restored) {}
+
+Kernel::Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
+    : config_(std::move(config)), settings_(std::move(settings)), model_digest_(std::move(model_digest)), gate_(std::move(gate)), latch_(settings_.reset_cooldown_s) {
     if (!(std::isfinite(settings_.reset_cooldown_s) && settings_.reset_cooldown_s > 0.0)) throw std::invalid_argument("the reset cooldown must be finite and greater than 0");
     if (settings_.required_sources.size() > sources_max) throw std::invalid_argument("required sources must be at most 16 names");
     for (const std::string& name : settings_.required_actuators) {
         if (name.empty() || !latch_.require_actuator(name)) throw std::invalid_argument("required actuators must be at most 16 names");
     }
-    gate_ = std::make_unique<Gate>(std::make_shared<RobotModel>(config_.model), config_.gate);
     latch_.restore(restored);
     no_world_.snapshot.declare_absent();
     no_world_.names.world_id = "no-world";

@@ -68,6 +68,8 @@ class Kernel {
   public:
     /// Throws std::invalid_argument for a configuration or settings that cannot be used.
     Kernel(KernelConfig config, KernelSettings settings, std::string model_digest, const LatchRecord& restored);
+    /// The same with a gate that was built from `config` before: its memory is the costly part.
+    Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings settings, std::string model_digest, const LatchRecord& restored);
 
     // Lifecycle; each returns whether it is possible from where the kernel stands. None of them clears the latch.
     bool activate(std::span<const std::string_view> live_sources) noexcept;
@@ -117,7 +119,7 @@ class Kernel {
     KernelConfig config_;
     KernelSettings settings_;
     std::string model_digest_;
-    std::unique_ptr<Gate> gate_;
+    std::shared_ptr<Gate> gate_;
     Latch latch_;
     bool active_ = false;
     std::uint64_t passed_ = 0;

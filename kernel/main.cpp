@@ -128,7 +128,9 @@ int serve(const Arguments& arguments, const std::string& text) {
     if (arguments.exit_with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
     ask_for_real_time(arguments);
     if (arguments.settings.warn_only) std::fprintf(stderr, "lastgate-kernel: WARN ONLY: everything passes, nothing is stopped\n");
-    std::fprintf(stderr, "lastgate-kernel: %s ready\n", robot.c_str());
+    // For whoever started us: from this line on the doors are open, and they are ours.
+    std::printf("ready %s\n", robot.c_str());
+    std::fflush(stdout);
     process.run();
     return 0;
 }

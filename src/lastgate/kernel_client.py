@@ -32,7 +32,7 @@ from lastgate.world import NO_WORLD, NoWorld, World
 
 # A kernel answers in microseconds; one that has not for this long is not going to.
 ANSWER_TIMEOUT_S = 1.0
-START_TIMEOUT_S = 10.0
+END_TIMEOUT_S = 10.0
 
 
 class KernelState(IntEnum):
@@ -123,7 +123,11 @@ class KernelClient:
                 settings=self._settings,
             )
             self._process = subprocess.Popen(
-                [*command, "--exit-with-parent"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+                [*command, "--exit-with-parent"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
             )
             try:
                 self._door = self._open_door()
@@ -267,31 +271,28 @@ class KernelClient:
         self.close()
 
     def _open_door(self) -> _core.DoorClient:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while True:
-            if self._process.poll() is not None:
-                said = self._process.stderr.read() if self._process.stderr else ""
-                said = said.strip().removeprefix("error: ")
-                raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {said}")
-            try:
-                return _core.DoorClient(self.instance)
-            except RuntimeError as error:
-                if time.monotonic() > deadline:
-                    raise ROSConfigError(
-                        f"the kernel for `{self.robot.name}` did not start: {error}"
-                    ) from None
-            time.sleep(0.002)
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        # Memory of a kernel that was killed may still lie there; this line says that it is ours now.
+        if not self._process.stdout.readline().startswith("ready"):
+            said = self._process.stderr.read().strip().removeprefix("error: ")
+            raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {said}")
+        try:
+            return _core.DoorClient(self.instance)
+        except RuntimeError as error:
+            raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {error}") from None
 
     def _end_process(self) -> None:
         if self._process.poll() is None:
             self._process.terminate()
             try:
-                self._process.wait(START_TIMEOUT_S)
+                self._process.wait(END_TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        if self._process.stderr is not None:
-            self._process.stderr.close()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
 
     def _fate(self) -> str:
         code = self._process.poll()
