@@ -239,7 +239,7 @@ void bind_doors(nb::module_& module) {
     nb::class_<Seat>(module, "Seat")
         .def("__init__", [](Seat* self, const std::string& instance, const std::string& name, bool actuator) { new (self) Seat(instance, actuator ? Seat::Row::actuator : Seat::Row::source, name); }, "instance"_a, "name"_a, "actuator"_a = false)
         .def("beat", &Seat::beat)
-        .def("press", [](Seat& seat, std::string_view reason) { seat.press(reason); }, "reason"_a)
+        .def("press", [](Seat& seat, std::string_view reason, int kind, std::string_view evidence) { seat.press(reason, static_cast<FailureKind>(kind), evidence); }, "reason"_a, "kind"_a = static_cast<int>(FailureKind::human), "evidence"_a = "")
         .def("hold", [](Seat& seat, std::string_view reason) { seat.hold(reason); }, "reason"_a)
         .def("release", &Seat::release)
         .def("acknowledge", &Seat::acknowledge, "latch_sequence"_a)
@@ -249,6 +249,13 @@ void bind_doors(nb::module_& module) {
         .def_prop_ro("kernel_state", [](const Seat& seat) { return seat.board().state.load(std::memory_order_acquire); })
         .def_prop_ro("latch_sequence", [](const Seat& seat) { return seat.board().latch_sequence.load(std::memory_order_acquire); });
 
+    module.def("kernel_is_alive", [](const std::string& instance) {
+        try {
+            return BoardView::open(instance).is_alive(monotonic_ns());
+        } catch (const std::runtime_error&) {
+            return false;
+        }
+    }, "instance"_a);
     module.def("decode_trace", [](const nb::bytes& payload) -> nb::object {
         if (payload.size() != sizeof(TraceFrame)) return nb::none();
         TraceFrame trace;

@@ -12,6 +12,13 @@ namespace {
 
 std::uint64_t owner_number() noexcept { return (static_cast<std::uint64_t>(monotonic_ns()) << 20U) ^ static_cast<std::uint64_t>(getpid()) ^ 1U; }
 
+template <std::size_t room>
+void put_text(char (&to)[room], std::string_view text) noexcept {
+    const std::size_t size = std::min(text.size(), room - 1);
+    std::memcpy(to, text.data(), size);
+    std::memset(to + size, 0, room - size);
+}
+
 }  // namespace
 
 DoorClient::DoorClient(const std::string& instance) : board_(BoardView::open(instance)), answer_(verdict_ring.slot_bytes) {
@@ -116,22 +123,18 @@ Seat::Seat(const std::string& instance, Row row, const std::string& name) : boar
     if (seat_ == nullptr) throw std::runtime_error("no seat for `" + name + "` on the board of `" + instance + "`: the name is in use, or all seats are taken");
 }
 
-void Seat::put_reason(std::string_view reason) noexcept {
-    const std::size_t size = std::min(reason.size(), sizeof seat_->reason - 1);
-    std::memcpy(seat_->reason, reason.data(), size);
-    std::memset(seat_->reason + size, 0, sizeof seat_->reason - size);
-}
-
-void Seat::press(std::string_view reason) noexcept {
+void Seat::press(std::string_view reason, FailureKind kind, std::string_view evidence) noexcept {
     beat();
-    put_reason(reason);
+    put_text(seat_->reason, reason);
+    put_text(seat_->evidence, evidence);
+    seat_->failure_kind.store(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
     seat_->presses.fetch_add(1, std::memory_order_release);
     board_->estop_bell.ring();
 }
 
 void Seat::hold(std::string_view reason) noexcept {
     beat();
-    put_reason(reason);
+    put_text(seat_->reason, reason);
     seat_->asserted.store(1, std::memory_order_release);
     board_->estop_bell.ring();
 }

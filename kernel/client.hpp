@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "doors.hpp"
+#include "evidence.hpp"
 
 namespace lastgate {
 
@@ -77,8 +78,8 @@ class Seat {
     Seat(const std::string& instance, Row row, const std::string& name);
 
     void beat() noexcept { seat_->heartbeat_ns.store(monotonic_ns(), std::memory_order_release); }
-    /// Asks for a stop. It cannot be lost and does not wait.
-    void press(std::string_view reason) noexcept;
+    /// Asks for a stop. It cannot be lost and does not wait. `evidence` is reported as it is, as a `FailureTrigger`.
+    void press(std::string_view reason, FailureKind kind = FailureKind::human, std::string_view evidence = {}) noexcept;
     /// Holds the stop until it is released; no reset is possible meanwhile.
     void hold(std::string_view reason) noexcept;
     void release() noexcept { seat_->asserted.store(0, std::memory_order_release); }
@@ -91,7 +92,6 @@ class Seat {
     Board& board() const noexcept { return *board_; }
 
   private:
-    void put_reason(std::string_view reason) noexcept;
     BoardView board_;
     BoardSeat* seat_ = nullptr;
 };

@@ -82,8 +82,10 @@ struct BoardSeat {
     std::atomic<std::uint32_t> acknowledged;  ///< Actuators: the latch sequence they have stopped for.
     std::atomic<std::uint32_t> named;         ///< 1 when `name` can be read.
     std::atomic<std::uint32_t> presses;       ///< Sources: grows with every stop.
+    std::atomic<std::uint32_t> failure_kind;  ///< Sources: under which kind their stop is reported.
     char name[32];
     char reason[160];
+    char evidence[512];  ///< Sources: the JSON that is reported; empty for none.
 };
 
 /// The small things that must never wait behind a message. Everything is atomic or written once.

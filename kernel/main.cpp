@@ -29,7 +29,7 @@ constexpr const char* usage = R"(usage: lastgate-kernel --config F --instance NA
   --require-source NAME          --require-actuator NAME         (each may be repeated)
   --spin-us N                    look for work this long before sleeping; -1: always
   --lanes avx2|generic           --sched-fifo PRIORITY           --cpu N
-  --lock-memory                  --exit-with-parent
+  --lock-memory                  --exit-with-parent              --remove-config
 )";
 
 struct Arguments {
@@ -42,6 +42,7 @@ struct Arguments {
     int cpu = -1;
     bool lock_memory = false;
     bool exit_with_parent = false;
+    bool remove_config = false;  ///< The file was made for this start only.
 };
 
 double number_of(std::string_view flag, std::string_view text) {
@@ -85,6 +86,7 @@ Arguments read_arguments(int count, char** values) {
         else if (flag == "--cpu") arguments.cpu = static_cast<int>(number_of(flag, next()));
         else if (flag == "--lock-memory") arguments.lock_memory = true;
         else if (flag == "--exit-with-parent") arguments.exit_with_parent = true;
+        else if (flag == "--remove-config") arguments.remove_config = true;
         else throw std::invalid_argument("unknown option `" + std::string(flag) + "`");
     }
     for (const auto& [flag, value] : {std::pair{"--config", arguments.config_path}, {"--instance", arguments.options.instance}, {"--latch", arguments.options.latch_path}}) {
@@ -148,6 +150,7 @@ int main(int count, char** values) {
         std::stringstream text;
         text << file.rdbuf();
         if (!file) throw std::invalid_argument("cannot read `" + arguments.config_path + "`");
+        if (arguments.remove_config) std::remove(arguments.config_path.c_str());
         return serve(arguments, text.str());
     } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "error: %s\n", error.what());

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
@@ -310,6 +311,7 @@ void KernelProcess::look_at_seats(Now moment) {
             presses_seen_[i] = presses;
             const std::string_view reason = text_of(seat.reason);
             kernel_.estop(name, CdrReader::is_utf8(reason) ? reason : "a stop was asked for", moment);
+            report_for(seat, moment);
         }
         // One that died while it held stays asserted: only who takes its seat can say that it let go.
         const bool holds = seat.asserted.load(std::memory_order_acquire) != 0;
@@ -327,6 +329,19 @@ void KernelProcess::look_at_seats(Now moment) {
         if (alive && missing_[k]) kernel_.latch().release_source(name);
         missing_[k] = !alive;
     }
+}
+
+void KernelProcess::report_for(const BoardSeat& seat, Now moment) {
+    const std::string_view evidence = text_of(seat.evidence);
+    if (evidence.empty() || !CdrReader::is_utf8(evidence)) return;
+    FailureTriggerMessage failure;
+    const double whole = std::floor(moment.wall_s);
+    failure.stamp = {static_cast<std::int32_t>(whole), static_cast<std::uint32_t>((moment.wall_s - whole) * 1e9)};
+    failure.kind = static_cast<std::uint8_t>(seat.failure_kind.load(std::memory_order_relaxed));
+    failure.severity = severity_abort;
+    failure.evidence_json = evidence;
+    std::array<std::byte, 1024> memory;
+    failures_.write(MessageType::failure_trigger, write_failure_trigger(failure, memory), kernel_id_);
 }
 
 void KernelProcess::note_change(Now moment) {

@@ -65,6 +65,7 @@ class KernelProcess {
     void look_at_seats(Now now);
     void note_change(Now now);
     void write_status(Now now);
+    void report_for(const BoardSeat& seat, Now now);
     Now now() const noexcept;
 
     ProcessOptions options_;
