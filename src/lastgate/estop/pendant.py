@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stop buttons that are really there: a GPIO line, a serial line, a key. A device that is lost is a press."""
 
+import contextlib
 import fcntl
 import os
 import struct
@@ -156,10 +157,8 @@ class Pendant:
     def close(self) -> None:
         """Lets go of the device."""
         if self._device is not None:
-            try:
+            with contextlib.suppress(OSError):  # it is gone, which is what was asked for
                 self._device.close()
-            except OSError:
-                pass  # it is gone, which is what was asked for
             self._device = None
 
     def __enter__(self) -> Self:
