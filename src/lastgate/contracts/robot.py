@@ -221,12 +221,24 @@ class Provenance(Schema):
     licence: Name
 
 
+class JointCorrection(Schema):
+    """Says that a description file is wrong about a joint, and why: its type, axis, limits and mimic are not read."""
+
+    subject_noun: ClassVar[str] = "corrected joint"
+    subject_key: ClassVar[str] = "joint"
+
+    joint: Name
+    reason: Name
+
+
 class LoweringOptions(Schema):
     """Says how the volumes are made, so that the same manifest always gives the same ones."""
 
     volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
     # Links whose description gives them visual shapes only: those are covered instead of nothing.
     visual_links: tuple[Name, ...] = ()
+    # Joints for which this manifest counts and not its URDF, which still says where they are.
+    corrected_joints: tuple[JointCorrection, ...] = ()
 
 
 class UrdfAsset(Schema):
@@ -352,7 +364,28 @@ class RobotDescription(Schema):
         return (self.base_frame, *(joint.child_link for joint in self.joints))
 
     def _checks(self) -> tuple[Callable[[], list[str]], ...]:
-        return (self._mode_problems, self._footprint_problems, lambda: structure_problems(self))
+        return (
+            self._mode_problems,
+            self._footprint_problems,
+            self._correction_problems,
+            lambda: structure_problems(self),
+        )
+
+    def _correction_problems(self) -> list[str]:
+        named = [correction.joint for correction in self.lowering.corrected_joints]
+        joints = {joint.name for joint in self.joints}
+        return [
+            *(
+                f"corrected joint `{name}` is not a joint of the robot"
+                for name in named
+                if name not in joints
+            ),
+            *(
+                f"corrected joint `{name}` is listed twice"
+                for name in sorted(set(named))
+                if named.count(name) > 1
+            ),
+        ]
 
     def _mode_problems(self) -> list[str]:
         if self.control_modes is None:

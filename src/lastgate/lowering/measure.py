@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.contracts.shapes import CapsuleShape
+from lastgate.lowering.corrected_urdf import write_corrected_urdf
 from lastgate.lowering.diagnostics import LoweringError
 from lastgate.lowering.distances import segments_to_segments
 from lastgate.lowering.rigid import rotation_from_rpy
@@ -147,7 +149,8 @@ def measure(
 
     A contact is hidden when an allowed pair that is neither adjacent nor taken from the SRDF has it.
     """
-    oracle = _Oracle(robot, urdf_path)
+    with TemporaryDirectory() as folder:
+        oracle = _Oracle(robot, write_corrected_urdf(robot, urdf_path, Path(folder)))
     allowed = {entry.links: entry.reason for entry in robot.allowed_collision_pairs}
     rates = ErrorRates(samples=samples)
     rng = np.random.default_rng(seed)
