@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,11 +90,16 @@ def _attach(spec: Any, mount: MjcfMount, path: Path) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keeps MuJoCo from writing its warnings into a file of the working folder."""
+    """Keeps MuJoCo from writing its warnings into a file of the working folder, and onto the terminal.
+
+    They are about saving and simulating the model; what makes it another robot is an error.
+    """
     before = mujoco.get_mju_user_warning()
     mujoco.set_mju_user_warning(lambda _text: None)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         mujoco.set_mju_user_warning(before)
 
