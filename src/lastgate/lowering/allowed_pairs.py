@@ -74,8 +74,8 @@ def sort_by_structure(tree: KinematicTree, links: list[str], claims: SrdfClaims 
     return sorting
 
 
-def allow_fingers(sorting: PairSorting, robot: RobotDescription) -> None:
-    """Allows the fingers of one gripper against each other: closing on each other is what they are for.
+def waive_fingers(sorting: PairSorting, robot: RobotDescription) -> None:
+    """Waives the fingers of one gripper against each other: closing on each other is what they are for.
 
     Only links that hang on the same link and that the gripper's own joints, or joints that follow them, move.
     """
@@ -89,7 +89,7 @@ def allow_fingers(sorting: PairSorting, robot: RobotDescription) -> None:
         for first, second in combinations(fingers, 2):
             pair = ordered(first.child_link, second.child_link)
             if first.parent_link == second.parent_link and pair in sorting.checked:
-                sorting.allow(pair, "adjacent", f"fingers of {effector.name}")
+                sorting.allow(pair, "waived", f"fingers of {effector.name}, which close on each other")
 
 
 def keep_waived(sorting: PairSorting, robot: RobotDescription) -> None:

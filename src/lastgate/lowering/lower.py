@@ -14,12 +14,12 @@ from lastgate.contracts.robot import AllowedCollisionPair, JointSpec, RobotDescr
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry, SphereShape
 from lastgate.lowering.allowed_pairs import (
     PairSorting,
-    allow_fingers,
     allow_junctions,
     keep_waived,
     prove_neighbours,
     sort_by_structure,
     verify_srdf,
+    waive_fingers,
 )
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic, LoweringError
 from lastgate.lowering.fit import LinkCover, fit_link
@@ -224,8 +224,8 @@ def _sorted_by_proof(
     robot: RobotDescription, description: Description, tree: KinematicTree, progress: Progress
 ) -> PairSorting:
     sorting = sort_by_structure(tree, list(description.shapes), description.claims)
-    allow_fingers(sorting, robot)
     keep_waived(sorting, robot)
+    waive_fingers(sorting, robot)
     for pair in sorted(description.excluded):
         if pair in sorting.checked:
             sorting.notes.append(
