@@ -76,9 +76,7 @@ def test_joint_frames_agree_with_pinocchio(name: str) -> None:
 @pytest.mark.parametrize("name", ROBOTS)
 def test_no_contact_is_missed_or_hidden_and_refusals_stay_few(name: str) -> None:
     robot, path = load(name)
-    assert robot.assets.urdf is not None
-    urdf = resolve_asset(robot.assets.urdf.ref, "urdf", path.parent)
-    rates = measure(robot, urdf, samples=400 if name == "g1" else 2000)
+    rates = measure(robot, path.parent, samples=400 if name == "g1" else 2000)
     assert rates.missed == 0, rates.missed_pairs
     assert not rates.hidden
     if name in PHANTOM_RATE_MAX:
@@ -88,7 +86,6 @@ def test_no_contact_is_missed_or_hidden_and_refusals_stay_few(name: str) -> None
 
 def test_a_volume_made_smaller_is_seen_as_misses() -> None:
     robot, path = load("franka_panda")
-    assert robot.assets.urdf is not None
     thin = robot.model_copy(
         update={
             "collision_geometry": tuple(
@@ -97,7 +94,7 @@ def test_a_volume_made_smaller_is_seen_as_misses() -> None:
             )
         }
     )
-    assert measure(thin, resolve_asset(robot.assets.urdf.ref, "urdf", path.parent), samples=500).missed > 0
+    assert measure(thin, path.parent, samples=500).missed > 0
 
 
 @pytest.mark.parametrize("name", ["franka_panda", "ur5"])

@@ -254,11 +254,29 @@ class UrdfAsset(Schema):
         return str(parse_asset_ref(ref, "urdf"))
 
 
+class MjcfMount(Schema):
+    """Is a further MJCF whose bodies hang on a body of the robot: an arm on its base, a hand on its arm.
+
+    Names of the mounted file are spelled with the prefix, and later mounts see them so.
+    """
+
+    ref: Text
+    on_body: Name
+    prefix: Name
+    xyz_rpy: XyzRpy = NO_OFFSET
+
+    @field_validator("ref")
+    @classmethod
+    def _require_mjcf_ref(cls, ref: str) -> str:
+        return str(parse_asset_ref(ref, "mjcf"))
+
+
 class AssetRefs(Schema):
     """Says where the description files come from; the kind of a reference is the field it stands in."""
 
     urdf: UrdfAsset | None = None
     mjcf: Text | None = None
+    mjcf_mounts: tuple[MjcfMount, ...] = ()
     srdf: Text | None = None
 
     @field_validator("urdf", mode="before")
@@ -277,6 +295,11 @@ class AssetRefs(Schema):
     @classmethod
     def _require_srdf_ref(cls, ref: str | None) -> str | None:
         return None if ref is None else str(parse_asset_ref(ref, "srdf"))
+
+    def _problems(self) -> list[str]:
+        if self.mjcf_mounts and self.mjcf is None:
+            return ["`mjcf_mounts` needs an `mjcf` to mount on"]
+        return []
 
 
 def _read_control_mode(value: object) -> object:

@@ -16,9 +16,11 @@ from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry, Spher
 from lastgate.lowering.allowed_pairs import (
     PairSorting,
     allow_junctions,
+    keep_waived,
     prove_neighbours,
     sort_by_structure,
     verify_srdf,
+    waive_fingers,
 )
 from lastgate.lowering.corrected_urdf import corrected_joints
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic, LoweringError
@@ -36,7 +38,7 @@ from lastgate.lowering.urdf_reader import read_urdf
 from lastgate.lowering.volumes import Volume
 
 if TYPE_CHECKING:
-    from lastgate.lowering.mjcf_reader import MjcfModel
+    from lastgate.lowering.mjcf_model import MjcfModel
 
 # Volumes are refined on more states than the pinned 2000 (which are the first of these): greedy choices on
 # 2000 states fit those states and refuse half as many again on fresh ones.
@@ -84,9 +86,7 @@ def read_description(robot: RobotDescription, manifest_dir: Path) -> Description
             raise ROSConfigError(
                 f"robot `{robot.name}` names neither a URDF nor an MJCF: nothing to lower from"
             )
-        from lastgate.lowering.mjcf_reader import read_mjcf
-
-        return _described_by_mjcf(robot, read_mjcf(resolve_asset(robot.assets.mjcf, "mjcf", manifest_dir)))
+        return _described_by_mjcf(robot, manifest_dir)
     path = resolve_asset(robot.assets.urdf.ref, "urdf", manifest_dir)
     if isinstance(path, LiveDescription):
         raise ROSConfigError(
@@ -108,9 +108,11 @@ def read_description(robot: RobotDescription, manifest_dir: Path) -> Description
     return Description("srdf" if claims is not None else "sampling", shapes, frames, claims)
 
 
-def _described_by_mjcf(robot: RobotDescription, model: MjcfModel) -> Description:
+def _described_by_mjcf(robot: RobotDescription, manifest_dir: Path) -> Description:
+    from lastgate.lowering.mjcf_model import read_mjcf
     from lastgate.lowering.mjcf_reader import described_by_mjcf
 
+    model = read_mjcf(robot, manifest_dir)
     shapes, frames, excluded, problems = described_by_mjcf(robot, model)
     problems += _uncovered(robot, shapes, model)
     if problems:
@@ -182,7 +184,7 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     progress("preparing the meshes", 0.40)
     meshes = LinkMeshes(shapes)
     sweep = Sweep(tree, meshes, tree.samples(_REFINE_SAMPLES, SWEEP_SEED))
-    sorting = _sorted_by_proof(description, tree, progress)
+    sorting = _sorted_by_proof(robot, description, tree, progress)
     Refinement(sweep, covers, sorting.checked, volumes_max).run(
         progress=lambda rate: progress(f"refining: {100.0 * rate:.2f} % refused for nothing", 0.60)
     )
@@ -225,7 +227,7 @@ def sort_pairs_of_manifest(
         )
     meshes = LinkMeshes(description.shapes)
     sweep = Sweep(tree, meshes, tree.samples(SWEEP_SAMPLES, SWEEP_SEED))
-    sorting = _sorted_by_proof(description, tree, progress)
+    sorting = _sorted_by_proof(robot, description, tree, progress)
     progress("verifying exemptions on the meshes", 0.85)
     verify_srdf(sorting, sweep, volumes)
     allow_junctions(sorting, sweep, tree, meshes, volumes)
@@ -242,8 +244,12 @@ def sort_pairs_of_manifest(
     )
 
 
-def _sorted_by_proof(description: Description, tree: KinematicTree, progress: Progress) -> PairSorting:
+def _sorted_by_proof(
+    robot: RobotDescription, description: Description, tree: KinematicTree, progress: Progress
+) -> PairSorting:
     sorting = sort_by_structure(tree, list(description.shapes), description.claims)
+    keep_waived(sorting, robot)
+    waive_fingers(sorting, robot)
     for pair in sorted(description.excluded):
         if pair in sorting.checked:
             sorting.notes.append(
