@@ -103,7 +103,7 @@ def _start_of_plain_path(name: str, urdf_path: Path) -> Path:
 def _require_mesh(uri: str, path: Path, urdf_path: Path, packages: Mapping[str, Path]) -> Path:
     """Returns the mesh if it lies in the URDF's package or a folder the caller named."""
     mesh = resolve_links(path)
-    roots = [_own_package(urdf_path), *(folder.resolve() for folder in packages.values())]
+    roots = [own_package(urdf_path), *(folder.resolve() for folder in packages.values())]
     if not any(mesh.is_relative_to(root) for root in roots):
         raise ROSConfigError(
             f"{urdf_path}: mesh `{uri}` lies outside the folder of its description, `{roots[0]}`\n\n"
@@ -114,7 +114,7 @@ def _require_mesh(uri: str, path: Path, urdf_path: Path, packages: Mapping[str, 
     return mesh
 
 
-def _own_package(urdf_path: Path) -> Path:
+def own_package(urdf_path: Path) -> Path:
     """Returns the folder a URDF's relative mesh names may reach.
 
     That is the nearest folder above it with a package.xml or a repository in it; without either, the
