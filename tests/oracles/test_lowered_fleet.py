@@ -113,12 +113,6 @@ def test_l13_lowering_again_gives_the_committed_bytes(name: str) -> None:
     assert again == text
 
 
-@pytest.mark.fleet
-@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in ("franka_panda", "ur5")])
-def test_l13_lowering_the_slower_robots_again_gives_the_committed_bytes(name: str) -> None:
-    test_l13_lowering_again_gives_the_committed_bytes(name)
-
-
 def test_srdf_that_disables_pairs_which_meet_is_reported_with_its_rate() -> None:
     robot, _ = load("franka_panda")
     contradicted = {

@@ -1,149 +1,95 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each robot of the fleet arms, moves where it can, and is stopped where it would hit itself or leave its box.
+"""A gate of each robot accepts a small motion at home and refuses to move it into itself."""
 
-No meshes take part: manifests are all a running gate has. The ways were chosen by looking at the robot; who hits
-whom is written down, so that a manifest whose volumes or pairs lose that contact fails here.
-"""
-
-from dataclasses import dataclass
+import math
 
 import numpy as np
 import pytest
+from fleet_poses import FLEET_POSES
+from paper_robots import NOW_S, check, code_of
 
 import lastgate as lg
-from lastgate.coverage import uncovered_links
 
-STEP_S = 0.2
-ROWS = 200  # slow enough for every limit: the longest way below takes 40 s
-
-
-@dataclass(frozen=True)
-class Ways:
-    """A resting pose, a short way that is free, and a way that is not, with who meets."""
-
-    home: list[float]
-    free: list[float]
-    blocked: list[float]
-    meets: tuple[str, str]
+STEP_S = 0.1
+TOOL_LIMITS = (
+    "workspace_box_min_xyz",
+    "workspace_box_max_xyz",
+    "max_ee_speed_m_s",
+    "max_ee_angular_speed_rad_s",
+)
 
 
-WAYS = {
-    "ur5e": Ways(
-        [0.0, -1.57, 1.57, -1.57, -1.57, 0.0],
-        [0.4, -1.2, 1.2, -1.57, -1.57, 0.5],
-        [0.0, -1.57, 2.8, -1.57, -1.57, 0.0],
-        ("upper_arm_link", "wrist_3_link"),
-    ),
-    "sawyer": Ways(
-        [0.0, -1.18, 0.0, 2.18, 0.0, 0.57, 3.31],
-        [0.4, -1.0, 0.2, 2.0, 0.2, 0.4, 3.0],
-        [0.0, 1.4, 0.0, 2.18, 0.0, 0.57, 3.31],
-        ("right_arm_base_link", "right_l4"),
-    ),
-    "rizon4": Ways(
-        [0.0, -0.698, 0.0, 1.57, 0.0, 0.698, 0.0],
-        [0.4, -0.5, 0.2, 1.4, 0.2, 0.8, 0.5],
-        [0.0, -1.9, 0.0, 2.0, -1.7, 0.698, 0.0],
-        ("base_link", "link5"),
-    ),
-    "widowx": Ways(
-        [0.0, -0.8, 0.8, 0.0, 0.5, 0.0],
-        [0.4, -0.6, 0.6, 0.2, 0.3, 0.5],
-        [0.0, 0.3, 1.3, 0.0, 0.5, 1.3],
-        ("wx250s/base_link", "wx250s/gripper_bar_link"),
-    ),
-    "google_robot": Ways(
-        [-0.784, 1.338, 1.849, 1.657, 0.442, -0.961, -1.875],
-        [-0.6, 1.2, 1.7, 1.5, 0.3, -0.8, -1.5],
-        [-0.784, 3.0, 1.849, 1.657, 0.7, 0.4, -1.875],
-        ("base_link", "link_elbow"),
-    ),
-}
-
-
-def verdict_on(gate: lg.Gate, home: list[float], target: list[float]) -> lg.Verdict:
-    start, end = np.array(home), np.array(target)
-    rows = start + (end - start) * np.linspace(0.0, 1.0, ROWS + 1)[1:, None]
-    return gate.check(
-        lg.ActionChunk(np.ascontiguousarray(rows), mode=lg.ControlMode.JOINT_POSITION),
-        state=lg.RobotState(positions=start, stamp_s=0.0),
-        world=lg.NO_WORLD,
-        now_s=0.0,
+def standing_at(gate: lg.Gate, pose: dict[str, float]) -> lg.RobotState:
+    fingers = [pose.get(name, 0.0) for name in gate.gripper_joint_names]
+    return lg.RobotState(
+        positions=[pose.get(name, 0.0) for name in gate.joint_names],
+        stamp_s=NOW_S,
+        gripper_positions=fingers or None,
     )
 
 
-@pytest.mark.parametrize("name", sorted(WAYS))
-def test_free_way_is_accepted(name):
-    gate = lg.Gate(lg.load_robot(name), step_s=STEP_S)
-    verdict = verdict_on(gate, WAYS[name].home, WAYS[name].free)
-    assert verdict.accepted, str(verdict)
+def rows_to(
+    gate: lg.Gate, robot: lg.RobotDescription, start: dict[str, float], end: dict[str, float]
+) -> np.ndarray:
+    """Returns rows from one pose to another, as slow as the slowest joint needs."""
+    first = np.array([start.get(name, 0.0) for name in gate.joint_names])
+    last = np.array([end.get(name, 0.0) for name in gate.joint_names])
+    speed = {joint.name: joint.velocity_limit or 0.0 for joint in robot.actuated_joints}
+    steps = np.abs(last - first) / (0.5 * STEP_S * np.array([speed[name] for name in gate.joint_names]))
+    count = max(2, math.ceil(float(steps.max())))
+    return first + (last - first) * np.linspace(0.0, 1.0, count + 1)[1:, None]
 
 
-@pytest.mark.parametrize("name", sorted(WAYS))
-def test_way_into_itself_is_rejected_with_the_links_that_meet(name):
-    gate = lg.Gate(lg.load_robot(name), step_s=STEP_S)
-    verdict = verdict_on(gate, WAYS[name].home, WAYS[name].blocked)
-    assert not verdict.accepted
-    violation = verdict.violations[0]
-    assert violation.code == "self_collision"
-    assert all(link in str(violation) for link in WAYS[name].meets), str(violation)
-
-
-def test_pusher_crosses_its_square():
-    gate = lg.Gate(lg.load_robot("pusht_2d"), step_s=STEP_S)
-    assert verdict_on(gate, [0.02, 0.02], [0.49, 0.49]).accepted
-
-
-@pytest.mark.parametrize("target", [[0.02, 0.4981], [0.0149, 0.02], [0.02, float("nan")]])
-def test_pusher_that_would_leave_its_square_is_rejected(target):
-    gate = lg.Gate(lg.load_robot("pusht_2d"), step_s=STEP_S)
-    assert not verdict_on(gate, [0.02, 0.02], target).accepted
-
-
-def test_pusher_is_stopped_at_a_block_and_passes_beside_it():
-    gate = lg.Gate(lg.load_robot("pusht_2d"), step_s=STEP_S)
-    block = {
-        "shape": {"shape": "sphere", "radius_m": 0.03},
-        "pose": {"xyz": (0.25, 0.25, 0.0)},
-        "object_id": "t",
-    }
-    world = lg.World(primitives=[lg.WorldCollisionPrimitive(**block)], stamp_s=0.0)
-    for y, free in ((0.25, False), (0.2, True)):
-        rows = np.stack([np.linspace(0.02, 0.45, ROWS), np.full(ROWS, y)], axis=1)
-        verdict = gate.check(
-            lg.ActionChunk(rows, mode=lg.ControlMode.JOINT_POSITION),
-            state=lg.RobotState(positions=rows[0].copy(), stamp_s=0.0),
-            world=world,
-            now_s=0.0,
-        )
-        assert verdict.accepted == free, str(verdict)
-
-
-# A manifest that is not lowered yet has no volumes; tests/unit/test_robots.py shows that no gate arms with it.
-LOWERED = [name for name in lg.robot_names() if lg.load_robot(name).collision_geometry]
-
-
-@pytest.mark.parametrize("name", LOWERED)
-def test_every_moving_link_is_covered_or_waived_with_a_reason(name):
+@pytest.mark.parametrize("name", FLEET_POSES)
+def test_small_motion_at_home_is_accepted(name: str) -> None:
     robot = lg.load_robot(name)
-    assert uncovered_links(robot) == []
-    assert all(len(waiver.reason.split()) >= 3 for waiver in robot.coverage_waivers)
-    covered = {volume.link_name for volume in robot.collision_geometry}
-    assert not covered & {waiver.link for waiver in robot.coverage_waivers}, "a waiver that is not needed"
+    gate = lg.Gate(robot, step_s=STEP_S)
+    home = FLEET_POSES[name].home
+    nearby = {joint: home.get(joint, 0.0) + 0.01 for joint in gate.joint_names}
+    limits = {joint.name: joint.position_limits for joint in robot.actuated_joints}
+    inside = {joint: float(np.clip(value, *limits[joint])) for joint, value in nearby.items()}
+    verdict = check(gate, rows_to(gate, robot, home, inside), state=standing_at(gate, home))
+    assert verdict.accepted, verdict.explain()
+
+
+@pytest.mark.parametrize("name", FLEET_POSES)
+def test_motion_into_itself_is_refused(name: str) -> None:
+    robot = lg.load_robot(name)
+    # Without limits of the tool: what is left to refuse is the contact.
+    lifted = robot.safety.model_copy(update=dict.fromkeys(TOOL_LIMITS))
+    robot = robot.model_copy(update={"safety": lifted})
+    gate = lg.Gate(robot, step_s=STEP_S)
+    pose = FLEET_POSES[name]
+    verdict = check(
+        gate, rows_to(gate, robot, pose.home, pose.home | pose.folded), state=standing_at(gate, pose.home)
+    )
+    assert code_of(verdict) == "self_collision", verdict.explain()
+
+
+@pytest.mark.parametrize("name", FLEET_POSES)
+def test_pair_that_meets_is_checked(name: str) -> None:
+    checked = {tuple(sorted(pair)) for pair in lg.Gate(lg.load_robot(name), step_s=STEP_S).checked_pairs}
+    assert FLEET_POSES[name].meets <= checked
 
 
 @pytest.mark.parametrize(
-    ("name", "ref"), [("rizon4", "menagerie:flexiv_rizon4"), ("google_robot", "menagerie:google_robot")]
+    ("name", "left", "right"),
+    [("openarm", "openarm_left", "openarm_right"), ("aloha_bimanual", "vx300s_left", "vx300s_right")],
 )
-def test_robot_drawn_by_hand_says_so_and_names_the_file_that_is_missing(name, ref, monkeypatch):
-    import sys
-
-    from lastgate.assets import resolve_asset
-
+def test_no_pair_across_two_arms_is_exempt_unless_both_stand_still(name: str, left: str, right: str) -> None:
     robot = lg.load_robot(name)
-    assert robot.assets.mjcf == ref
-    assert any("by hand" in entry.source for entry in robot.provenance)
-    assert "GENERATED" not in lg.robots.find_manifest(name).read_text(encoding="utf-8")
-    monkeypatch.setitem(sys.modules, "mujoco_menagerie", None)  # as where the package is not installed
-    with pytest.raises(lg.ROSConfigError, match=f"`{ref}` needs the package mujoco-menagerie"):
-        resolve_asset(ref, "mjcf", lg.robots.find_manifest(name).parent)
+    still = {joint.child_link for joint in robot.joints if not joint.is_moving}
+    for entry in robot.allowed_collision_pairs:
+        sides = {side for link in entry.links for side in (left, right) if link.startswith(side)}
+        if sides == {left, right}:
+            # Bases bolted to the same world, or a base and the link that only turns on the other one.
+            assert entry.links[0] in still or entry.links[1] in still, entry
+
+
+def test_base_of_panda_mobile_moves_by_body_twist() -> None:
+    gate = lg.Gate(lg.load_robot("panda_mobile"), step_s=STEP_S)
+    home = FLEET_POSES["panda_mobile"].home
+    state = standing_at(gate, home)
+    slow, fast = [[0.2, 0.1, 0.0, 0.0, 0.0, 0.1]] * 3, [[1.5, 0.0, 0.0, 0.0, 0.0, 0.0]] * 3
+    assert check(gate, slow, lg.ControlMode.BODY_TWIST, state=state).accepted
+    assert code_of(check(gate, fast, lg.ControlMode.BODY_TWIST, state=state)) == "base_linear_speed"

@@ -235,7 +235,7 @@ class LoweringOptions(Schema):
     """Says how the volumes are made, so that the same manifest always gives the same ones."""
 
     volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
-    # Links whose description gives them visual shapes only: those are covered instead of nothing.
+    # Links whose visual shapes are covered too: they have no collision shapes, or only stand-ins.
     visual_links: tuple[Name, ...] = ()
     # Joints for which this manifest counts and not its URDF, which still says where they are.
     corrected_joints: tuple[JointCorrection, ...] = ()

@@ -41,6 +41,11 @@ def described_by_mjcf(
     frames_of = _link_frames(robot, mjcf, problems)
     _require_same_tree(robot, mjcf, frames_of, problems)
     _require_same_couplings(robot, mjcf, problems)
+    problems += [
+        Diagnostic(str(mjcf.path), None, f"lowering.visual_links names `{link}`, which no body carries")
+        for link in robot.lowering.visual_links
+        if link not in frames_of
+    ]
     if problems:
         return {}, {}, frozenset(), problems
     joint_frames: dict[str, JointFrame] = {}
@@ -164,9 +169,7 @@ def _require_same_tree(
             )
 
 
-def _require_same_couplings(
-    robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]
-) -> None:
+def _require_same_couplings(robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]) -> None:
     """Complains where an equality of two joints and a `mimic` of the manifest say different things.
 
     An equality the manifest does not take over leaves both joints free, which covers more; a `mimic` the MJCF
