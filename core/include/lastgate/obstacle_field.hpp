@@ -57,8 +57,22 @@ class ObstacleField {
   private:
     ObstacleField() = default;
 
+    /// A box around some obstacles, all of each of them, rounded outwards.
+    struct Bounds {
+        float centre[3];
+        float half[3];
+    };
+    /// A block that has obstacles.
+    struct Block {
+        std::uint32_t first = 0;
+        std::uint32_t first_group = 0;
+    };
+    /// Obstacles of a block that lie together, with bounds of their own: eight of them are a cache line per axis.
+    static constexpr std::uint32_t group_size = 8;
+
     void choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles);
-    void sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels);
+    void sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii);
+    void bound_groups();
     void spread_clearance();
     void reserve_cells(const VoxelSpec& spec);
     void set_cell(CellIndex cell, bool solid);
@@ -70,22 +84,33 @@ class ObstacleField {
     }
     bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
     bool is_solid(Vec3 point) const noexcept;
-    double inside_bounds(Vec3 point, int& face) const noexcept;
+    double inside_bounds(Vec3 point) const noexcept;
     double clear_of_blocks(Vec3 point) const noexcept;
     bool is_far(const Segment& segment, double distance_m) const noexcept;
-    void test_block(std::size_t block, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
+    Bounds bounds_of(std::uint32_t first, std::uint32_t end) const noexcept;
+    void test_block(std::uint32_t rank, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
+    void test_obstacles(std::uint32_t first, std::uint32_t end, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
 
-    // Blocks.
+    // Blocks: a byte and a bit for each, more only for those with obstacles.
     Vec3 block_origin_;
     double block_m_ = 0.0;
+    double blocks_per_m_ = 0.0;
     std::array<std::uint32_t, 3> block_count_{};
-    std::vector<std::uint32_t> block_first_;  ///< One more than blocks: where the obstacles of each start.
-    std::vector<std::uint8_t> block_gap_;     ///< Squared number of whole blocks in between, at most 255.
+    std::array<double, 3> block_size_{};  ///< The counts once more, to compare with.
+    double overhang_m_ = 0.0;             ///< What an obstacle may reach beyond the block it is kept in.
+    std::vector<std::uint8_t> block_gap_;    ///< Squared number of whole blocks to the nearest with obstacles, at most 225.
+    std::size_t words_per_row_ = 0;
+    std::vector<std::uint64_t> block_bits_;  ///< Rows along x: which blocks have obstacles.
+    std::vector<std::uint32_t> word_rank_;   ///< Per word of those: how many blocks with obstacles come before.
+    std::vector<Block> blocks_;              ///< Those with obstacles, in order, and one more for the end.
+    std::vector<Bounds> block_bounds_;
+    std::vector<Bounds> group_bounds_;
 
-    // Obstacles, sorted by block.
+    // Obstacles, sorted by block and by place within it.
     std::vector<double> x_;
     std::vector<double> y_;
     std::vector<double> z_;
+    std::vector<double> radius_;  ///< Of balls; empty for points and cells.
     std::vector<std::uint32_t> label_;
     double half_m_ = 0.0;  ///< Half the edge of a cell; 0 for points.
 
