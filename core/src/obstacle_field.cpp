@@ -3,9 +3,12 @@
 #include "lastgate/obstacle_field.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "lastgate/capacity.hpp"
 
@@ -104,24 +107,34 @@ void ObstacleField::sort_into_blocks(std::span<const Vec3> centres, std::span<co
         home[index] = block_of(centres[index]);
         ++next[home[index]];
     }
-    words_per_row_ = (block_count_[0] + 63) / 64;
-    const std::size_t rows = std::size_t{block_count_[1]} * block_count_[2];
-    block_bits_.assign(words_per_row_ * rows, 0);
-    word_rank_.assign(words_per_row_ * rows, 0);
+    std::size_t brick_total = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        brick_count_[axis] = (block_count_[axis] + brick_edge - 1) / brick_edge;
+        brick_total *= brick_count_[axis];
+    }
+    bricks_.assign(brick_total, {});
     blocks_.clear();
     std::uint32_t obstacles = 0;
     std::uint32_t groups = 0;
-    for (std::size_t row = 0, block = 0; row < rows; ++row) {
-        for (std::uint32_t x = 0; x < block_count_[0]; ++x, ++block) {
-            const std::size_t word = row * words_per_row_ + x / 64;
-            if (x % 64 == 0) word_rank_[word] = static_cast<std::uint32_t>(blocks_.size());
-            const std::uint32_t here = next[block];
-            if (here == 0) continue;
-            block_bits_[word] |= std::uint64_t{1} << (x % 64);
-            blocks_.push_back({obstacles, groups});
-            next[block] = obstacles;
-            obstacles += here;
-            groups += (here + group_size - 1) / group_size;
+    std::size_t brick_index = 0;
+    for (std::uint32_t bz = 0; bz < block_count_[2]; bz += brick_edge) {
+        for (std::uint32_t by = 0; by < block_count_[1]; by += brick_edge) {
+            for (std::uint32_t bx = 0; bx < block_count_[0]; bx += brick_edge) {
+                Brick& brick = bricks_[brick_index++];
+                brick.first_block = static_cast<std::uint32_t>(blocks_.size());
+                for (std::uint32_t z = bz; z < std::min(bz + brick_edge, block_count_[2]); ++z) {
+                    for (std::uint32_t y = by; y < std::min(by + brick_edge, block_count_[1]); ++y) {
+                        for (std::uint32_t x = bx; x < std::min(bx + brick_edge, block_count_[0]); ++x) {
+                            std::uint32_t& place = next[block_index(x, y, z)];
+                            if (place == 0) continue;
+                            brick.bits |= std::uint64_t{1} << ((x - bx) + brick_edge * ((y - by) + brick_edge * (z - bz)));
+                            blocks_.push_back({obstacles, groups});
+                            groups += (place + group_size - 1) / group_size;
+                            obstacles += std::exchange(place, obstacles);
+                        }
+                    }
+                }
+            }
         }
     }
     blocks_.push_back({obstacles, groups});
@@ -192,6 +205,16 @@ void ObstacleField::bound_groups() {
         block_bounds_.push_back(bounds_of(blocks_[rank].first, end));
         for (std::uint32_t first = blocks_[rank].first; first < end; first += group_size) group_bounds_.push_back(bounds_of(first, std::min(first + group_size, end)));
     }
+    for (Brick& brick : bricks_) {
+        if (brick.bits == 0) continue;
+        const std::uint32_t last = brick.first_block + static_cast<std::uint32_t>(std::popcount(brick.bits));
+        brick.bounds = bounds_of(blocks_[brick.first_block].first, blocks_[last].first);
+    }
+}
+
+bool ObstacleField::has_obstacles(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
+    const Brick& brick = bricks_[x / brick_edge + std::size_t{brick_count_[0]} * (y / brick_edge + std::size_t{brick_count_[1]} * (z / brick_edge))];
+    return (brick.bits >> (x % brick_edge + brick_edge * (y % brick_edge + brick_edge * (z % brick_edge))) & 1) != 0;
 }
 
 /// Squared number of whole blocks between each block and the nearest one with obstacles, axis by axis:
@@ -204,17 +227,18 @@ void ObstacleField::spread_clearance() {
     block_gap_.assign(blocks, far);
     // Along x by counting from both ends.
     for (std::size_t base = 0, row = 0; base < blocks; base += width, ++row) {
-        const std::uint64_t* bits = block_bits_.data() + row * words_per_row_;
-        const auto has_obstacles = [bits](std::size_t x) { return (bits[x / 64] >> (x % 64) & 1) != 0; };
+        const auto occupied = [&](std::size_t x) {
+            return has_obstacles(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(row % block_count_[1]), static_cast<std::uint32_t>(row / block_count_[1]));
+        };
         int since = reach;
         for (std::size_t x = 0; x < width; ++x) {
-            since = has_obstacles(x) ? 0 : std::min(since + 1, reach);
+            since = occupied(x) ? 0 : std::min(since + 1, reach);
             const int between = std::max(since - 1, 0);
             block_gap_[base + x] = static_cast<std::uint8_t>(between * between);
         }
         since = reach;
         for (std::size_t x = width; x-- > 0;) {
-            since = has_obstacles(x) ? 0 : std::min(since + 1, reach);
+            since = occupied(x) ? 0 : std::min(since + 1, reach);
             const int between = std::max(since - 1, 0);
             block_gap_[base + x] = std::min(block_gap_[base + x], static_cast<std::uint8_t>(between * between));
         }
@@ -388,7 +412,7 @@ ObstacleField ObstacleField::from_cells(const VoxelSpec& spec, std::span<const C
 }
 
 std::size_t ObstacleField::memory_bytes() const noexcept {
-    return sizeof(*this) + block_gap_.capacity() + block_bits_.capacity() * 8 + word_rank_.capacity() * 4 + blocks_.capacity() * sizeof(Block) +
+    return sizeof(*this) + block_gap_.capacity() + bricks_.capacity() * sizeof(Brick) + blocks_.capacity() * sizeof(Block) +
            (block_bounds_.capacity() + group_bounds_.capacity()) * sizeof(Bounds) +
            (x_.capacity() + y_.capacity() + z_.capacity() + radius_.capacity()) * 8 + label_.capacity() * 4 + cell_block_.capacity() * 4 +
            cell_bits_.capacity() * 64;

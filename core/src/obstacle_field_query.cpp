@@ -241,20 +241,14 @@ Witness ObstacleField::distance(const Segment& segment, double cutoff_m, std::ui
         }
         waiting = 0;
     };
-    for (std::uint32_t z = first[2]; z <= last[2]; ++z) {
-        for (std::uint32_t y = first[1]; y <= last[1]; ++y) {
-            const std::size_t row = (y + std::size_t{block_count_[1]} * z) * words_per_row_;
-            for (std::uint32_t word = first[0] / 64; word <= last[0] / 64; ++word) {
-                std::uint64_t bits = block_bits_[row + word];
-                if (bits == 0) continue;
-                std::uint32_t rank = word_rank_[row + word];
-                if (word == first[0] / 64) {
-                    const std::uint64_t before = (std::uint64_t{1} << (first[0] % 64)) - 1;
-                    rank += static_cast<std::uint32_t>(std::popcount(bits & before));
-                    bits &= ~before;
-                }
-                if (word == last[0] / 64) bits &= ~std::uint64_t{0} >> (63 - last[0] % 64);
-                for (; bits != 0; bits &= bits - 1, ++rank) {
+    for (std::uint32_t z = first[2] / brick_edge; z <= last[2] / brick_edge; ++z) {
+        for (std::uint32_t y = first[1] / brick_edge; y <= last[1] / brick_edge; ++y) {
+            const Brick* row = bricks_.data() + std::size_t{brick_count_[0]} * (y + std::size_t{brick_count_[1]} * z);
+            for (std::uint32_t x = first[0] / brick_edge; x <= last[0] / brick_edge; ++x) {
+                const Brick& brick = row[x];
+                if (brick.bits == 0 || !Beyond(line, brick.bounds).may_be_nearer(best.distance_m)) continue;
+                const std::uint32_t end = brick.first_block + static_cast<std::uint32_t>(std::popcount(brick.bits));
+                for (std::uint32_t rank = brick.first_block; rank < end; ++rank) {
                     const Beyond beyond(line, block_bounds_[rank]);
                     if (!beyond.may_be_nearer(best.distance_m)) continue;
                     candidates[waiting++] = {beyond, rank};

@@ -105,12 +105,22 @@ void Sweep::test_fields(const LaneGroup& group, float margin_m, bool one_motion,
                 if (lanes.farthest_m < together_m) {
                     const double distance_m = field->distance(lanes.core[spokesman], wanted_reach(lanes, best), obstacle).distance_m;
                     settled = static_cast<std::uint8_t>(settled | settled_lanes(lanes, distance_m, best));
+                    // Its own lane is settled either way; in one motion that makes the rest cheaper to settle.
+                    if (distance_m > lanes.demand_m[spokesman]) {
+                        settled = static_cast<std::uint8_t>(settled | (1U << spokesman));
+                        best[spokesman] = std::min(best[spokesman], static_cast<float>((distance_m - lanes.demand_m[spokesman]) * (1.0 - 1e-6)));
+                        if (one_motion) {
+                            std::fill_n(best, lane_count, best[spokesman]);
+                            settled = static_cast<std::uint8_t>(settled | settled_lanes(lanes, distance_m, best));
+                        }
+                    }
                 }
                 for (std::size_t lane = 0; lane < lane_count && settled != 0xFF; ++lane) {
                     if ((settled >> lane & 1) != 0) continue;
                     const double demand_m = lanes.demand_m[lane];
                     const double distance_m = field->distance(lanes.core[lane], demand_m + std::max(static_cast<double>(best[lane]), 0.0), obstacle).distance_m;
                     if (distance_m > demand_m) {
+                        if (one_motion) best[lane] = *std::min_element(best, best + lane_count);
                         best[lane] = std::min(best[lane], static_cast<float>((distance_m - demand_m) * (1.0 - 1e-6)));
                     } else {
                         doubt[volume * field_slots + slot] = static_cast<std::uint8_t>(doubt[volume * field_slots + slot] | (1U << lane));

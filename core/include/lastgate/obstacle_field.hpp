@@ -62,6 +62,13 @@ class ObstacleField {
         float centre[3];
         float half[3];
     };
+    /// Blocks that lie together: which of them have obstacles, x fastest, and how many such blocks come before.
+    struct Brick {
+        std::uint64_t bits = 0;
+        std::uint32_t first_block = 0;
+        Bounds bounds{};
+    };
+    static constexpr std::uint32_t brick_edge = 4;
     /// A block that has obstacles.
     struct Block {
         std::uint32_t first = 0;
@@ -82,6 +89,7 @@ class ObstacleField {
     std::size_t block_index(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
         return x + std::size_t{block_count_[0]} * (y + std::size_t{block_count_[1]} * z);
     }
+    bool has_obstacles(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept;
     bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
     bool is_solid(Vec3 point) const noexcept;
     double inside_bounds(Vec3 point) const noexcept;
@@ -99,10 +107,9 @@ class ObstacleField {
     std::array<double, 3> block_size_{};  ///< The counts once more, to compare with.
     double overhang_m_ = 0.0;             ///< What an obstacle may reach beyond the block it is kept in.
     std::vector<std::uint8_t> block_gap_;    ///< Squared number of whole blocks to the nearest with obstacles, at most 225.
-    std::size_t words_per_row_ = 0;
-    std::vector<std::uint64_t> block_bits_;  ///< Rows along x: which blocks have obstacles.
-    std::vector<std::uint32_t> word_rank_;   ///< Per word of those: how many blocks with obstacles come before.
-    std::vector<Block> blocks_;              ///< Those with obstacles, in order, and one more for the end.
+    std::array<std::uint32_t, 3> brick_count_{};
+    std::vector<Brick> bricks_;              ///< 4 x 4 x 4 blocks each.
+    std::vector<Block> blocks_;              ///< Those with obstacles, brick by brick, and one more for the end.
     std::vector<Bounds> block_bounds_;
     std::vector<Bounds> group_bounds_;
 
