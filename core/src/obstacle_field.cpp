@@ -53,30 +53,52 @@ ObstacleField ObstacleField::from_points(std::span<const double> xyz) {
     if (count > std::numeric_limits<std::uint32_t>::max() / 2) throw std::invalid_argument("the cloud has too many points");
     std::vector<Vec3> centres(count);
     std::vector<std::uint32_t> labels(count);
+    for (std::size_t index = 0; index < count; ++index) {
+        centres[index] = {xyz[3 * index], xyz[3 * index + 1], xyz[3 * index + 2]};
+        labels[index] = static_cast<std::uint32_t>(index);
+    }
+    return from_centres(centres, labels, {}, point_block_m_min);
+}
+
+ObstacleField ObstacleField::from_balls(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min) {
+    if (xyzr.empty() || xyzr.size() % 4 != 0) throw std::invalid_argument("balls need at least one of four numbers");
+    const std::size_t count = xyzr.size() / 4;
+    if (labels.size() != count) throw std::invalid_argument("balls need one label each");
+    if (!(block_m_min > 0.0 && block_m_min <= capacity::world_extent_m_max)) throw std::invalid_argument("the resolution must be positive and finite");
+    std::vector<Vec3> centres(count);
+    std::vector<double> radii(count);
+    for (std::size_t index = 0; index < count; ++index) {
+        centres[index] = {xyzr[4 * index], xyzr[4 * index + 1], xyzr[4 * index + 2]};
+        radii[index] = xyzr[4 * index + 3];
+        const bool usable = radii[index] >= 0.0 && radii[index] <= capacity::world_extent_m_max;
+        if (!usable) throw std::invalid_argument("the radius of ball " + std::to_string(index) + " is negative, not finite or too large");
+    }
+    return from_centres(centres, labels, radii, block_m_min);
+}
+
+ObstacleField ObstacleField::from_centres(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii, double block_m_min) {
     Vec3 low{1e300, 1e300, 1e300};
     Vec3 high{-1e300, -1e300, -1e300};
-    for (std::size_t index = 0; index < count; ++index) {
-        const Vec3 p{xyz[3 * index], xyz[3 * index + 1], xyz[3 * index + 2]};
+    for (std::size_t index = 0; index < centres.size(); ++index) {
+        const Vec3 p = centres[index];
         if (!within_world(p)) throw std::invalid_argument("point " + std::to_string(index) + " is not finite or too far away");
-        centres[index] = p;
-        labels[index] = static_cast<std::uint32_t>(index);
         low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
         high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
     }
     ObstacleField field;
-    field.choose_blocks(low, high, count);
-    field.sort_into_blocks(centres, labels, {});
+    field.choose_blocks(low, high, centres.size(), block_m_min);
+    field.sort_into_blocks(centres, labels, radii);
     field.spread_clearance();
     return field;
 }
 
 /// About eight blocks per obstacle: a cloud lies on surfaces, so most blocks are empty and cost a byte.
-void ObstacleField::choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles) {
+void ObstacleField::choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, double block_m_min) {
     const Vec3 extent = high - low;
     const double longest = std::max({extent.x, extent.y, extent.z});
     const auto blocks_along = [](double length, double block) { return static_cast<std::uint32_t>(std::floor(length / block)) + 1; };
     const std::size_t wanted = std::clamp<std::size_t>(8 * obstacles, 64, blocks_max);
-    double edge = std::max(point_block_m_min, longest / 1000.0);
+    double edge = std::max(block_m_min, longest / 1000.0);
     while (std::size_t{blocks_along(extent.x, edge)} * blocks_along(extent.y, edge) * blocks_along(extent.z, edge) > wanted) edge *= 1.1;
     block_m_ = edge;
     block_origin_ = low;
@@ -407,6 +429,20 @@ ObstacleField ObstacleField::from_cells(const VoxelSpec& spec, std::span<const C
     field.reserve_cells(spec);
     for (const CellIndex cell : free) field.set_cell(cell, false);
     for (const CellIndex cell : occupied) field.set_cell(cell, true);  // last, so that a cell said to be both is solid
+    field.extract_surface();
+    return field;
+}
+
+ObstacleField ObstacleField::with_cells(std::span<const CellIndex> occupied, std::span<const CellIndex> free) const {
+    if (cell_block_.empty()) throw std::invalid_argument("points have no cells to change");
+    ObstacleField field;
+    field.grid_ = grid_;
+    field.half_m_ = half_m_;
+    field.cell_block_ = cell_block_;
+    field.cell_bits_ = cell_bits_;
+    field.cell_block_count_ = cell_block_count_;
+    for (const CellIndex cell : free) field.set_cell(cell, false);
+    for (const CellIndex cell : occupied) field.set_cell(cell, true);
     field.extract_surface();
     return field;
 }

@@ -200,6 +200,19 @@ void ObstacleField::test_block(std::uint32_t rank, const Segment& segment, Witne
     }
 }
 
+/// Some obstacle is not farther than this: every brick with obstacles has one in its box.
+double ObstacleField::nearest_brick_bound(const Segment& segment) const noexcept {
+    const SegmentLine line(segment);
+    double bound = 1e300;
+    for (const Brick& brick : bricks_) {
+        if (brick.bits == 0) continue;
+        const double half[3] = {static_cast<double>(brick.bounds.half[0]), static_cast<double>(brick.bounds.half[1]), static_cast<double>(brick.bounds.half[2])};
+        const double farthest = std::sqrt(half[0] * half[0] + half[1] * half[1] + half[2] * half[2]);
+        bound = std::min(bound, std::sqrt(Beyond(line, brick.bounds).squared_m) + farthest);
+    }
+    return bound * (1.0 + 1e-12) + 1e-9;
+}
+
 Witness ObstacleField::distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
     Witness best{cutoff_m, segment.a, segment.a};
     obstacle = 0xFFFFFFFFU;
@@ -214,6 +227,8 @@ Witness ObstacleField::distance(const Segment& segment, double cutoff_m, std::ui
         }
     }
     if (x_.empty() || is_far(segment, best.distance_m)) return best;
+    // Asked far into the distance: first find out how far is far enough, then do not look beyond.
+    if (best.distance_m > 16.0 * block_m_) best.distance_m = std::min(best.distance_m, nearest_brick_bound(segment));
     const double reach = (best.distance_m + overhang_m_) * blocks_per_m_;
     if (!(reach > 0.0)) return best;
     const Vec3 a = blocks_per_m_ * (segment.a - block_origin_);

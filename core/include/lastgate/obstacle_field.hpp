@@ -37,13 +37,18 @@ class ObstacleField {
   public:
     /// Throws std::invalid_argument for empty clouds, and points that are not finite or beyond the world.
     static ObstacleField from_points(std::span<const double> xyz);
+    /// Balls (x y z radius). Their middles are sorted into blocks of at least `block_m_min`, which changes no answer;
+    /// radii should be alike, because the largest is added wherever blocks are compared.
+    static ObstacleField from_balls(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min);
     /// Throws std::invalid_argument for an empty or oversized grid, or numbers that are not finite.
     static ObstacleField from_voxels(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy);
     /// The same for a large, mostly uniform grid: cells not listed are unknown.
     static ObstacleField from_cells(const VoxelSpec& spec, std::span<const CellIndex> occupied, std::span<const CellIndex> free);
+    /// This grid with a few cells changed, without reading the others again. Points and balls have no cells: throws.
+    ObstacleField with_cells(std::span<const CellIndex> occupied, std::span<const CellIndex> free) const;
 
     /// Distance of a segment from the nearest obstacle, exact below `cutoff_m`; `cutoff_m` when nothing is nearer.
-    /// Zero when the segment touches or enters one.
+    /// Zero when the segment touches or enters a point or cell; down to minus its radius inside a ball.
     Witness distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
 
     /// Never larger than the distance of a point from any obstacle; zero inside a solid cell.
@@ -52,6 +57,8 @@ class ObstacleField {
     std::size_t obstacle_count() const noexcept { return x_.size(); }
     /// The cell of an obstacle, x fastest, or the number of a point as it was given.
     std::uint32_t label(std::size_t obstacle) const noexcept { return label_[obstacle]; }
+    /// Of a ball; zero for points and cells.
+    double radius_m(std::size_t obstacle) const noexcept { return radius_.empty() ? 0.0 : radius_[obstacle]; }
     std::size_t memory_bytes() const noexcept;
 
   private:
@@ -77,7 +84,8 @@ class ObstacleField {
     /// Obstacles of a block that lie together, with bounds of their own: eight of them are a cache line per axis.
     static constexpr std::uint32_t group_size = 8;
 
-    void choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles);
+    static ObstacleField from_centres(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii, double block_m_min);
+    void choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, double block_m_min);
     void sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii);
     void bound_groups();
     void spread_clearance();
@@ -94,6 +102,7 @@ class ObstacleField {
     bool is_solid(Vec3 point) const noexcept;
     double inside_bounds(Vec3 point) const noexcept;
     double clear_of_blocks(Vec3 point) const noexcept;
+    double nearest_brick_bound(const Segment& segment) const noexcept;
     bool is_far(const Segment& segment, double distance_m) const noexcept;
     Bounds bounds_of(std::uint32_t first, std::uint32_t end) const noexcept;
     void test_block(std::uint32_t rank, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
