@@ -110,9 +110,10 @@ NearestObstacle CollisionEnvironment::nearest(Vec3 centre, double radius_m, doub
     }
     for (const Field& field : fields_) {
         std::uint32_t obstacle = none;
-        Witness witness = field.obstacles->distance({centre, centre}, core_m + field.radius_m, obstacle);
+        const double reach_m = core_m + field.radius_m;
+        Witness witness = field.obstacles->distance({centre, centre}, reach_m, obstacle);
+        if (!(witness.distance_m < reach_m)) continue;  // before subtracting, which may round below `core_m`
         witness.distance_m -= field.radius_m;
-        if (!(witness.distance_m < core_m)) continue;
         const double grow_m = field.source == ObstacleSource::ball && obstacle != none ? field.obstacles->radius_m(obstacle) : field.radius_m;
         const Vec3 apart = centre - witness.on_second;
         const double length = norm(apart);
