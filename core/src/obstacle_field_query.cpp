@@ -57,10 +57,13 @@ struct Beyond {
     }
     /// Smaller for boxes whose bound is smaller, nearly: the square of the bound but for a small term, without dividing.
     double rank_key() const noexcept { return 2.0 * product_m2 - squared_m; }
-    /// Whether something in the box may be nearer than `distance_m`. NaN says yes.
+    /// Whether something in the box may be nearer than `distance_m`. Yes when in doubt: a segment through the very
+    /// middle of a box has no side that the box could be on.
     bool may_be_nearer(double distance_m) const noexcept {
-        const bool shown = product_m2 >= 0.0 ? distance_m <= 0.0 || product_m2 * product_m2 >= distance_m * distance_m * squared_m
-                                             : distance_m < 0.0 && product_m2 * product_m2 <= distance_m * distance_m * squared_m;
+        if (!(squared_m > 0.0)) return true;
+        const double product2 = product_m2 * product_m2;
+        const double distance2 = distance_m * distance_m * squared_m;
+        const bool shown = product_m2 >= 0.0 ? distance_m <= 0.0 || product2 >= distance2 : distance_m < 0.0 && product2 <= distance2;
         return !shown;
     }
 };
