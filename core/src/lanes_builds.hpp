@@ -15,7 +15,7 @@
                                 std::uint32_t volume_count, const LanePrimitive& primitive, float margin_m, float* best_m) noexcept; \
     std::uint8_t test_box(const LaneTables& tables, const LaneGroup& group, std::uint32_t effector, const float* low, const float* high) noexcept; \
     void bound_bodies(const LaneTables& tables, const LaneGroup& group, float* low, float* high) noexcept; \
-    std::uint32_t near_boxes(const float* const* bounds, std::uint32_t count, const float* low, const float* high, float wanted_m, \
+    std::uint32_t near_boxes(const float* bounds, std::uint32_t count, const float* low, const float* high, float wanted_m, \
                              std::uint16_t* found) noexcept; \
     }
 

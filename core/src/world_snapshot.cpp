@@ -114,8 +114,8 @@ PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* pose
 WorldSnapshot::WorldSnapshot() {
     primitives_.reserve(capacity::primitives_max);
     lane_primitives_.reserve(capacity::primitives_max);
-    lane_bound_values_.resize(6 * capacity::primitives_max);
-    for (std::size_t bound = 0; bound < 6; ++bound) lane_bounds_[bound] = lane_bound_values_.data() + bound * capacity::primitives_max;
+    static_assert(capacity::primitives_max % lane_count == 0);
+    lane_bounds_.resize(6 * capacity::primitives_max);
 }
 
 void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept {
@@ -161,9 +161,10 @@ void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
     const std::size_t index = primitives_.size();
     primitives_.push_back(primitive);
     lane_primitives_.push_back(for_lanes(primitive));
+    float* block = lane_bounds_.data() + index / lane_count * 6 * lane_count + index % lane_count;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        lane_bound_values_[axis * capacity::primitives_max + index] = lane_primitives_[index].low[axis];
-        lane_bound_values_[(axis + 3) * capacity::primitives_max + index] = lane_primitives_[index].high[axis];
+        block[axis * lane_count] = lane_primitives_[index].low[axis];
+        block[(axis + 3) * lane_count] = lane_primitives_[index].high[axis];
     }
 }
 
