@@ -140,6 +140,40 @@ class World:
             blocked, in_base, resolution_m=self.floor_map.grid.resolution_m, low_m=low_m, high_m=high_m
         )
 
+    def to_message(self) -> bytes:
+        """Returns the snapshot as the message that a kernel process reads.
+
+        Raises:
+            ROSConfigError: The world has a map of the floor, for which the message has no room.
+        """
+        if self.floor_map is not None:
+            raise ROSConfigError(
+                f"world `{self.world_id}` has a floor_map, which a kernel process cannot be sent: "
+                "check base motion with lastgate.Gate, or send what stands on the floor as voxels"
+            )
+        voxels = self.voxels
+        return _core.encode_world_snapshot(
+            self.stamp_s,
+            self.frame_id,
+            self.world_id,
+            False,
+            self._kinds,
+            self._sizes,
+            self._poses,
+            [primitive.object_id or "" for primitive in self.primitives],
+            None if self.points is None else (self.points.xyz, self.points.stamp_s),
+            None
+            if voxels is None
+            else (
+                voxels.occupancy,
+                voxels.origin_xyz,
+                voxels.resolution_m,
+                voxels.unknown == "free",
+                voxels.outside == "free",
+                voxels.stamp_s,
+            ),
+        )
+
     def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
         snapshot = _core.WorldSnapshot(
             self._kinds,
@@ -172,6 +206,14 @@ class NoWorld:
 
     def __repr__(self) -> str:
         return "NO_WORLD"
+
+    def to_message(self) -> bytes:
+        """Returns what tells a kernel process the same."""
+        nothing = np.empty((0, 3))
+        kinds = np.empty(0, dtype=np.uint8)
+        return _core.encode_world_snapshot(
+            0.0, "", self.world_id, True, kinds, nothing, np.empty((0, 7)), [], None, None
+        )
 
     @cached_property
     def native(self) -> _core.WorldSnapshot:
