@@ -23,6 +23,7 @@ class BatchCheck {
     bool unfold(const double* configuration, double* variables) noexcept;
     std::uint8_t test_world(const LaneGroup& group, const WorldSnapshot& world, std::size_t count, float* best) noexcept;
     std::uint8_t test_fields(const LaneGroup& group, float* best) noexcept;
+    std::uint8_t test_keep_in(const LaneGroup& group, float* best) noexcept;
     void decide(const double* variables, std::uint8_t& accepted, double& clearance_m) noexcept;
 
     Gate& gate_;
@@ -89,6 +90,18 @@ std::uint8_t BatchCheck::test_fields(const LaneGroup& group, float* best) noexce
     return doubt;
 }
 
+std::uint8_t BatchCheck::test_keep_in(const LaneGroup& group, float* best) noexcept {
+    if (gate_.keep_in_.primitives().empty()) return 0;
+    Verdict unused{};
+    const Sweep sweep(gate_, unused);
+    const auto margin_m = static_cast<float>((gate_.config_.world_margin_m + tolerance::rounding_m) * (1.0 + 1e-6));
+    sweep.test_keep_in(group, margin_m, best, gate_.lane_doubt_.data());
+    std::uint8_t doubt = 0;
+    const std::size_t entries = gate_.shapes_.volumes().size() * gate_.config_.keep_in_zones.size();
+    for (std::size_t entry = 0; entry < entries; ++entry) doubt |= gate_.lane_doubt_[entry];
+    return doubt;
+}
+
 /// The double path for one configuration.
 void BatchCheck::decide(const double* variables, std::uint8_t& accepted, double& clearance_m) noexcept {
     std::copy_n(variables, gate_.model_->variable_count(), gate_.path_.data());
@@ -136,6 +149,7 @@ void BatchCheck::run(const double* configurations, std::size_t count, std::uint8
     }
     if (!world_.is_declared_absent()) doubt = static_cast<std::uint8_t>(doubt | test_world(group, world_, count, best) | test_fields(group, best));
     if (!gate_.zones_.primitives().empty()) doubt |= test_world(group, gate_.zones_, count, best);
+    doubt |= test_keep_in(group, best);
     for (std::size_t lane = 0; lane < count; ++lane) {
         accepted[lane] = 0;
         clearance_m[lane] = -std::numeric_limits<double>::infinity();

@@ -118,7 +118,8 @@ void Sweep::test_lanes(PairKind kind, std::size_t row_last) noexcept {
     const std::size_t entries = kind == PairKind::self    ? gate_.shapes_.body_pairs().size()
                                 : kind == PairKind::world ? gate_.shortlist_.size()
                                 : kind == PairKind::field ? volume_count() * field_slots
-                                                          : gate_.model_->effectors().size();
+                                : kind == PairKind::box   ? gate_.model_->effectors().size()
+                                                          : volume_count() * gate_.config_.keep_in_zones.size();
     lanes_used_ = entries <= capacity::lane_entries_max;
     if (!lanes_used_) return;
     float best[lane_count];
@@ -138,6 +139,8 @@ void Sweep::test_lanes(PairKind kind, std::size_t row_last) noexcept {
         } else if (kind == PairKind::field) {
             for (std::size_t entry = 0; entry < entries; ++entry) doubt[entry] = 0;
             test_fields(group, margin_m, best, doubt);
+        } else if (kind == PairKind::keep_in) {
+            test_keep_in(group, margin_m, best, doubt);
         } else {
             const WorkspaceBox& box = *gate_.config_.workspace_box;
             const float inset_m = round_up(extra_m_);

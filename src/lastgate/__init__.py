@@ -10,8 +10,10 @@ verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
 from lastgate import contracts
 from lastgate.action import ActionChunk, RobotState
 from lastgate.contracts import *  # noqa: F403 -- every schema of the contract is importable from here
+from lastgate.declared_contact import DeclaredContact
 from lastgate.estop import SafetyLatch
 from lastgate.gate import BatchVerdict, Gate
+from lastgate.held_shape import HeldShape
 from lastgate.robots import load_robot, robot_names
 from lastgate.verdict import Unchecked, Verdict, Violation
 from lastgate.world import NO_WORLD, Points, Voxels, World
@@ -22,7 +24,9 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "NO_WORLD",
     "ActionChunk",
     "BatchVerdict",
+    "DeclaredContact",
     "Gate",
+    "HeldShape",
     "Points",
     "RobotState",
     "SafetyLatch",

@@ -6,7 +6,7 @@ namespace lastgate {
 namespace {
 
 /// Which part of the world is to blame, in `Violation::element`.
-enum Blame : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3 };
+enum Blame : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3, never_filled = 4 };
 
 }  // namespace
 
@@ -26,6 +26,14 @@ bool Validation::check_world_unavailable() noexcept {
         return true;
     }
     verdict_.world_id = world->id();
+    if (!world->is_filled()) return reject(unavailable(never_filled));
+    for (std::size_t slot = 0; slot < field_slots; ++slot) {
+        if (!world->is_field_overflowing(slot)) continue;
+        Violation violation;
+        violation.code = slot == voxel_slot ? ViolationCode::voxel_overflow : ViolationCode::world_overflow;
+        violation.limit_max = static_cast<double>(capacity::cells_per_edge_max);
+        return reject(violation);
+    }
     if (world->is_overflowing()) {
         Violation violation;
         violation.code = ViolationCode::world_overflow;
