@@ -99,6 +99,46 @@ TEST(no_go_zone_holds_in_every_mode_whatever_the_world_says) {
     }
 }
 
+TEST(held_thing_counts_in_every_mode_against_obstacles_points_and_the_robot_itself) {
+    const RobotModelSpec spec = mobile_manipulator();
+    Gate gate = make_gate(spec);
+    Mobile mobile;
+    const Transform tool = tool_at_home(gate.model());
+    const Vec3 below = tool * Vec3{0.0, 0.0, 0.3};  // the tool points along its z
+    const PrimitiveSpec ball = sphere(below, 0.02);
+    const WorldSnapshot obstacle = make_world({&ball, 1});
+    WorldSnapshot cloud = make_world({});
+    const double point[3] = {below.x, below.y, below.z};
+    cloud.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(point)), 1.0);
+    const auto hand = static_cast<std::int32_t>(gate.model().link_count() - 3);
+    Attachment stick;
+    stick.id = 0;
+    stick.volume = {hand, 0.02, {0.0, 0.0, 0.16}, {0.0, 0.0, 0.42}};
+    for (std::size_t link = 5; link < gate.model().link_count(); ++link) stick.touch.set(link);
+    Attachment boom = stick;  // reaches back to the shoulder, which may not be touched
+    const Vec3 shoulder = inverse_times(tool, {0.0, 0.0, 0.55});
+    boom.volume.end_a = {0.0, 0.0, 0.16};
+    boom.volume.end_b = shoulder + Vec3{0.0, 0.0, 0.1034};
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.mode == ControlMode::foot_placement) continue;
+        for (const WorldSnapshot* world : {&obstacle, &static_cast<const WorldSnapshot&>(cloud)}) {
+            const CheckRequest request = mobile.request(chunk.mode, chunk.accepted, chunk.width, *world);
+            REQUIRE(gate.check(request).accepted == 1, number(chunk.mode));
+            REQUIRE(gate.attach(stick));
+            const Verdict verdict = gate.check(request);
+            REQUIRE(verdict.violation.code == ViolationCode::world_collision && verdict.violation.subject_kind == SubjectKind::attached, number(chunk.mode),
+                    static_cast<int>(verdict.violation.code));
+            REQUIRE(gate.detach(0));
+        }
+        const CheckRequest request = mobile.request(chunk.mode, chunk.accepted, chunk.width, mobile.empty);
+        REQUIRE(gate.check(request).accepted == 1, number(chunk.mode));
+        REQUIRE(gate.attach(boom));
+        const Verdict verdict = gate.check(request);
+        REQUIRE(verdict.violation.code == ViolationCode::self_collision, number(chunk.mode), static_cast<int>(verdict.violation.code));
+        REQUIRE(gate.detach(0));
+    }
+}
+
 TEST(keep_in_zone_holds_in_every_mode_whatever_the_world_says) {
     const RobotModelSpec spec = mobile_manipulator();
     const Vec3 tool = tool_at_home(RobotModel(spec)).translation;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chunks among cells and points, some of which graze the path, and the same things as plain boxes and specks."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lastgate as lg
-from oracles.scenes import grazing_gap_m, unit
+from oracles.scenes import grazing_gap_m
 from oracles.sweep_cases import PathMaker, Setup
 from oracles.sweep_judge import full_rows
 
@@ -40,9 +41,7 @@ def _nearest(setup: Setup, path: Array, points: Array) -> tuple[Array, Array, Ar
     """Returns, per point, the nearest core point of the whole path, that volume's radius, and their distance."""
     brute = setup.brute_without_world
     t = np.linspace(0.0, 1.0, 60)
-    ends = [
-        brute.cores(brute.frames_at(start, end, t)) for start, end in zip(path[:-1], path[1:], strict=True)
-    ]
+    ends = [brute.cores(brute.frames_at(start, end, t)) for start, end in itertools.pairwise(path)]
     a, b = (np.concatenate([pair[side] for pair in ends], axis=1) for side in (0, 1))
     base = setup.kinematics.robot.base_frame
     moving = [i for i, v in enumerate(brute.volumes) if setup.kinematics.rigid_with[v.link] != base]
@@ -171,7 +170,7 @@ def draw_field_case(
             voxels, boxes = _grid(rng, setup, full, closed=fields == "closed")
             primitives += boxes
         brute = setup.brute(primitives)
-        ends = list(zip(full[:-1], full[1:], strict=True))
+        ends = list(itertools.pairwise(full))
         shallow = all(
             brute.scan(kind, *pair, samples=40).gap_m > -3e-3 for pair in ends for kind in ("self", "world")
         )
