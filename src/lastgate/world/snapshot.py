@@ -136,6 +136,40 @@ class World:
         except ValueError as error:
             raise ROSConfigError(f"world `{self.world_id}` cannot be used: {error}") from None
 
+    def to_message(self) -> bytes:
+        """Returns the snapshot as the message that a kernel process reads.
+
+        Raises:
+            ROSConfigError: Nobody filled it, which a message cannot say.
+        """
+        if not self._is_filled:
+            raise ROSConfigError(
+                f"world `{self.world_id}` was given no obstacles, voxels, points or zones: pass primitives=[] if "
+                "somebody looked and found none"
+            )
+        voxels = self.voxels
+        return _core.encode_world_snapshot(
+            self.stamp_s,
+            self.frame_id,
+            self.world_id,
+            False,
+            self._kinds,
+            self._sizes,
+            self._poses,
+            [primitive.object_id or "" for primitive in self.primitives],
+            None if self.points is None else (self.points.xyz, self.points.stamp_s),
+            None
+            if voxels is None
+            else (
+                voxels.occupancy,
+                voxels.origin_xyz,
+                voxels.resolution_m,
+                voxels.unknown == "free",
+                voxels.outside == "free",
+                voxels.stamp_s,
+            ),
+        )
+
     def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
         if not self._is_filled:
             return _core.WorldSnapshot.never_filled()
@@ -169,6 +203,14 @@ class NoWorld:
 
     def __repr__(self) -> str:
         return "NO_WORLD"
+
+    def to_message(self) -> bytes:
+        """Returns what tells a kernel process the same."""
+        nothing = np.empty((0, 3))
+        kinds = np.empty(0, dtype=np.uint8)
+        return _core.encode_world_snapshot(
+            0.0, "", self.world_id, True, kinds, nothing, np.empty((0, 7)), [], None, None
+        )
 
     @cached_property
     def native(self) -> _core.WorldSnapshot:
