@@ -35,9 +35,7 @@ class PairState:
     """One checked pair over the sweep: the samples whose volumes touch and which volumes do."""
 
     samples: Index
-    depth_m: (
-        Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, negative where apart
-    )
+    depth_m: Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, negative where apart
     contact: NDArray[np.bool_]  # per sample in `samples`: the meshes meet
 
 
@@ -153,9 +151,7 @@ class Refinement:
             near = clearance[free].reshape(-1, len(volumes)) <= _REACH_M
             which, volume = np.nonzero(near)
             if len(which):
-                found.append(
-                    self.sweep.placed_rows(link, other, capsule_rows(volumes), samples[free][which], volume)
-                )
+                found.append(self.sweep.placed_rows(link, other, capsule_rows(volumes), samples[free][which], volume))
         return np.concatenate(found)
 
     def _blame(self) -> list[tuple[float, str, Piece]]:
