@@ -48,9 +48,9 @@ void Sweep::test_group_fields(const LaneGroup& group, std::size_t body, std::siz
     const double ball_m = needed_m + static_cast<double>(tables.bodies[body].ball_radius);
     const double spare_m = field->clearance({static_cast<double>(centre[0]), static_cast<double>(centre[8]), static_cast<double>(centre[16])}) - ball_m;
     if (spare_m > 0.0 && spare_m >= static_cast<double>(best[lane])) return;
-    gate_.lanes_.kernels().place_volumes(tables, group, static_cast<std::uint32_t>(body));
+    gate_.lanes_.kernels().place_cores(tables, group, static_cast<std::uint32_t>(body));
     for (const std::uint16_t volume : gate_.shapes_.volumes_of_body(body)) {
-        const float* core = group.core + 72 * volume + lane;
+        const float* core = group.core + 48 * volume + lane;
         const LaneVolume& shape = tables.volumes[volume];
         const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},
                               {static_cast<double>(core[24]), static_cast<double>(core[32]), static_cast<double>(core[40])}};
