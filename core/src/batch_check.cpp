@@ -72,7 +72,7 @@ std::uint8_t BatchCheck::test_fields(float* best) noexcept {
     Verdict unused{};
     Sweep sweep(gate_, unused);
     sweep.set_world(&world_);
-    sweep.test_fields(group_, world_margin_m_, best, gate_.lane_doubt_.data());
+    sweep.test_fields(group_, world_margin_m_, false, best, gate_.lane_doubt_.data());
     std::uint8_t doubt = 0;
     for (std::size_t entry = 0; entry < entries; ++entry) doubt |= gate_.lane_doubt_[entry];
     return doubt;

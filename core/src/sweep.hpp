@@ -77,9 +77,7 @@ class Sweep {
 
     void place_lanes() noexcept;
     void test_lanes(PairKind kind, std::size_t row_last) noexcept;
-    void test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept;
-    void test_group_fields(const LaneGroup& group, std::size_t body, std::size_t slot, std::size_t lane, float margin_m, float* best,
-                           std::uint8_t* doubt) noexcept;
+    void test_fields(const LaneGroup& group, float margin_m, bool one_motion, float* best, std::uint8_t* doubt) noexcept;
     std::uint8_t test_group(PairKind kind, std::size_t index, float margin_m, float* best, std::uint8_t* doubt) noexcept;
     std::uint8_t test_group_box(const LaneGroup& group, std::uint8_t* doubt) noexcept;
     std::size_t entry_count(PairKind kind) const noexcept;

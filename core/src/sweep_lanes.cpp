@@ -38,44 +38,6 @@ void Sweep::shortlist_with_lanes(std::size_t group_count) noexcept {
                                                               wanted_m, gate_.shortlist_.data());
 }
 
-/// One configuration and one field: the ball of a body first, then its single volumes.
-void Sweep::test_group_fields(const LaneGroup& group, std::size_t body, std::size_t slot, std::size_t lane, float margin_m, float* best,
-                              std::uint8_t* doubt) noexcept {
-    const LaneTables tables = gate_.lanes_.tables();
-    const ObstacleField* field = world_->field(slot);
-    const float* centre = group.centre + 24 * body + lane;
-    const double needed_m = static_cast<double>(margin_m) + static_cast<double>(group.tail[8 * tables.tail_first[body] + lane]);
-    const double ball_m = needed_m + static_cast<double>(tables.bodies[body].ball_radius);
-    const double spare_m = field->clearance({static_cast<double>(centre[0]), static_cast<double>(centre[8]), static_cast<double>(centre[16])}) - ball_m;
-    if (spare_m > 0.0 && spare_m >= static_cast<double>(best[lane])) return;
-    gate_.lanes_.kernels().place_cores(tables, group, static_cast<std::uint32_t>(body));
-    for (const std::uint16_t volume : gate_.shapes_.volumes_of_body(body)) {
-        const float* core = group.core + 48 * volume + lane;
-        const LaneVolume& shape = tables.volumes[volume];
-        const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},
-                              {static_cast<double>(core[24]), static_cast<double>(core[32]), static_cast<double>(core[40])}};
-        const double demand_m = needed_m + static_cast<double>(shape.radius) + static_cast<double>(shape.error);
-        std::uint32_t obstacle = none;
-        const double distance_m = field->distance(segment, demand_m + std::max(static_cast<double>(best[lane]), 0.0), obstacle).distance_m;
-        if (distance_m > demand_m) {
-            best[lane] = std::min(best[lane], static_cast<float>((distance_m - demand_m) * (1.0 - 1e-6)));
-        } else {
-            doubt[volume * field_slots + slot] = static_cast<std::uint8_t>(doubt[volume * field_slots + slot] | (1U << lane));
-        }
-    }
-}
-
-/// Asks fields about the balls of bodies first, then about single volumes, one configuration after the other.
-void Sweep::test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept {
-    for (std::size_t body = 0; body < body_count(); ++body) {
-        if (gate_.shapes_.volumes_of_body(body).empty() || gate_.model_->bodies()[body].depth == 0) continue;  // see shortlist_primitives
-        for (std::size_t slot = 0; slot < field_slots; ++slot) {
-            if (world_->field(slot) == nullptr) continue;
-            for (std::size_t lane = 0; lane < lane_count; ++lane) test_group_fields(group, body, slot, lane, margin_m, best, doubt);
-        }
-    }
-}
-
 std::uint8_t Sweep::test_group_box(const LaneGroup& group, std::uint8_t* doubt) noexcept {
     const WorkspaceBox& box = *gate_.config_.workspace_box;
     const float inset_m = round_up(extra_m_);
@@ -104,7 +66,7 @@ std::uint8_t Sweep::test_group(PairKind kind, std::size_t index, float margin_m,
     }
     const std::size_t entries = entry_count(kind);
     std::fill_n(doubt, entries, std::uint8_t{0});
-    test_fields(group, margin_m, best, doubt);
+    test_fields(group, margin_m, true, best, doubt);
     std::uint8_t any = 0;
     for (std::size_t entry = 0; entry < entries; ++entry) any |= doubt[entry];
     return any;
