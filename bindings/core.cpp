@@ -444,11 +444,11 @@ void bind_contact(nb::module_& module) {
 
 void bind_gate(nb::module_& module) {
     nb::class_<Gate>(module, "Gate")
-        .def("__init__", [](Gate* self, const KernelConfig& config, bool avx2) {
+        .def("__init__", [](Gate* self, const KernelConfig& config, int lanes) {
             GateConfig gate = config.gate;
-            gate.lane_build = avx2 ? LaneBuild::avx2 : LaneBuild::generic;
+            gate.lane_build = static_cast<LaneBuild>(lanes);
             new (self) Gate(std::make_shared<const RobotModel>(config.model), gate);
-        }, "config"_a, nb::kw_only(), "avx2"_a = false)
+        }, "config"_a, nb::kw_only(), "lanes"_a = 0)
         .def(
             "check",
             // The GIL stays held: a check is bounded and short, and nobody may write the arrays meanwhile.
@@ -551,7 +551,7 @@ NB_MODULE(_core, module) {
     module.attr("KEEP_IN_ZONES_MAX") = capacity::keep_in_zones_max;
     module.attr("DECLARED_CONTACTS_MAX") = capacity::declared_contacts_max;
     module.attr("NONE") = none;
-    module.def("has_avx2", [] { return best_lane_build() == LaneBuild::avx2; });
+    module.def("has_lanes", [](int build) { return has_lane_build(static_cast<LaneBuild>(build)); }, "build"_a);
     bind_verdict(module);
     bind_config(module);
     bind_field(module);

@@ -195,7 +195,8 @@ LaneGroup Gate::lane_group(std::size_t index) noexcept {
     group.centre = group.frame + 12 * lane_count * bodies;
     group.tool = group.centre + 3 * lane_count * bodies;
     group.tail = group.tool + 3 * lane_count * model_->effectors().size();
-    group.core = group.tail + lane_count * lanes_.tail_count();
+    group.middle = group.tail + lane_count * lanes_.tail_count();
+    group.core = group.middle + 3 * lane_count * (model_->volumes().size() + capacity::attached_max);
     group.placed = lane_placed_.data() + index * bodies;
     return group;
 }

@@ -36,15 +36,17 @@ _UNDER_LOCK_MAX = _core.BATCH_UNDER_LOCK_MAX
 
 # Chooses the build of the lanes; verdicts are the same, only the speed differs.
 LANES_VARIABLE = "LASTGATE_LANES"
+# As the core numbers them, the fastest first.
+_LANE_BUILDS = {"avx2": 1, "neon": 2, "generic": 0}
 
 
 def chosen_lanes() -> str:
-    """Returns `avx2` or `generic`: what `LASTGATE_LANES` asks for, else the fastest this machine runs.
+    """Returns `avx2`, `neon` or `generic`: what `LASTGATE_LANES` asks for, else the fastest this machine runs.
 
     Raises:
         ROSConfigError: The variable names no build, or one this machine cannot run.
     """
-    available = ("avx2", "generic") if _core.has_avx2() else ("generic",)
+    available = [name for name, number in _LANE_BUILDS.items() if _core.has_lanes(number)]
     wanted = os.environ.get(LANES_VARIABLE, available[0])
     if wanted not in available:
         raise ROSConfigError(
@@ -103,7 +105,7 @@ class Gate:
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
         try:
             self._config = _core.read_config(text)
-            self._native = _core.Gate(self._config, avx2=chosen_lanes() == "avx2")
+            self._native = _core.Gate(self._config, lanes=_LANE_BUILDS[chosen_lanes()])
         except ValueError as error:
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}"
