@@ -84,4 +84,27 @@ FLEET_POSES = {
         folded={"elbow_joint": 3.0},
         meets=_pairs(("forearm_link", "shoulder_link")),
     ),
+    # Elbow up; then the forearm onto the shoulder.
+    "ur5e": FleetPose(
+        home={
+            "shoulder_lift_joint": -1.57,
+            "elbow_joint": 1.57,
+            "wrist_1_joint": -1.57,
+            "wrist_2_joint": -1.57,
+        },
+        folded={"elbow_joint": 3.0},
+        meets=_pairs(("forearm_link", "shoulder_link")),
+    ),
+    # robosuite's start pose; then bent forward into its own base.
+    "sawyer": FleetPose(
+        home={"right_j1": -1.18, "right_j3": 2.18, "right_j5": 0.57, "right_j6": 3.31},
+        folded={"right_j1": 1.6},
+        meets=_pairs(("right_arm_base_link", "right_l4")),
+    ),
+    # Forearm level; then the gripper into the base.
+    "widowx": FleetPose(
+        home={"shoulder": -0.8, "elbow": 0.8, "wrist_angle": 0.5, "left_finger": 0.02},
+        folded={"shoulder": 0.3, "elbow": 1.4},
+        meets=_pairs(("wx250s/base_link", "wx250s/gripper_bar_link")),
+    ),
 }
