@@ -163,9 +163,7 @@ def _require_same_tree(
             )
 
 
-def _require_same_couplings(
-    robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]
-) -> None:
+def _require_same_couplings(robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]) -> None:
     """Complains where an equality of two joints and a `mimic` of the manifest say different things.
 
     An equality the manifest does not take over leaves both joints free, which covers more; a `mimic` the MJCF
