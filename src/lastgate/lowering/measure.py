@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from lastgate.assets.resolver import resolve_asset
 from lastgate.contracts.robot import RobotDescription
 from lastgate.contracts.shapes import CapsuleShape
+from lastgate.lowering.corrected_urdf import write_corrected_urdf
 from lastgate.lowering.diagnostics import LoweringError
 from lastgate.lowering.distances import segments_to_segments
 from lastgate.lowering.rigid import rotation_from_rpy
@@ -156,7 +158,9 @@ def oracle_of(robot: RobotDescription, manifest_dir: Path | None) -> Oracle:
         if entry.reason in ("adjacent", "srdf-disabled", "srdf-contradicted")
     }
     if robot.assets.urdf is not None:
-        return _UrdfOracle(robot, resolve_asset(robot.assets.urdf.ref, "urdf", manifest_dir), skipped)
+        path = resolve_asset(robot.assets.urdf.ref, "urdf", manifest_dir)
+        with TemporaryDirectory() as folder:
+            return _UrdfOracle(robot, write_corrected_urdf(robot, path, Path(folder)), skipped)
     from lastgate.lowering.mjcf_oracle import MjcfOracle
 
     return MjcfOracle(robot, manifest_dir, skipped)

@@ -14,6 +14,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate.assets.file_scheme import resolve_links
+from lastgate.assets.mesh_uri import own_package
 from lastgate.assets.resolver import resolve_asset
 from lastgate.assets.safe_xml import load_xml
 from lastgate.contracts.exceptions import ROSConfigError
@@ -63,7 +65,7 @@ def read_mjcf(robot: RobotDescription, manifest_dir: Path | None) -> MjcfModel:
     current = path
     try:
         with _quiet():
-            spec = mujoco.MjSpec.from_file(str(path))
+            spec = _sound_spec(path)
             for mount, mounted in mounts:
                 current = mounted
                 _attach(spec, mount, mounted)
@@ -85,7 +87,32 @@ def _attach(spec: Any, mount: MjcfMount, path: Path) -> None:
     # Turns about fixed axes in the order x, y, z: the convention of every rpy in a manifest.
     mujoco.mju_euler2Quat(quaternion, np.array([roll, pitch, yaw]), "XYZ")
     frame = body.add_frame(pos=xyz, quat=quaternion)
-    spec.attach(mujoco.MjSpec.from_file(str(path)), frame=frame, prefix=mount.prefix)
+    spec.attach(_sound_spec(path), frame=frame, prefix=mount.prefix)
+
+
+def _sound_spec(path: Path) -> Any:
+    """Returns the parsed file; raises for what MuJoCo lets pass: ranges in the wrong order and files far away.
+
+    It takes a range in the wrong order for no range at all, and reads any file a name leads to.
+    """
+    includes = [element.get("file", "") for element in load_xml(path).getroot().iter("include")]
+    spec = mujoco.MjSpec.from_file(str(path))
+    problems = []
+    for joint in spec.joints:
+        lower, upper = (float(end) for end in joint.range)
+        if (lower, upper) != (0.0, 0.0) and not lower < upper:
+            problems.append(
+                f"joint `{joint.name}`: range must have lower < upper, got {lower:.4f} and {upper:.4f}"
+            )
+    folder, root = path.resolve().parent, own_package(path)
+    named = [(name, folder / name) for name in includes]
+    named += [(mesh.file, folder / spec.meshdir / mesh.file) for mesh in spec.meshes if mesh.file]
+    for name, file in named:
+        if not resolve_links(file).is_relative_to(root):
+            problems.append(f"`{name}` lies outside the folder of the description, `{root}`: copy it there")
+    if problems:
+        raise DescriptionError([Diagnostic(str(path), None, problem) for problem in problems])
+    return spec
 
 
 @contextmanager

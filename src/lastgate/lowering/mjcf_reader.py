@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lastgate.contracts.robot import JointSpec, RobotDescription
 from lastgate.lowering.diagnostics import Diagnostic
 from lastgate.lowering.joint_frames import JointFrame, written_vector
+from lastgate.lowering.mesh_reader import LINK_SIZE_MAX_M
 from lastgate.lowering.mjcf_model import WORLD, MjcfModel, pose_of
 from lastgate.lowering.rigid import inverse, rpy_from_rotation
 from lastgate.lowering.shapes import SourceShape
@@ -40,6 +41,11 @@ def described_by_mjcf(
     frames_of = _link_frames(robot, mjcf, problems)
     _require_same_tree(robot, mjcf, frames_of, problems)
     _require_same_couplings(robot, mjcf, problems)
+    problems += [
+        Diagnostic(str(mjcf.path), None, f"lowering.visual_links names `{link}`, which no body carries")
+        for link in robot.lowering.visual_links
+        if link not in frames_of
+    ]
     if problems:
         return {}, {}, frozenset(), problems
     joint_frames: dict[str, JointFrame] = {}
@@ -240,6 +246,18 @@ def _shape(
             np.float64
         )
         faces = model.mesh_face[first_face : first_face + int(model.mesh_facenum[mesh])]
+        size_m = float(np.ptp(vertices, axis=0).max())
+        if size_m > LINK_SIZE_MAX_M:
+            problems.append(
+                Diagnostic(
+                    str(mjcf.path),
+                    None,
+                    f"link `{link}`: mesh `{model.mesh(mesh).name}` is {size_m:.4f} m long, more than the "
+                    f"{LINK_SIZE_MAX_M:.4f} m any link may be; "
+                    'a mesh in millimetres needs scale="0.001 0.001 0.001"',
+                )
+            )
+            return None
         return SourceShape("mesh", origin, (), vertices[faces], source=str(model.mesh(mesh).name))
     problems.append(
         Diagnostic(

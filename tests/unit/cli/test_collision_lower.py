@@ -53,7 +53,9 @@ def test_added_robot_checks_as_the_same(cli: typer.Typer, robot: Path) -> None:
     assert "No change" in outcome.stderr
 
 
-def test_drifted_robot_shows_a_diff_and_changes_only_with_write(cli: typer.Typer, robot: Path) -> None:
+def test_l14_l15_l16_drifted_robot_shows_a_diff_and_changes_only_with_write(
+    cli: typer.Typer, robot: Path
+) -> None:
     whole = robot.read_text()
     drifted = "".join(line for line in whole.splitlines(True) if "link_b: upper" not in line)
     assert drifted != whole
@@ -69,7 +71,7 @@ def test_drifted_robot_shows_a_diff_and_changes_only_with_write(cli: typer.Typer
     assert CliRunner().invoke(cli, ["check", "--robot", str(robot)]).exit_code == 0
 
 
-def test_scope_flags_together_are_refused(cli: typer.Typer, robot: Path) -> None:
+def test_l17_scope_flags_together_are_refused(cli: typer.Typer, robot: Path) -> None:
     outcome = CliRunner().invoke(cli, ["lower", "--robot", str(robot), "--acm-only", "--geometry-only"])
     assert outcome.exit_code == 2
     assert "mutually exclusive" in outcome.stderr
@@ -83,7 +85,7 @@ def test_acm_only_leaves_drifted_volumes_alone(cli: typer.Typer, robot: Path) ->
     assert CliRunner().invoke(cli, ["check", "--robot", str(robot), "--geometry-only"]).exit_code == 1
 
 
-def test_asset_that_cannot_be_resolved_is_never_a_success(cli: typer.Typer, robot: Path) -> None:
+def test_x35_asset_that_cannot_be_resolved_is_never_a_success(cli: typer.Typer, robot: Path) -> None:
     (robot.parent / "arm.urdf").unlink()
     outcome = CliRunner().invoke(cli, ["check", "--robot", str(robot)])
     assert outcome.exit_code == 2
@@ -91,7 +93,7 @@ def test_asset_that_cannot_be_resolved_is_never_a_success(cli: typer.Typer, robo
 
 
 @pytest.mark.parametrize("arguments", [[], ["--all", "--robot", "x"], ["--robot", "no_such_robot"]])
-def test_check_of_nothing_is_refused(cli: typer.Typer, arguments: list[str]) -> None:
+def test_x35_check_of_nothing_is_refused(cli: typer.Typer, arguments: list[str]) -> None:
     assert CliRunner().invoke(cli, ["check", *arguments]).exit_code == 2
 
 

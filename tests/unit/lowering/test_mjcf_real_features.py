@@ -106,7 +106,7 @@ def mobile_arm(folder: Path, **changes: Any) -> RobotDescription:
 def test_parts_are_mounted_in_their_place_with_their_prefix(tmp_path: Path) -> None:
     description = read_description(mobile_arm(tmp_path), tmp_path)
     assert set(description.shapes) == {"drive", "a_upper", "finger_a", "finger_b"}
-    # The base frame is on the axis the drive turns about; the arm stands 0.1 + 0.05 + 0.1 above it, turned by a quarter.
+    # The base frame is on the axis the drive turns about; the arm stands 0.1 + 0.05 + 0.1 above it, turned.
     assert description.frames["turn"].xyz == pytest.approx((0.2, 0.0, 0.25))
     assert description.frames["turn"].rpy == pytest.approx((0.0, 0.0, np.pi / 2.0))
     assert description.frames["left"].xyz == pytest.approx((0.0, 0.02, 0.32))
@@ -249,7 +249,10 @@ INCLUDED = """\
   <body name="stand" pos="0 0 0.5"><freejoint/>
     <geom class="drawn" type="box" size="0.5 0.5 0.5"/>
     <geom class="hard" type="sphere" size="0.05"/>
-    <body name="link" pos="0 0 0.1"><joint name="hinge" axis="0 0 1" range="-1 1"/><geom class="hard" type="mesh" mesh="wedge"/></body>
+    <body name="link" pos="0 0 0.1">
+      <joint name="hinge" axis="0 0 1" range="-1 1"/>
+      <geom class="hard" type="mesh" mesh="wedge"/>
+    </body>
   </body>
 </mujocoinclude>
 """
