@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from clutter import write_clutter
+from numpy.typing import NDArray
 from peers import MujocoPeer, PinocchioPeer, python_times_ns, require_agreement
 from render import render_page
 from scene import FINGERS, Scene, make_scene, write_scene
@@ -200,7 +200,9 @@ def main() -> int:
         arguments.binary, rounds=arguments.rounds, calls=arguments.calls, core=arguments.core
     )
     # Bytes are no times: they come out of the same program and are kept apart.
-    memory_bytes = {name: int(samples.pop(name)[0][0]) for name in list(samples) if name.startswith("memory_")}
+    memory_bytes = {
+        name: int(samples.pop(name)[0][0]) for name in list(samples) if name.startswith("memory_")
+    }
     result: dict[str, Any] = {
         "memory_bytes": memory_bytes,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
