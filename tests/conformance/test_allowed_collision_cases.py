@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases about pairs that may touch: links with links, and links with objects of the world."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ TWO_ARMS = ("torso", "left1", "left2", "right1", "right2")
 
 
 def serial():
-    return AllowedCollisionMatrix(list(zip(SERIAL, SERIAL[1:], strict=False)))
+    return AllowedCollisionMatrix(list(itertools.pairwise(SERIAL)))
 
 
 def test_pair_is_unordered_and_counted_once():
