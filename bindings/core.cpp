@@ -102,6 +102,12 @@ void bind_verdict(nb::module_& module) {
         .def_ro("world_age_s", &Verdict::world_age_s)
         .def_ro("world_id", &Verdict::world_id)
         .def_ro("violation", &Verdict::violation)
+        .def_static("from_bytes", [](nb::bytes bytes) {
+            if (bytes.size() != sizeof(Verdict)) throw std::invalid_argument("not the bytes of a verdict");
+            Verdict verdict;
+            std::memcpy(&verdict, bytes.data(), sizeof verdict);
+            return verdict;
+        }, "bytes"_a)
         .def("to_bytes", [](const Verdict& v) { return nb::bytes(reinterpret_cast<const char*>(&v), sizeof v); });
 }
 
@@ -482,6 +488,8 @@ void bind_gate(nb::module_& module) {
 
 }  // namespace
 
+void bind_kernel(nb::module_& module);  // bindings/kernel.cpp
+
 NB_MODULE(_core, module) {
     // `NO_WORLD` and other module-level objects live until the interpreter is gone; that is no leak.
     nb::set_leak_warnings(false);
@@ -497,4 +505,5 @@ NB_MODULE(_core, module) {
     bind_environment(module);
     bind_world(module);
     bind_gate(module);
+    bind_kernel(module);
 }
