@@ -31,6 +31,12 @@ double ObstacleField::inside_bounds(Vec3 point, int& face) const noexcept {
     return gaps[face];
 }
 
+double ObstacleField::room(Vec3 low, Vec3 high) const noexcept {
+    if (cell_block_.empty() || grid_.outside_is_free) return 1e30;
+    int face = 0;
+    return std::min(inside_bounds(low, face), inside_bounds(high, face));
+}
+
 /// Whole blocks between the point's block and the nearest with obstacles, and from outside the way to the blocks.
 double ObstacleField::clear_of_blocks(Vec3 point) const noexcept {
     const double gap_m = block_m_ * gap_blocks(block_gap_[block_of(point)]);

@@ -113,6 +113,7 @@ class Gate {
     friend class Validation;
     friend class Sweep;
     friend class BatchCheck;
+    friend class Refinement;
 
     void bound_body_reach() noexcept;
     /// The memory of one group of eight configurations.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -49,6 +51,16 @@ class ObstacleField {
     /// Never larger than the distance of a point from any obstacle; zero inside a solid cell.
     double clearance(Vec3 point) const noexcept;
 
+    /// Asks `visit(centre, obstacle)` about every obstacle whose centre lies in a box, until one answer is false.
+    template <typename Visit>
+    bool every_centre_inside(Vec3 low, Vec3 high, Visit visit) const noexcept;
+    /// Whether a point lies in a solid cell.
+    bool is_solid(Vec3 point) const noexcept;
+    /// How far a box stays inside the grid where everything outside counts as solid; 1e30 where nothing does.
+    double room(Vec3 low, Vec3 high) const noexcept;
+    /// Half the edge of a cell; 0 for points.
+    double half_m() const noexcept { return half_m_; }
+
     std::size_t obstacle_count() const noexcept { return x_.size(); }
     /// The cell of an obstacle, x fastest, or the number of a point as it was given.
     std::uint32_t label(std::size_t obstacle) const noexcept { return label_[obstacle]; }
@@ -69,7 +81,6 @@ class ObstacleField {
         return x + std::size_t{block_count_[0]} * (y + std::size_t{block_count_[1]} * z);
     }
     bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
-    bool is_solid(Vec3 point) const noexcept;
     double inside_bounds(Vec3 point, int& face) const noexcept;
     double clear_of_blocks(Vec3 point) const noexcept;
     bool is_far(const Segment& segment, double distance_m) const noexcept;
@@ -95,5 +106,35 @@ class ObstacleField {
     std::vector<std::array<std::uint64_t, 8>> cell_bits_;
     std::array<std::uint32_t, 3> cell_block_count_{};
 };
+
+template <typename Visit>
+bool ObstacleField::every_centre_inside(Vec3 low, Vec3 high, Visit visit) const noexcept {
+    if (x_.empty()) return true;
+    const double lows[3] = {low.x - block_origin_.x, low.y - block_origin_.y, low.z - block_origin_.z};
+    const double highs[3] = {high.x - block_origin_.x, high.y - block_origin_.y, high.z - block_origin_.z};
+    std::uint32_t first[3];
+    std::uint32_t last[3];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        const double top = static_cast<double>(block_count_[axis] - 1);
+        // Obstacles are sorted by a rounded division: a block more on either side is looked at.
+        if (highs[axis] < -block_m_ || lows[axis] > block_m_ * (block_count_[axis] + 1.0)) return true;
+        first[axis] = static_cast<std::uint32_t>(std::clamp(std::floor(lows[axis] / block_m_ - 1e-6), 0.0, top));
+        last[axis] = static_cast<std::uint32_t>(std::clamp(std::floor(highs[axis] / block_m_ + 1e-6), 0.0, top));
+    }
+    for (std::uint32_t z = first[2]; z <= last[2]; ++z) {
+        for (std::uint32_t y = first[1]; y <= last[1]; ++y) {
+            for (std::uint32_t x = first[0]; x <= last[0]; ++x) {
+                const std::size_t block = block_index(x, y, z);
+                for (std::uint32_t index = block_first_[block]; index < block_first_[block + 1]; ++index) {
+                    const Vec3 centre{x_[index], y_[index], z_[index]};
+                    const bool inside = low.x <= centre.x && centre.x <= high.x && low.y <= centre.y && centre.y <= high.y &&
+                                        low.z <= centre.z && centre.z <= high.z;
+                    if (inside && !visit(centre, index)) return false;
+                }
+            }
+        }
+    }
+    return true;
+}
 
 }  // namespace lastgate
