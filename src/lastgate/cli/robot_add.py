@@ -47,16 +47,18 @@ def add_command(
         text = _first_manifest(
             name, urdf=urdf, srdf=srdf, mjcf=mjcf, folder=output_dir, visual=visual or [], waive=waive or []
         )
-        lowered_text, notes = _lowered(text, path)
+        lowered_text, pieces, notes = _lowered(text, path)
         from lastgate.cli.collision_lower import replace_file
         from lastgate.cli.robot_report import write_report
 
         output_dir.mkdir(parents=True, exist_ok=True)
+        replace_file(path.with_name(pieces[0]), pieces[1])
         replace_file(path, lowered_text)
         try:
             report = write_report(path, output_dir, samples=samples, notes=notes)
         except BaseException:
             path.unlink(missing_ok=True)
+            path.with_name(pieces[0]).unlink(missing_ok=True)
             raise
     except ROSConfigError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -96,14 +98,17 @@ def _first_manifest(
     return text
 
 
-def _lowered(text: str, path: Path) -> tuple[str, list[str]]:
+def _lowered(text: str, path: Path) -> tuple[str, tuple[str, str], list[str]]:
+    """Returns the manifest, the name and text of the pieces file, and notes."""
     from lastgate.cli.progress_bar import progress_bar
+    from lastgate.lowering.convex_file import lower_convex_pieces
     from lastgate.lowering.lower import lower_robot
     from lastgate.lowering.manifest_splice import read_manifest, splice
 
     robot = read_manifest(text, source=str(path))
     with progress_bar(robot.name) as progress:
         lowered = lower_robot(robot, path.parent, progress=progress)
+        named, pieces_text = lower_convex_pieces(robot, path.parent)
     spliced = splice(
         text,
         source=str(path),
@@ -111,5 +116,6 @@ def _lowered(text: str, path: Path) -> tuple[str, list[str]]:
         frames=lowered.frames,
         geometry=lowered.geometry,
         pairs=lowered.pairs,
+        pieces=named,
     )
-    return spliced, lowered.notes
+    return spliced, (named.file, pieces_text), lowered.notes
