@@ -17,7 +17,7 @@ from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.lowering.capsule_fit import principal_axes
 from lastgate.lowering.convex_hulls import convex_piece
 from lastgate.lowering.shapes import LinkShapes, SourceShape
-from lastgate.lowering.triangles import clip, hull_corners, hull_volume_m3
+from lastgate.lowering.triangles import clip, hull_corners, hull_volume_m3, winding_number
 
 Array = NDArray[np.float64]
 
@@ -110,24 +110,10 @@ def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
         point = np.linalg.solve(normals, np.array([offset for _, offset in three]))
         if (
             all(float(normal @ point) <= offset + 1e-9 for normal, offset in cuts)
-            and _winding(point, solid) > 0.25
+            and winding_number(point, solid) > 0.25
         ):
             found.append(point)
     return np.array(found).reshape(-1, 3)
-
-
-def _winding(point: Array, triangles: Array) -> float:
-    """Returns how often a surface goes round a point: near 1 inside, near 0 outside, also for leaky meshes."""
-    a, b, c = (triangles[:, corner] - point for corner in range(3))
-    la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
-    across = np.einsum("ij,ij->i", a, np.cross(b, c))
-    along = (
-        la * lb * lc
-        + np.einsum("ij,ij->i", a, b) * lc
-        + np.einsum("ij,ij->i", b, c) * la
-        + np.einsum("ij,ij->i", c, a) * lb
-    )
-    return abs(float(np.arctan2(across, along).sum())) / (2.0 * np.pi)
 
 
 def _best_cut(part: _Part) -> tuple[float, Array, float] | None:
