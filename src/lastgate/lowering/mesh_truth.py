@@ -50,6 +50,10 @@ class MeshTruth:
                 self._geometry.addCollisionPair(pinocchio.CollisionPair(first, second))
                 self._pairs.append((first, second, ordered(link_a, link_b)))
         self._soups = [_triangles(item) for item in self._geometry.geometryObjects]
+        self._bounds = [
+            (np.zeros(3), np.zeros(3)) if soup is None else (soup.min(axis=(0, 1)), soup.max(axis=(0, 1)))
+            for soup in self._soups
+        ]
         self._centres = [np.zeros(3) if soup is None else soup[0, 0] for soup in self._soups]
         if hulls:
             for item in self._geometry.geometryObjects:
@@ -121,8 +125,8 @@ class MeshTruth:
             return False
         places = self._geometry_data.oMg
         at = places[outer].actInv(places[inner].act(self._centres[inner]))
-        corners = soup.reshape(-1, 3)
-        if not bool(np.all((corners.min(axis=0) <= at) & (at <= corners.max(axis=0)))):
+        low, high = self._bounds[outer]
+        if not (low[0] <= at[0] <= high[0] and low[1] <= at[1] <= high[1] and low[2] <= at[2] <= high[2]):
             return False
         return winding_number(at, soup) > 0.5
 
@@ -144,7 +148,7 @@ def _triangles(item: Any) -> Array | None:
     shape = item.geometry
     if not hasattr(shape, "num_tris"):
         return None
-    corners = np.array([shape.vertices(index) for index in range(shape.num_vertices)])
+    corners = np.array([shape.vertex(index) for index in range(shape.num_vertices)])
     found = [shape.tri_indices(index) for index in range(shape.num_tris)]
     faces = np.array([[face[corner] for corner in range(3)] for face in found])
     return corners[faces]
