@@ -248,7 +248,7 @@ def _volumes(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
             end for volume in geometry for end in capsule_ends(volume.shape, volume.origin_xyz_rpy)
         ],
         "allowed_link_pairs": [
-            links.index(link) for pair in robot.allowed_collision_pairs for link in (pair.link_a, pair.link_b)
+            links.index(link) for pair in robot.unchecked_pairs for link in (pair.link_a, pair.link_b)
         ],
     }
 

@@ -212,6 +212,9 @@ class LoweringOptions(Schema):
     volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
     # Convex pieces a concave link is cut into; more are tighter and slower.
     pieces_per_link_max: Annotated[int, Field(ge=1, le=32)] = 8
+    # Check pairs that the SRDF disables although their meshes meet, wherever both links have convex pieces: volumes
+    # alone would refuse too much that is clear.
+    check_contradicted: bool = False
     # Links whose description gives them visual shapes only: those are covered instead of nothing.
     visual_links: tuple[Name, ...] = ()
 
@@ -357,6 +360,18 @@ class RobotDescription(Schema):
                 "use load_robot, or leave `convex_pieces` out"
             )
         return self._loaded_pieces
+
+    @property
+    def unchecked_pairs(self) -> tuple[AllowedCollisionPair, ...]:
+        """Returns the allowed pairs that the gate leaves out; see `lowering.check_contradicted`."""
+        if not self.lowering.check_contradicted:
+            return self.allowed_collision_pairs
+        cut = {piece.link_name for piece in self.loaded_pieces}
+        return tuple(
+            pair
+            for pair in self.allowed_collision_pairs
+            if pair.reason != "srdf-contradicted" or not cut.issuperset(pair.links)
+        )
 
     @property
     def actuated_joints(self) -> tuple[JointSpec, ...]:

@@ -17,16 +17,16 @@ from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.lowering.capsule_fit import principal_axes
 from lastgate.lowering.convex_hulls import convex_piece
 from lastgate.lowering.shapes import LinkShapes, SourceShape
-from lastgate.lowering.triangles import clip, hull_corners, hull_volume_m3, winding_number
+from lastgate.lowering.triangles import clip, hull_volume_m3, winding_number
 
 Array = NDArray[np.float64]
 
 # Where along an axis a cut is tried, as fractions of the part's extent.
 _CUT_FRACTIONS = (0.08, 0.15, 0.22, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.85, 0.92)
 # Points that stand for a part while cuts are compared; the chosen cut is made in the mesh itself.
-_PROBE_POINTS_MAX = 2500
+_PROBE_POINTS_MAX = 1200
 # Cuts that look best on the probe and are then made in the mesh: the probe knows edges, not faces.
-_CUTS_MADE = 6
+_CUTS_MADE = 4
 # Edges are sampled this finely for the probe, as a share of the part's extent.
 _PROBE_SPACING = 0.03
 # A part smaller than this is not cut.
@@ -40,6 +40,7 @@ class _Part:
     """What lies on one side of every cut so far."""
 
     triangles: Array
+    solid: Array  # the whole mesh it is a part of
     inner_corners: Array  # where three cuts meet inside the solid: no corner of the surface, yet of the part
     cuts: list[tuple[Array, float]] = field(default_factory=list)
     best_cut: tuple[float, Array, float] | None = None
@@ -72,13 +73,8 @@ def pieces_of_link(shapes: LinkShapes, *, per_link_max: int) -> list[ConvexPiece
 
 def _cut(meshes: list[SourceShape], *, parts_max: int) -> list[_Part]:
     soups = [mesh.triangles_in_link() for mesh in meshes]
-    parts = [_Part(soup, np.empty((0, 3))) for soup in soups]
-    solid = dict(zip(map(id, parts), soups, strict=True))
-    whole_m3 = (
-        hull_volume_m3(hull_corners(np.concatenate([soup.reshape(-1, 3) for soup in soups])))
-        if soups
-        else 0.0
-    )
+    parts = [_Part(soup, soup, np.empty((0, 3))) for soup in soups]
+    whole_m3 = _volume_m3(np.concatenate(soups)) if soups else 0.0
     for part in parts:
         part.best_cut = _best_cut(part)
     while parts and len(parts) < parts_max:
@@ -87,17 +83,16 @@ def _cut(meshes: list[SourceShape], *, parts_max: int) -> list[_Part]:
         if cut is None or cut[0] < _GAIN_MIN * whole_m3:
             break
         old = parts[index]
-        halves = [_side(old, cut[1], cut[2], solid[id(old)]), _side(old, -cut[1], -cut[2], solid[id(old)])]
+        halves = [_side(old, cut[1], cut[2]), _side(old, -cut[1], -cut[2])]
         for half in halves:
-            solid[id(half)] = solid[id(old)]
             half.best_cut = _best_cut(half)
         parts[index : index + 1] = [half for half in halves if len(half.triangles)]
     return parts
 
 
-def _side(part: _Part, normal: Array, offset: float, solid: Array) -> _Part:
+def _side(part: _Part, normal: Array, offset: float) -> _Part:
     cuts = [*part.cuts, (normal, offset)]
-    return _Part(clip(part.triangles, normal, offset), _inner_corners(cuts, solid), cuts)
+    return _Part(clip(part.triangles, normal, offset), part.solid, _inner_corners(cuts, part.solid), cuts)
 
 
 def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
@@ -107,7 +102,8 @@ def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
         normals = np.array([normal for normal, _ in three])
         if abs(float(np.linalg.det(normals))) < 1e-6:
             continue
-        point = np.linalg.solve(normals, np.array([offset for _, offset in three]))
+        offsets = np.array([offset for _, offset in three])
+        point: Array = np.asarray(np.linalg.solve(normals, offsets), dtype=np.float64)
         if (
             all(float(normal @ point) <= offset + 1e-9 for normal, offset in cuts)
             and winding_number(point, solid) > 0.25
@@ -133,23 +129,24 @@ def _best_cut(part: _Part) -> tuple[float, Array, float] | None:
             if min(len(side) for side in sides) < 4:
                 continue
             tried.append((sum(hull_volume_m3(side) for side in sides), len(tried), axis, offset))
-    whole_m3 = _hull_volume_m3(part.triangles)
+    whole_m3 = _volume_m3(part.triangles)
     best: tuple[float, Array, float] | None = None
     for _, _, axis, offset in sorted(tried, key=lambda cut: cut[:2])[:_CUTS_MADE]:
         halves = (clip(part.triangles, axis, offset), clip(part.triangles, -axis, -offset))
-        gain = whole_m3 - sum(_hull_volume_m3(half) for half in halves)
+        gain = whole_m3 - sum(_volume_m3(half) for half in halves)
         if best is None or gain > best[0]:
             best = (gain, axis, offset)
     return best
 
 
-def _hull_volume_m3(triangles: Array) -> float:
-    return hull_volume_m3(hull_corners(triangles.reshape(-1, 3))) if len(triangles) else 0.0
+def _volume_m3(triangles: Array) -> float:
+    return hull_volume_m3(triangles.reshape(-1, 3)) if len(triangles) > 1 else 0.0
 
 
 def _probe(part: _Part) -> Array:
     """Returns a bounded number of points on the surface: along the edges, then the first in each cell of a grid."""
     corners = part.triangles
+    low = part.points.min(axis=0)
     size_m = float(np.ptp(part.points, axis=0).max())
     samples = [part.points]
     for first, second in ((0, 1), (1, 2), (2, 0)):
@@ -161,11 +158,12 @@ def _probe(part: _Part) -> Array:
             chosen = count == steps
             for step in range(1, int(steps)):
                 samples.append(corners[chosen, first] + (step / float(steps)) * edge[chosen])
-    points = np.unique(np.concatenate(samples), axis=0)
+    points = np.concatenate(samples)
     cells = 64
-    while len(points) > _PROBE_POINTS_MAX:
-        key = np.floor((points - points.min(axis=0)) / size_m * cells).astype(np.int64)
-        _, index = np.unique(key, axis=0, return_index=True)
+    while True:
+        cell = np.floor((points - low) / size_m * cells).astype(np.int64)
+        _, index = np.unique((cell[:, 0] * 128 + cell[:, 1]) * 128 + cell[:, 2], return_index=True)
         points = points[np.sort(index)]
+        if len(points) <= _PROBE_POINTS_MAX:
+            return points
         cells = cells * 3 // 4
-    return points

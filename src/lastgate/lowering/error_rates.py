@@ -80,7 +80,9 @@ class RobotUnderTest:
     def __init__(self, robot: RobotDescription, urdf_path: Path, *, seed: int = ERROR_SEED) -> None:
         plain = unhurried(robot)
         self.truth = MeshTruth(robot, urdf_path)
-        self.gates = {TIER_ONE: Gate(plain.model_copy(update={"convex_pieces": None}), step_s=1.0)}
+        # The same pairs for both: a pair that only pieces can check would otherwise be nobody's.
+        volumes_only = {"convex_pieces": None, "allowed_collision_pairs": robot.unchecked_pairs}
+        self.gates = {TIER_ONE: Gate(plain.model_copy(update=volumes_only), step_s=1.0)}
         if robot.loaded_pieces:
             self.gates[TIER_TWO] = Gate(plain, step_s=1.0)
         self._limits = np.array(

@@ -40,7 +40,7 @@ class MeshTruth:
         self._data = self._model.createData()
         self._geometry = self._load_geometry(urdf_path)
         owners = [self._carrier(item.parentFrame) for item in self._geometry.geometryObjects]
-        allowed = {entry.links for entry in robot.allowed_collision_pairs}
+        allowed = {entry.links for entry in robot.unchecked_pairs}
         self._pairs: list[tuple[int, int, Pair]] = []
         for first, link_a in enumerate(owners):
             for second in range(first + 1, len(owners)):
@@ -165,7 +165,7 @@ class MujocoPeer:
         self._mujoco: Any = mujoco
         self._truth = truth
         spec = mujoco.MjSpec()
-        allowed = {entry.links for entry in robot.allowed_collision_pairs}
+        allowed = {entry.links for entry in robot.unchecked_pairs}
         bodies: list[tuple[str, str]] = []
         for index, (link, shape, soup) in enumerate(truth.shapes):
             body = spec.worldbody.add_body(
