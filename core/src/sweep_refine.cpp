@@ -239,9 +239,9 @@ void Refinement::compare_with_field(const PlacedShape& shape, const ObstacleFiel
     if (field.is_solid(corner)) return give_up();
     if (!record({field.room(low, high) - shape.radius_m, corner, corner}, demand_m, moved_m, none)) return;
     // Nothing farther than the clearance that is still of interest needs to be looked at.
-    const double reach_m = needed_m + std::max(sweep_.best_m_, tolerance::resolution_m) + shape.radius_m + field.half_m();
+    const double reach_m = needed_m + std::max(sweep_.best_m_, tolerance::resolution_m) + shape.radius_m;
     const Vec3 reach{reach_m, reach_m, reach_m};
-    (void)record({reach_m - field.half_m() - shape.radius_m, corner, corner}, demand_m, moved_m, none);
+    (void)record({reach_m - shape.radius_m, corner, corner}, demand_m, moved_m, none);
     PlacedShape cell;
     if (field.half_m() > 0.0) {
         cell.set_box({field.half_m(), field.half_m(), field.half_m()});
@@ -250,9 +250,10 @@ void Refinement::compare_with_field(const PlacedShape& shape, const ObstacleFiel
         cell.set_segment({});
         cell.corners.count = 1;
     }
-    (void)field.every_centre_inside(low - reach, high + reach, [&](Vec3 centre, std::uint32_t index) noexcept {
+    (void)field.every_obstacle_in(low - reach, high + reach, [&](Vec3 centre, std::uint32_t index) noexcept {
         cell.in_base.translation = centre;
         cell.centre = centre;
+        if (field.half_m() == 0.0) cell.radius_m = cell.ball_radius_m = field.radius_m(index);
         const double before_m = refined_.witness.distance_m;
         const bool open = compare(shape, cell, 0);
         if (refined_.witness.distance_m < before_m) refined_.obstacle = index;

@@ -72,8 +72,11 @@ def manifest(
     safety: dict[str, Any] | None = None,
 ) -> lg.RobotDescription:
     """Returns a robot whose adjacent links, and those named, are not compared; bare links carry a waiver."""
-    pairs = {tuple(sorted((j["parent_link"], j["child_link"]))) for j in joints}
-    pairs |= {tuple(sorted(pair)) for pair in allowed}
+    neighbours = {tuple(sorted((j["parent_link"], j["child_link"]))) for j in joints}
+    named = {tuple(sorted(pair)) for pair in allowed} - neighbours
+    reasons = dict.fromkeys(neighbours, ("adjacent", "")) | dict.fromkeys(
+        named, ("waived", "not compared here")
+    )
     covered = {volume["link_name"] for volume in volumes}
     bare = [j["child_link"] for j in joints if j["child_link"] not in covered]
     return lg.RobotDescription(
@@ -81,7 +84,10 @@ def manifest(
         base_frame=joints[0]["parent_link"],
         joints=joints,
         collision_geometry=volumes,
-        allowed_collision_pairs=[{"link_a": a, "link_b": b, "reason": "adjacent"} for a, b in sorted(pairs)],
+        allowed_collision_pairs=[
+            {"link_a": a, "link_b": b, "reason": reason, "detail": detail}
+            for (a, b), (reason, detail) in sorted(reasons.items())
+        ],
         coverage_waivers=[{"link": link, "reason": "carries nothing in this test"} for link in bare],
         end_effectors=effectors,
         safety=safety or {},

@@ -37,7 +37,8 @@ def test_every_robot_of_the_fleet_loads_and_is_named_like_its_folder(name):
     robot = lg.load_robot(name)
     assert robot.name == name
     if robot.collision_geometry:
-        assert lg.Gate(robot, step_s=0.02).checked_pairs
+        covered = {volume.link_name for volume in robot.collision_geometry}
+        assert bool(lg.Gate(robot, step_s=0.02).checked_pairs) == (len(covered) > 1)
     else:
         with pytest.raises(lg.ROSConfigError, match="no volume covers the moving link"):
             lg.Gate(robot, step_s=0.02)

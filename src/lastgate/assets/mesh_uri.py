@@ -68,7 +68,8 @@ def _resolve_package_uri(uri: str, rest: str, urdf_path: Path, packages: Mapping
     if not found_package:
         raise ROSConfigError(
             f"{urdf_path}: mesh `{uri}`: no folder above the URDF is the package `{package}`\n\n"
-            f"hint: say where it is: `--package {package}=/path/to/{package}`"
+            f"hint: put the folder of the package, or a link to it, next to the URDF's own: "
+            f"`{urdf_path.resolve().parent.parent / package}`"
         )
     raise _mesh_missing(uri, folders[0] / inside, urdf_path)
 
@@ -102,18 +103,18 @@ def _start_of_plain_path(name: str, urdf_path: Path) -> Path:
 def _require_mesh(uri: str, path: Path, urdf_path: Path, packages: Mapping[str, Path]) -> Path:
     """Returns the mesh if it lies in the URDF's package or a folder the caller named."""
     mesh = resolve_links(path)
-    roots = [_own_package(urdf_path), *(folder.resolve() for folder in packages.values())]
+    roots = [own_package(urdf_path), *(folder.resolve() for folder in packages.values())]
     if not any(mesh.is_relative_to(root) for root in roots):
         raise ROSConfigError(
             f"{urdf_path}: mesh `{uri}` lies outside the folder of its description, `{roots[0]}`\n\n"
-            f"hint: if you trust it, name its folder: `--package {mesh.parent.name}={mesh.parent}`"
+            "hint: if you trust it, copy it into that folder and name it from there"
         )
     if not mesh.is_file():
         raise _mesh_missing(uri, mesh, urdf_path)
     return mesh
 
 
-def _own_package(urdf_path: Path) -> Path:
+def own_package(urdf_path: Path) -> Path:
     """Returns the folder a URDF's relative mesh names may reach.
 
     That is the nearest folder above it with a package.xml or a repository in it; without either, the

@@ -12,6 +12,7 @@ from lastgate.assets.pkg_scheme import resolve_pkg
 from lastgate.assets.robot_descriptions_scheme import resolve_rd
 from lastgate.contracts.asset_refs import AssetKind, parse_asset_ref
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.contracts.robot import AssetRefs
 
 
 def resolve_asset(ref: str, kind: AssetKind, manifest_dir: Path | str | None = None) -> Path:
@@ -46,3 +47,20 @@ def resolve_asset(ref: str, kind: AssetKind, manifest_dir: Path | str | None = N
             raise ROSConfigError(
                 f"`{ref}`: the grammar has the scheme `{parsed.scheme}`, the resolver has not"
             )
+
+
+def unresolved_assets(assets: AssetRefs, manifest_dir: Path | str | None = None) -> list[str]:
+    """Returns what the resolver says of each reference of a manifest that it cannot turn into a file."""
+    refs: list[tuple[str, AssetKind]] = []
+    if assets.urdf is not None:
+        refs.append((assets.urdf.ref, "urdf"))
+    refs += [(ref, "mjcf") for ref in (assets.mjcf, *(mount.ref for mount in assets.mjcf_mounts)) if ref]
+    if assets.srdf is not None:
+        refs.append((assets.srdf, "srdf"))
+    problems: list[str] = []
+    for ref, kind in refs:
+        try:
+            resolve_asset(ref, kind, manifest_dir)
+        except ROSConfigError as error:
+            problems.append(str(error))
+    return problems

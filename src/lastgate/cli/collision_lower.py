@@ -74,7 +74,11 @@ def check_command(
     pieces_only: PiecesOnly = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
-    """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or nothing was."""
+    """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or nothing was.
+
+    With `--all`, files that are not installed are named before anything is compared, and the rest is compared
+    still: what is wrong with the fleet takes one run to learn.
+    """
     from lastgate.robots import find_manifest, robot_names
 
     try:
@@ -87,9 +91,16 @@ def check_command(
         raise typer.Exit(2) from error
     outcomes: dict[str, str] = {}
     for path in paths:
-        outcomes[str(path)] = _check_one(path, scope=scope, every=every)
+        if not _has_all_files(path):
+            outcomes[str(path)] = "unresolved"
+    for path in paths:
+        if str(path) not in outcomes:
+            outcomes[str(path)] = _check_one(path, scope=scope, every=every)
+    outcomes = {str(path): outcomes[str(path)] for path in paths}
     if as_json:
         print(json.dumps({"robots": outcomes}, indent=2))
+    if every:
+        _print_summary(outcomes)
     compared = [outcome for outcome in outcomes.values() if outcome in ("same", "drift")]
     if "unresolved" in outcomes.values() or not compared:
         if not compared:
@@ -97,6 +108,27 @@ def check_command(
         raise typer.Exit(2)
     if "drift" in compared:
         raise typer.Exit(1)
+
+
+def _has_all_files(path: Path) -> bool:
+    """Tells whether every file a manifest names is there, and prints each that is not."""
+    from lastgate.assets.resolver import unresolved_assets
+    from lastgate.lowering.manifest_splice import read_manifest
+
+    try:
+        problems = unresolved_assets(read_manifest(load_text(path), source=str(path)).assets, path.parent)
+    except ROSConfigError as error:
+        problems = [str(error)]
+    for problem in problems:
+        print(f"error: {path}: {problem}", file=sys.stderr)
+    return not problems
+
+
+def _print_summary(outcomes: dict[str, str]) -> None:
+    for word in ("same", "drift", "unresolved", "by hand"):
+        names = [Path(path).parent.name for path, outcome in outcomes.items() if outcome == word]
+        if names:
+            print(f"{word}: {len(names)} ({', '.join(names)})", file=sys.stderr)
 
 
 def _check_one(path: Path, *, scope: Scope, every: bool) -> str:

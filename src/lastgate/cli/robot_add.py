@@ -44,10 +44,13 @@ def add_command(
             raise ROSConfigError(
                 f"`{path}` is already there; `lastgate collision lower --robot {path}` updates it"
             )
+        for option, ref in (("--urdf", urdf), ("--srdf", srdf), ("--mjcf", mjcf)):
+            _require_reachable(option, ref, output_dir)
         text = _first_manifest(
             name, urdf=urdf, srdf=srdf, mjcf=mjcf, folder=output_dir, visual=visual or [], waive=waive or []
         )
         lowered_text, pieces, notes = _lowered(text, path)
+        _require_armed(lowered_text, pieces[1], path)
         from lastgate.cli.collision_lower import replace_file
         from lastgate.cli.robot_report import write_report
 
@@ -67,6 +70,33 @@ def add_command(
         print(f"warning: {note}", file=sys.stderr)
     print(f"report: {report}", file=sys.stderr)
     print(path)
+
+
+def _require_reachable(option: str, ref: str | None, folder: Path) -> None:
+    """Raises with the spelling that works if a reference names a file from here and not from the manifest's folder."""
+    if ref is None:
+        return
+    named = Path(ref.removeprefix("file:"))
+    if not named.is_file() or (ref.startswith("file:") and (folder / named).is_file()):
+        return
+    file, home = named.resolve(), folder.resolve()
+    if file.is_relative_to(home):
+        hint = f"write `{option} file:{file.relative_to(home)}`"
+    else:
+        hint = f"copy it and its meshes below `{folder}`, or write into its folder: `-o {named.parent}`"
+    raise ROSConfigError(
+        f"`{option} {ref}`: a file is named from the folder the manifest is written to, `{folder}`\n\nhint: {hint}"
+    )
+
+
+def _require_armed(text: str, pieces: str, path: Path) -> None:
+    """Raises unless a gate arms with the manifest, so that nobody learns it on the day of the first chunk."""
+    from lastgate.gate import Gate
+    from lastgate.lowering.manifest_splice import read_manifest
+    from lastgate.robots.convex_pieces_file import read_convex_pieces
+
+    robot = read_manifest(text, source=str(path))
+    Gate(robot.with_loaded_pieces(read_convex_pieces(pieces, source="convex pieces")), step_s=0.02)
 
 
 def _first_manifest(

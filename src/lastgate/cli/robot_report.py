@@ -62,7 +62,6 @@ def write_report(path: Path, folder: Path, *, samples: int, notes: list[str]) ->
 def _report(
     path: Path, *, samples: int, notes: list[str]
 ) -> tuple[RobotReport, RobotDescription, dict[str, LinkShapes]]:
-    from lastgate.assets.resolver import resolve_asset
     from lastgate.cli.collision_lower import load_text
     from lastgate.cli.progress_bar import progress_bar
     from lastgate.lowering.lower import read_description
@@ -77,14 +76,11 @@ def _report(
             f"hint: lastgate collision lower --robot {path} --write"
         )
     description = read_description(robot, path.parent)
-    rates = None
-    if robot.assets.urdf is not None:
-        urdf = resolve_asset(robot.assets.urdf.ref, "urdf", path.parent)
-        with progress_bar(robot.name) as progress:
-            rates = measure(
-                robot,
-                urdf,
-                samples=samples,
-                progress=lambda share: progress(f"{samples} configurations", share),
-            )
+    with progress_bar(robot.name) as progress:
+        rates = measure(
+            robot,
+            path.parent,
+            samples=samples,
+            progress=lambda share: progress(f"{samples} configurations", share),
+        )
     return report_robot(robot, description.shapes, rates, notes), robot, description.shapes

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numeric limits a motion must stay inside, as a robot or a skill declares them."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 from pydantic import Field
@@ -43,10 +44,12 @@ class SafetyEnvelope(Schema):
     # Five frames of a 10 Hz world publisher.
     world_age_s_max: Positive = 0.5
 
-    def _problems(self) -> list[str]:
-        problems = [*self._box_problems(), *self._gripper_problems()]
+    def _checks(self) -> tuple[Callable[[], list[str]], ...]:
+        return (self._box_problems, self._gripper_problems, self._zone_problems)
+
+    def _zone_problems(self) -> list[str]:
         names = [zone.name for zone in self.no_go_zones]
-        return problems + [
+        return [
             f"two no-go zones are called `{name}`" for name in sorted(set(names)) if names.count(name) > 1
         ]
 

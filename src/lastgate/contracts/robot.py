@@ -82,36 +82,54 @@ class JointSpec(Schema):
         """Tells whether the joint has its own column in a row: it moves and follows no other joint."""
         return self.is_moving and self.mimic is None
 
-    def _problems(self) -> list[str]:
-        problems = [*self._limit_problems()]
-        if self.parent_link == self.child_link:
-            problems.append(f"parent and child are the same link, `{self.parent_link}`")
-        if self.joint_type not in ("fixed", "floating"):
-            norm = math.hypot(*self.axis_xyz)
-            if not abs(norm - 1.0) <= AXIS_NORM_TOLERANCE:
-                problems.append(
-                    f"`axis_xyz` must have length 1 to {AXIS_NORM_TOLERANCE:g}, "
-                    f"{list(self.axis_xyz)} has length {norm:.7g}"
-                )
-        if self.mimic is not None and not self.is_moving:
-            problems.append(f"a {self.joint_type} joint cannot mimic `{self.mimic.joint}`")
-        return problems
+    def _checks(self) -> tuple[Callable[[], list[str]], ...]:
+        return (
+            self._type_and_limits_problems,
+            self._limit_order_problems,
+            self._velocity_problems,
+            self._link_problems,
+            self._axis_problems,
+            self._mimic_problems,
+        )
 
-    def _limit_problems(self) -> list[str]:
-        problems = []
-        if self.position_limits is None:
-            if self.joint_type in BOUNDED_JOINT_TYPES:
-                problems.append(f"a {self.joint_type} joint needs `position_limits: [lower, upper]`")
-        elif self.joint_type not in BOUNDED_JOINT_TYPES:
+    def _type_and_limits_problems(self) -> list[str]:
+        is_bounded = self.joint_type in BOUNDED_JOINT_TYPES
+        if self.position_limits is None and is_bounded:
+            return [f"a {self.joint_type} joint needs `position_limits: [lower, upper]`"]
+        if self.position_limits is not None and not is_bounded:
             hint = "; declare it revolute" if self.joint_type == "continuous" else ""
-            problems.append(f"a {self.joint_type} joint would ignore its `position_limits`{hint}")
-        else:
-            lower, upper = self.position_limits
-            if not lower < upper:
-                problems.append(f"`position_limits` must have lower < upper, got {lower:.4f} and {upper:.4f}")
-        if self.is_actuated and self.velocity_limit is None:
-            problems.append(f"a {self.joint_type} joint needs a `velocity_limit`")
-        return problems
+            return [f"a {self.joint_type} joint would ignore its `position_limits`{hint}"]
+        return []
+
+    def _limit_order_problems(self) -> list[str]:
+        lower, upper = self.position_limits or (0.0, 1.0)
+        if lower < upper:
+            return []
+        return [f"`position_limits` must have lower < upper, got {lower:.4f} and {upper:.4f}"]
+
+    def _velocity_problems(self) -> list[str]:
+        if self.velocity_limit is None and self.is_actuated:
+            return [f"a {self.joint_type} joint needs a `velocity_limit`"]
+        return []
+
+    def _link_problems(self) -> list[str]:
+        if self.parent_link != self.child_link:
+            return []
+        return [f"parent and child are the same link, `{self.parent_link}`"]
+
+    def _axis_problems(self) -> list[str]:
+        norm = math.hypot(*self.axis_xyz)
+        if abs(norm - 1.0) <= AXIS_NORM_TOLERANCE or self.joint_type in ("fixed", "floating"):
+            return []
+        return [
+            f"`axis_xyz` must have length 1 to {AXIS_NORM_TOLERANCE:g}, "
+            f"{list(self.axis_xyz)} has length {norm:.7g}"
+        ]
+
+    def _mimic_problems(self) -> list[str]:
+        if self.mimic is None or self.is_moving:
+            return []
+        return [f"a {self.joint_type} joint cannot mimic `{self.mimic.joint}`"]
 
 
 class GripperJoint(Schema):
@@ -206,6 +224,16 @@ class Provenance(Schema):
     licence: Name
 
 
+class JointCorrection(Schema):
+    """Says that a description file is wrong about a joint, and why: its type, axis, limits and mimic are not read."""
+
+    subject_noun: ClassVar[str] = "corrected joint"
+    subject_key: ClassVar[str] = "joint"
+
+    joint: Name
+    reason: Name
+
+
 class LoweringOptions(Schema):
     """Says how the volumes are made, so that the same manifest always gives the same ones."""
 
@@ -215,8 +243,10 @@ class LoweringOptions(Schema):
     # Check pairs that the SRDF disables although their meshes meet, wherever both links have convex pieces: volumes
     # alone would refuse too much that is clear.
     check_contradicted: bool = False
-    # Links whose description gives them visual shapes only: those are covered instead of nothing.
+    # Links whose visual shapes are covered too: they have no collision shapes, or only stand-ins.
     visual_links: tuple[Name, ...] = ()
+    # Joints for which this manifest counts and not its URDF, which still says where they are.
+    corrected_joints: tuple[JointCorrection, ...] = ()
 
 
 class UrdfAsset(Schema):
@@ -232,11 +262,29 @@ class UrdfAsset(Schema):
         return str(parse_asset_ref(ref, "urdf"))
 
 
+class MjcfMount(Schema):
+    """Is a further MJCF whose bodies hang on a body of the robot: an arm on its base, a hand on its arm.
+
+    Names of the mounted file are spelled with the prefix, and later mounts see them so.
+    """
+
+    ref: Text
+    on_body: Name
+    prefix: Name
+    xyz_rpy: XyzRpy = NO_OFFSET
+
+    @field_validator("ref")
+    @classmethod
+    def _require_mjcf_ref(cls, ref: str) -> str:
+        return str(parse_asset_ref(ref, "mjcf"))
+
+
 class AssetRefs(Schema):
     """Says where the description files come from; the kind of a reference is the field it stands in."""
 
     urdf: UrdfAsset | None = None
     mjcf: Text | None = None
+    mjcf_mounts: tuple[MjcfMount, ...] = ()
     srdf: Text | None = None
 
     @field_validator("urdf", mode="before")
@@ -255,6 +303,11 @@ class AssetRefs(Schema):
     @classmethod
     def _require_srdf_ref(cls, ref: str | None) -> str | None:
         return None if ref is None else str(parse_asset_ref(ref, "srdf"))
+
+    def _problems(self) -> list[str]:
+        if self.mjcf_mounts and self.mjcf is None:
+            return ["`mjcf_mounts` needs an `mjcf` to mount on"]
+        return []
 
 
 def _read_control_mode(value: object) -> object:
@@ -388,8 +441,29 @@ class RobotDescription(Schema):
         """Returns every link, the base frame first, each after its parent."""
         return (self.base_frame, *(joint.child_link for joint in self.joints))
 
-    def _problems(self) -> list[str]:
-        return [*self._mode_problems(), *self._footprint_problems(), *structure_problems(self)]
+    def _checks(self) -> tuple[Callable[[], list[str]], ...]:
+        return (
+            self._mode_problems,
+            self._footprint_problems,
+            self._correction_problems,
+            lambda: structure_problems(self),
+        )
+
+    def _correction_problems(self) -> list[str]:
+        named = [correction.joint for correction in self.lowering.corrected_joints]
+        joints = {joint.name for joint in self.joints}
+        return [
+            *(
+                f"corrected joint `{name}` is not a joint of the robot"
+                for name in named
+                if name not in joints
+            ),
+            *(
+                f"corrected joint `{name}` is listed twice"
+                for name in sorted(set(named))
+                if named.count(name) > 1
+            ),
+        ]
 
     def _mode_problems(self) -> list[str]:
         if self.control_modes is None:
@@ -409,9 +483,8 @@ class RobotDescription(Schema):
         return [] if abs(twice_area) > 0.0 else ["`footprint_polygon` encloses no area"]
 
     @classmethod
-    def _problems_of_refused(cls, data: object) -> Sequence[str]:
-        # With a refused field there is no robot to check as a whole; the reader of the message should not
-        # need a second run to learn that the tree is broken too.
+    def _problems_of_refused(cls, data: object, refused: frozenset[str]) -> Sequence[str]:
+        # The structure leans on most fields: with one of them refused it is read from what the others say.
         readers: dict[str, type[Schema]] = {
             "joints": JointSpec,
             "sensors": Sensor,
@@ -420,4 +493,8 @@ class RobotDescription(Schema):
             "allowed_collision_pairs": AllowedCollisionPair,
             "coverage_waivers": CoverageWaiver,
         }
-        return structure_problems_of_refused(data, readers) if isinstance(data, Mapping) else ()
+        sentences = list(super()._problems_of_refused(data, refused))
+        needed = {"base_frame", *readers}
+        if isinstance(data, Mapping) and refused & needed:
+            sentences += structure_problems_of_refused(data, readers)
+        return sentences

@@ -17,8 +17,9 @@ def structure_problems(robot: Any) -> list[str]:
     joints: Sequence[JointSpec] = robot.joints
     if not joints:
         return ["a robot needs at least one joint; a body without one may declare a fixed joint"]
+    tree_problems = _tree_problems(robot.base_frame, joints)
     return [
-        *_tree_problems(robot.base_frame, joints),
+        *tree_problems,
         *_mimic_problems(joints),
         *_duplicates("joint", (joint.name for joint in joints)),
         *_duplicates("sensor", (sensor.name for sensor in robot.sensors)),
@@ -26,6 +27,8 @@ def structure_problems(robot: Any) -> list[str]:
         *_duplicates("coverage waiver for link", (waiver.link for waiver in robot.coverage_waivers)),
         *_unknown_link_problems(robot),
         *_pair_problems(robot.allowed_collision_pairs),
+        # Who is whose neighbour is a guess in a tree that is none.
+        *([] if tree_problems else _adjacency_problems(robot)),
         *_gripper_problems(robot),
     ]
 
@@ -197,6 +200,49 @@ def _pair_problems(pairs: Iterable[Any]) -> list[str]:
         for (first, second), count in Counter(pair.links for pair in pairs).items()
         if count > 1
     ]
+
+
+def _adjacency_problems(robot: Any) -> list[str]:
+    covered = {volume.link_name for volume in robot.collision_geometry}
+    joint_above = {joint.child_link: joint for joint in robot.joints}
+    problems = []
+    for pair in robot.allowed_collision_pairs:
+        known = all(link in joint_above or link == robot.base_frame for link in pair.links)
+        if pair.reason == "adjacent" and known and not _is_adjacent(pair.links, joint_above, covered):
+            problems.append(
+                f"allowed pair `{pair.link_a}` / `{pair.link_b}` is no neighbour: more than one moving joint and a "
+                "link with volumes, or a branch, lie between; give the reason that holds, or check the pair"
+            )
+    return problems
+
+
+def _is_adjacent(
+    links: tuple[str, str], joint_above: Mapping[str, "JointSpec"], covered: Iterable[str]
+) -> bool:
+    """Tells whether two links can be no farther apart in the tree than one moving joint, for what has volumes.
+
+    At most one moving joint may lie between them; or any number, as long as one link is above the other and
+    no link in between has a volume, as MoveIt counts neighbours.
+    """
+    up_a, up_b = (_joints_above(link, joint_above) for link in links)
+    shared = {joint.name for joint in up_a} & {joint.name for joint in up_b}
+    from_a = [joint for joint in up_a if joint.name not in shared]
+    from_b = [joint for joint in up_b if joint.name not in shared]
+    if sum(joint.is_moving for joint in (*from_a, *from_b)) <= 1:
+        return True
+    if from_a and from_b:
+        return False
+    # The upper end of the path is one of the two links; every other link on it lies in between.
+    return all(joint.parent_link not in covered for joint in (from_a or from_b)[:-1])
+
+
+def _joints_above(link: str, joint_above: Mapping[str, "JointSpec"]) -> list[Any]:
+    """Returns the joints from a link up to the root, nearest first."""
+    found: list[Any] = []
+    while link in joint_above:
+        found.append(joint_above[link])
+        link = joint_above[link].parent_link
+    return found
 
 
 def _gripper_problems(robot: Any) -> list[str]:

@@ -3,6 +3,7 @@
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
@@ -94,10 +96,12 @@ class Schema(BaseModel):
         refused: list[InitErrorDetails] = []
         try:
             made = handler(data)
-            sentences = made._problems()
+            sentences = [sentence for check in made._checks() for sentence in check()]
         except ValidationError as error:
-            refused = [cls._address(problem, subject) for problem in error.errors(include_url=False)]
-            sentences = cls._problems_of_refused(data)
+            problems = error.errors(include_url=False)
+            refused = [cls._address(problem, subject) for problem in problems]
+            fields = frozenset(str(problem["loc"][0]) for problem in problems if problem["loc"])
+            sentences = cls._problems_of_refused(data, fields)
         else:
             if not sentences:
                 return made
@@ -111,10 +115,34 @@ class Schema(BaseModel):
         """Lists what is wrong with the object as a whole, once each of its fields is accepted."""
         return ()
 
+    def _checks(self) -> Sequence[Callable[[], Sequence[str]]]:
+        """Returns the parts of `_problems` that can be asked one by one; one that needs a refused field is skipped."""
+        return (self._problems,)
+
     @classmethod
-    def _problems_of_refused(cls, data: object) -> Sequence[str]:
-        """Lists what can be said about the object as a whole although one of its fields was refused."""
-        return ()
+    def _problems_of_refused(cls, data: object, refused: frozenset[str]) -> Sequence[str]:
+        """Lists what can be said about the object as a whole although some of its fields were refused.
+
+        The reader of the message should not need a second run to learn what else is wrong.
+        """
+        if not isinstance(data, Mapping):
+            return ()
+        known = {
+            name: _reader(cls, name).validate_python(data[name])
+            for name in cls.model_fields
+            if name in data and name not in refused
+        }
+        partial = cls.model_construct(_fields_set=None, **known)
+        for name in refused:
+            vars(partial).pop(name, None)  # a default would be a guess at what was meant
+        sentences: list[str] = []
+        for check in partial._checks():
+            try:
+                sentences += check()
+            except AttributeError as error:
+                if error.name not in refused:
+                    raise
+        return sentences
 
     @classmethod
     def _address(cls, problem: ErrorDetails, subject: str) -> InitErrorDetails:
@@ -161,6 +189,13 @@ class Schema(BaseModel):
             else "known keys: " + ", ".join(f"`{k}`" for k in known)
         )
         return f"unknown key `{key}`; {hint}"
+
+
+@cache
+def _reader(schema: type[Schema], name: str) -> TypeAdapter[Any]:
+    field = schema.model_fields[name]
+    of_field: Any = Annotated[field.annotation, field]  # pyright: ignore[reportInvalidTypeForm]
+    return TypeAdapter(of_field)
 
 
 def _with(subject: str, text: str) -> str:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from lastgate.contracts.robot import AllowedCollisionPair
+from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
 from lastgate.lowering.kinematics import KinematicTree
 from lastgate.lowering.mesh_contact import LinkMeshes
 from lastgate.lowering.never import prove_never
@@ -72,6 +72,38 @@ def sort_by_structure(tree: KinematicTree, links: list[str], claims: SrdfClaims 
         else:
             sorting.checked.append(pair)
     return sorting
+
+
+def waive_fingers(sorting: PairSorting, robot: RobotDescription) -> None:
+    """Waives the fingers of one gripper against each other: closing on each other is what they are for.
+
+    Only links that hang on the same link and that the gripper's own joints, or joints that follow them, move.
+    """
+    for effector in robot.end_effectors:
+        leaders = {joint.name for joint in effector.gripper.joints} if effector.gripper else set()
+        fingers = [
+            joint
+            for joint in robot.joints
+            if joint.name in leaders or (joint.mimic is not None and joint.mimic.joint in leaders)
+        ]
+        for first, second in combinations(fingers, 2):
+            pair = ordered(first.child_link, second.child_link)
+            if first.parent_link == second.parent_link and pair in sorting.checked:
+                sorting.allow(pair, "waived", f"fingers of {effector.name}, which close on each other")
+
+
+def keep_waived(sorting: PairSorting, robot: RobotDescription) -> None:
+    """Keeps what a person waived in the manifest; a waiver for a pair that needs none is dropped and said."""
+    for entry in robot.allowed_collision_pairs:
+        if entry.reason != "waived":
+            continue
+        if entry.links in sorting.checked:
+            sorting.allow(entry.links, "waived", entry.detail)
+        elif entry.links in sorting.allowed:
+            sorting.notes.append(
+                f"`{entry.links[0]}` / `{entry.links[1]}`: the waiver is not needed, "
+                f"the pair is {sorting.allowed[entry.links].reason}"
+            )
 
 
 def verify_srdf(sorting: PairSorting, sweep: Sweep, volumes: dict[str, list[Volume]]) -> None:

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from lastgate import _fitting
 from lastgate.lowering.distances import points_to_segment
 
 Array = NDArray[np.float64]
+# Value and gradient for a capsule given as a row of start, end and radius.
+Objective = Callable[[Array], tuple[float, Array]]
 
 # The descent runs on these many of the best starts: on the collision meshes tried, all of them reach the same
 # volume to three digits, so the second is insurance and a third would only cost time.
@@ -30,6 +34,11 @@ class Segment:
     start: Array
     end: Array
     radius_m: float
+
+    @property
+    def row(self) -> Array:
+        """Returns start, end and radius in one row, as the native loops take them."""
+        return np.array([*self.start, *self.end, self.radius_m])
 
     @property
     def length_m(self) -> float:
@@ -55,10 +64,11 @@ def fit_capsule(points: Array, *, starts_kept: int = _STARTS_KEPT) -> Segment:
     """
     if points.ndim != 2 or points.shape[0] == 0 or not np.isfinite(points).all():
         raise ValueError("a capsule needs at least one point, all coordinates finite")
-    starts = sorted((capsule_along(points, axis) for axis in _start_axes(points)), key=lambda s: s.volume_m3)
+    starts = sorted(capsules_along(points, _start_axes(points)), key=lambda s: s.volume_m3)
     best = starts[0]
     for start in starts[:starts_kept]:
-        candidate = _descend(points, start)
+        scale_m3 = max(start.volume_m3, 1e-15)
+        candidate = descend(points, start, lambda row, scale_m3=scale_m3: volume_objective(row, scale_m3))
         if candidate.volume_m3 < best.volume_m3:
             best = candidate
     return best
@@ -87,45 +97,25 @@ def _start_axes(points: Array) -> Array:
     return np.array(axes)
 
 
-def capsule_along(points: Array, axis: Array) -> Segment:
-    """Returns a containing capsule whose core is parallel to the axis."""
-    height = points @ axis
-    flat = points - height[:, None] * axis
-    centre = 0.5 * (flat.max(axis=0) + flat.min(axis=0))
-    # Badoiu and Clarkson's walk to the centre of the smallest enclosing ball: 16 steps end within a few
-    # percent, which the descent corrects.
-    for step in range(16):
-        farthest = flat[np.einsum("ij,ij->i", flat - centre, flat - centre).argmax()]
-        centre = centre + (farthest - centre) / (step + 2.0)
-    centre = centre - axis * float(centre @ axis)
-    across_squared = np.einsum("ij,ij->i", flat - centre, flat - centre)
-    radius_m = math.sqrt(float(across_squared.max()))
-    reach = np.sqrt(np.maximum(radius_m * radius_m - across_squared, 0.0))
-    low, high = float((height + reach).min()), float((height - reach).max())
-    if high < low:
-        low = high = 0.5 * (low + high)
-    return _around(points, centre + low * axis, centre + high * axis)
+def capsules_along(points: Array, axes: Array) -> list[Segment]:
+    """Returns per axis a containing capsule whose core is parallel to it."""
+    rows = _fitting.capsules_along(np.ascontiguousarray(points), np.ascontiguousarray(axes))
+    return [Segment(row[:3], row[3:6], float(row[6])) for row in rows]
 
 
-def _around(points: Array, start: Array, end: Array) -> Segment:
+def capsule_around(points: Array, start: Array, end: Array) -> Segment:
+    """Returns the capsule with the given core that just contains every point."""
     return Segment(start, end, float(points_to_segment(points, start, end).max()))
 
 
-def _descend(points: Array, start: Segment) -> Segment:
-    """Returns a local optimum: ends and radius are free, every corner is a constraint."""
+def descend(points: Array, start: Segment, objective: Objective, *, steps_max: int = 60) -> Segment:
+    """Returns a local optimum of an objective: ends and radius are free, every corner is a constraint."""
     size_m = max(float(np.ptp(points, axis=0).max()), 1e-4)
     active = _corners_that_can_touch(points, start) / size_m
-    guess = np.concatenate([start.start, start.end, [start.radius_m]]) / size_m
 
-    def volume(z: Array) -> tuple[float, Array]:
-        along = z[3:6] - z[:3]
-        length = math.sqrt(float(along @ along) + _SMOOTHING)
-        radius = float(z[6])
-        gradient = np.empty(7)
-        gradient[3:6] = radius * radius * along / length
-        gradient[:3] = -gradient[3:6]
-        gradient[6] = 2.0 * radius * length + 4.0 * radius * radius
-        return radius * radius * (length + 4.0 / 3.0 * radius), gradient
+    def scaled_objective(z: Array) -> tuple[float, Array]:
+        value, gradient = objective(z * size_m)
+        return value, gradient * size_m
 
     def offsets(z: Array) -> tuple[Array, Array]:
         along = z[3:6] - z[:3]
@@ -145,17 +135,30 @@ def _descend(points: Array, start: Segment) -> Segment:
         )
 
     result = minimize(
-        volume,
-        guess,
+        scaled_objective,
+        start.row / size_m,
         jac=True,
         method="SLSQP",
         constraints=[{"type": "ineq", "fun": slack, "jac": slack_gradient}],
-        options={"maxiter": 60, "ftol": 1e-9},
+        options={"maxiter": steps_max, "ftol": 1e-9},
     )
     ends = np.asarray(result.x, dtype=np.float64) * size_m
     if not np.isfinite(ends).all():
         return start
-    return _around(points, ends[:3], ends[3:6])
+    return capsule_around(points, ends[:3], ends[3:6])
+
+
+def volume_objective(row: Array, scale_m3: float) -> tuple[float, Array]:
+    """Returns a capsule's volume as a multiple of another, and its gradient."""
+    along = row[3:6] - row[:3]
+    length = math.sqrt(float(along @ along) + _SMOOTHING)
+    radius = float(row[6])
+    gradient = np.empty(7)
+    gradient[3:6] = radius * radius * along / length
+    gradient[:3] = -gradient[3:6]
+    gradient[6] = 2.0 * radius * length + 4.0 * radius * radius
+    factor = math.pi / scale_m3
+    return factor * radius * radius * (length + 4.0 / 3.0 * radius), factor * gradient
 
 
 def _corners_that_can_touch(points: Array, start: Segment) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from lastgate import _fitting
 from lastgate.lowering.capsule_fit import Segment
 from lastgate.lowering.distances import points_to_segment
 
@@ -65,14 +66,11 @@ class ExcessField:
 
     def covered(self, core: Segment) -> Mask:
         """Returns which points a capsule covers."""
-        return points_to_segment(self.points, core.start, core.end) <= core.radius_m
+        return _fitting.covered(self.points, core.row[None])
 
     def excess(self, *cores: Segment) -> float:
         """Returns the summed weight of what capsules cover together."""
-        together = self.covered(cores[0])
-        for core in cores[1:]:
-            together |= self.covered(core)
-        return self.weight(together)
+        return self.weight(_fitting.covered(self.points, np.array([core.row for core in cores])))
 
     def weight(self, covered: Mask) -> float:
         """Returns the summed weight of the covered points."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.lowering.capsule_fit import Segment, capsule_along, fit_capsule, principal_axes
+from lastgate.lowering.capsule_fit import Segment, capsules_along, fit_capsule, principal_axes
 from lastgate.lowering.excess import ExcessField, Mask
 from lastgate.lowering.shapes import LinkShapes
 from lastgate.lowering.triangles import clip, hull_corners
@@ -36,8 +36,8 @@ class LinkFields:
 
     def __init__(self, triangles: Array) -> None:
         self.fine = ExcessField.around(triangles)
-        whole = fit_capsule(hull_corners(_probe(triangles)))
-        self.shared = self.fine.near(whole, scale=1.2)
+        self.whole = fit_capsule(hull_corners(_probe(triangles)))
+        self.shared = self.fine.near(self.whole, scale=1.2)
 
 
 class Piece:
@@ -46,9 +46,9 @@ class Piece:
     def __init__(self, triangles: Array, fields: LinkFields) -> None:
         self.triangles = triangles
         self.fields = fields
-        corners = hull_corners(triangles.reshape(-1, 3))
-        self.core = fit_capsule(corners)
-        self.volume = volume_containing(corners, self.core)
+        self.corners = hull_corners(triangles.reshape(-1, 3))
+        self.core = fit_capsule(self.corners)
+        self.volume = volume_containing(self.corners, self.core)
         self.field = fields.fine.near(self.core, scale=1.4)
         self.covered = fields.shared.covered(self.core)
         self._halves: tuple[Piece, Piece] | None = None
@@ -62,12 +62,20 @@ class Piece:
             self._cut_tried = True
         return self._halves
 
-    def divisions(self) -> list[list[Piece]]:
-        """Returns the halves, and what remains after the halves are cut once more, where cuts help."""
-        if self.halves is None:
-            return []
-        deeper = [part for half in self.halves for part in (half.halves or (half,))]
-        return [list(self.halves)] + ([deeper] if len(deeper) > 2 else [])
+    def quarters(self) -> list[Piece]:
+        """Returns what remains after the halves are cut once more, where cuts help; empty where none does."""
+        deeper = [part for half in self.halves or () for part in (half.halves or (half,))]
+        return deeper if len(deeper) > 2 else []
+
+    def with_core(self, core: Segment) -> Piece:
+        """Returns the same surface in another volume."""
+        other = Piece.__new__(Piece)
+        other.triangles, other.fields, other.corners = self.triangles, self.fields, self.corners
+        other.core = core
+        other.volume = volume_containing(self.corners, core)
+        other.field, other.covered = self.field, self.fields.shared.covered(core)
+        other._halves, other._cut_tried = self._halves, self._cut_tried
+        return other
 
     def gain(self, others: Mask) -> float:
         """Returns the excess the best cut removes, given what the link's other volumes cover anyway."""
@@ -151,10 +159,10 @@ def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
             cuts.append((piece.field.excess(*cores), len(cuts), axis, offset))
     best: tuple[float, Array, float] | None = None
     for _, _, axis, offset in sorted(cuts, key=lambda cut: cut[:2])[:_CUTS_FITTED]:
-        sides = _sides(piece.triangles, axis, offset)
+        sides = _probed_sides(piece.triangles, probe, axis, offset)
         if min(len(side) for side in sides) == 0:
             continue
-        cores = [fit_capsule(hull_corners(_probe(side)), starts_kept=1) for side in sides]
+        cores = [fit_capsule(hull_corners(side), starts_kept=1) for side in sides]
         excess = piece.field.excess(*cores)
         if best is None or excess < best[0]:
             best = (excess, axis, offset)
@@ -179,18 +187,27 @@ def _sides(triangles: Array, axis: Array, offset: float) -> list[Array]:
     return [clip(triangles, axis, offset + CUT_OVERLAP_M), clip(triangles, -axis, CUT_OVERLAP_M - offset)]
 
 
+def _probed_sides(triangles: Array, probe: Array, axis: Array, offset: float) -> list[Array]:
+    """Returns points that stand for the two sides of a cut: exact for coarse meshes, the probe's for fine ones."""
+    if len(triangles) > _PROBE_POINTS_MAX:
+        height = probe @ axis
+        return [probe[height <= offset], probe[height > offset]]
+    return [_probe(side) if len(side) else np.empty((0, 3)) for side in _sides(triangles, axis, offset)]
+
+
 def _cheap_capsule(points: Array) -> Segment:
-    return min((capsule_along(points, axis) for axis in principal_axes(points)), key=lambda c: c.volume_m3)
+    return min(capsules_along(points, principal_axes(points)), key=lambda capsule: capsule.volume_m3)
 
 
 def _probe(triangles: Array) -> Array:
     """Returns a bounded number of corners, the first in each cell of a grid over the piece."""
-    points = np.unique(triangles.reshape(-1, 3), axis=0)
+    points = triangles.reshape(-1, 3)
+    low, size_m = points.min(axis=0), max(float(np.ptp(points, axis=0).max()), 1e-9)
     cells = 48
-    while len(points) > _PROBE_POINTS_MAX:
-        size_m = max(float(np.ptp(points, axis=0).max()), 1e-9)
-        key = np.floor((points - points.min(axis=0)) / size_m * cells).astype(np.int64)
-        _, first = np.unique(key, axis=0, return_index=True)
+    while True:
+        key = np.floor((points - low) / size_m * cells).astype(np.int64)
+        _, first = np.unique((key[:, 0] * 64 + key[:, 1]) * 64 + key[:, 2], return_index=True)
         points = points[np.sort(first)]
+        if len(points) <= _PROBE_POINTS_MAX:
+            return points
         cells = cells * 3 // 4
-    return points

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lastgate.assets.live_description import LiveDescription
 from lastgate.assets.resolver import resolve_asset
@@ -15,10 +16,13 @@ from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry, Spher
 from lastgate.lowering.allowed_pairs import (
     PairSorting,
     allow_junctions,
+    keep_waived,
     prove_neighbours,
     sort_by_structure,
     verify_srdf,
+    waive_fingers,
 )
+from lastgate.lowering.corrected_urdf import corrected_joints
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic, LoweringError
 from lastgate.lowering.fit import LinkCover, fit_link
 from lastgate.lowering.joint_frames import JointFrame, fold_links, lower_joint_frames
@@ -29,8 +33,12 @@ from lastgate.lowering.refine import Refinement
 from lastgate.lowering.shapes import LinkShapes, SourceShape
 from lastgate.lowering.srdf_reader import SrdfClaims, read_srdf
 from lastgate.lowering.sweep import SWEEP_SAMPLES, SWEEP_SEED, Pair, Sweep
+from lastgate.lowering.urdf_model import UrdfModel
 from lastgate.lowering.urdf_reader import read_urdf
 from lastgate.lowering.volumes import Volume
+
+if TYPE_CHECKING:
+    from lastgate.lowering.mjcf_model import MjcfModel
 
 # Volumes are refined on more states than the pinned 2000 (which are the first of these): greedy choices on
 # 2000 states fit those states and refuse half as many again on fresh ones.
@@ -78,19 +86,19 @@ def read_description(robot: RobotDescription, manifest_dir: Path) -> Description
             raise ROSConfigError(
                 f"robot `{robot.name}` names neither a URDF nor an MJCF: nothing to lower from"
             )
-        from lastgate.lowering.mjcf_reader import read_mjcf
-
-        return _described_by_mjcf(robot, read_mjcf(resolve_asset(robot.assets.mjcf, "mjcf", manifest_dir)))
+        return _described_by_mjcf(robot, manifest_dir)
     path = resolve_asset(robot.assets.urdf.ref, "urdf", manifest_dir)
     if isinstance(path, LiveDescription):
         raise ROSConfigError(
             f"robot `{robot.name}`: a live description cannot be lowered; vendor its URDF first"
         )
-    urdf = read_urdf(path, visual_links=frozenset(robot.lowering.visual_links))
+    urdf = read_urdf(
+        path, visual_links=frozenset(robot.lowering.visual_links), corrected=corrected_joints(robot)
+    )
     frames, problems = lower_joint_frames(robot, urdf)
     folded, more = fold_links(robot, urdf)
     by_link = folded.shapes_by_link(urdf)
-    problems += more + _uncovered(robot, by_link, str(path))
+    problems += more + _uncovered(robot, by_link, urdf)
     if problems:
         raise DescriptionError(problems)
     claims = None
@@ -100,32 +108,49 @@ def read_description(robot: RobotDescription, manifest_dir: Path) -> Description
     return Description("srdf" if claims is not None else "sampling", shapes, frames, claims)
 
 
-def _described_by_mjcf(robot: RobotDescription, model: object) -> Description:
-    from lastgate.lowering.mjcf_reader import MjcfModel, described_by_mjcf
+def _described_by_mjcf(robot: RobotDescription, manifest_dir: Path) -> Description:
+    from lastgate.lowering.mjcf_model import read_mjcf
+    from lastgate.lowering.mjcf_reader import described_by_mjcf
 
-    assert isinstance(model, MjcfModel)
+    model = read_mjcf(robot, manifest_dir)
     shapes, frames, excluded, problems = described_by_mjcf(robot, model)
-    problems += _uncovered(robot, shapes, str(model.path))
+    problems += _uncovered(robot, shapes, model)
     if problems:
         raise DescriptionError(problems)
     links = {link: LinkShapes.of(link, shapes[link]) for link in robot.link_names if link in shapes}
     return Description("mjcf", links, frames, None, excluded)
 
 
-def _uncovered(robot: RobotDescription, shapes: dict[str, list[SourceShape]], file: str) -> list[Diagnostic]:
+def _uncovered(
+    robot: RobotDescription, shapes: dict[str, list[SourceShape]], model: UrdfModel | MjcfModel
+) -> list[Diagnostic]:
     """Returns a problem per link that moves, has no shape and no waiver."""
     waived = {waiver.link for waiver in robot.coverage_waivers}
-    return [
-        Diagnostic(
-            file,
-            None,
-            f"link `{joint.child_link}` moves with joint `{joint.name}` and has no collision shape: name it "
-            "in "
-            "`lowering.visual_links` to cover its visual shape, or in `coverage_waivers` with a reason",
+    lines: dict[str, int] = {}
+    visual: set[str] | None = None  # an MJCF does not tell what is meant to be seen only
+    if isinstance(model, UrdfModel):
+        lines = {joint.name: joint.line for joint in model.joints}
+        visual = model.visual_links
+    problems: list[Diagnostic] = []
+    for joint in robot.joints:
+        link = joint.child_link
+        if not joint.is_moving or link in shapes or link in waived:
+            continue
+        waive = f"`coverage_waivers` with the reason (`robot add --waive '{link}=REASON'`)"
+        remedy = f" and no visual shape either: if it is no body, name it in {waive}"
+        if visual is None or link in visual:
+            remedy = (
+                f": cover its visual shape by naming it in `lowering.visual_links` (`robot add --visual {link}`), "
+                f"or name it in {waive}"
+            )
+        problems.append(
+            Diagnostic(
+                str(model.path),
+                lines.get(joint.name),
+                f"link `{link}` moves with joint `{joint.name}` and has no collision shape{remedy}",
+            )
         )
-        for joint in robot.joints
-        if joint.is_moving and joint.child_link not in shapes and joint.child_link not in waived
-    ]
+    return problems
 
 
 def joints_with_frames(robot: RobotDescription, frames: dict[str, JointFrame]) -> tuple[JointSpec, ...]:
@@ -159,7 +184,7 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     progress("preparing the meshes", 0.40)
     meshes = LinkMeshes(shapes)
     sweep = Sweep(tree, meshes, tree.samples(_REFINE_SAMPLES, SWEEP_SEED))
-    sorting = _sorted_by_proof(description, tree, progress)
+    sorting = _sorted_by_proof(robot, description, tree, progress)
     Refinement(sweep, covers, sorting.checked, volumes_max).run(
         progress=lambda rate: progress(f"refining: {100.0 * rate:.2f} % refused for nothing", 0.60)
     )
@@ -202,7 +227,7 @@ def sort_pairs_of_manifest(
         )
     meshes = LinkMeshes(description.shapes)
     sweep = Sweep(tree, meshes, tree.samples(SWEEP_SAMPLES, SWEEP_SEED))
-    sorting = _sorted_by_proof(description, tree, progress)
+    sorting = _sorted_by_proof(robot, description, tree, progress)
     progress("verifying exemptions on the meshes", 0.85)
     verify_srdf(sorting, sweep, volumes)
     allow_junctions(sorting, sweep, tree, meshes, volumes)
@@ -219,8 +244,12 @@ def sort_pairs_of_manifest(
     )
 
 
-def _sorted_by_proof(description: Description, tree: KinematicTree, progress: Progress) -> PairSorting:
+def _sorted_by_proof(
+    robot: RobotDescription, description: Description, tree: KinematicTree, progress: Progress
+) -> PairSorting:
     sorting = sort_by_structure(tree, list(description.shapes), description.claims)
+    keep_waived(sorting, robot)
+    waive_fingers(sorting, robot)
     for pair in sorted(description.excluded):
         if pair in sorting.checked:
             sorting.notes.append(

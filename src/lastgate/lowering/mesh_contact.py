@@ -51,11 +51,12 @@ class LinkMeshes:
             else:
                 soups.append(source.triangles_in_link())
         if soups:
-            corners, faces = np.unique(np.concatenate(soups).reshape(-1, 3), axis=0, return_inverse=True)
+            # Each triangle brings its own corners: Coal looks at triangles one by one.
+            corners = np.concatenate(soups).reshape(-1, 3)
             model = coal.BVHModelOBBRSS()
-            model.beginModel(len(faces) // 3, len(corners))
+            model.beginModel(len(corners) // 3, len(corners))
             model.addVertices(corners)
-            model.addTriangles(faces.reshape(-1, 3).astype(np.int64))
+            model.addTriangles(np.arange(len(corners)).reshape(-1, 3))
             model.endModel()
             parts.append((model, np.eye(4)))
         return parts

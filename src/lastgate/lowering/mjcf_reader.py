@@ -1,60 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads an MJCF through MuJoCo and expresses it in the links of a manifest."""
+"""Expresses an MJCF in the links of a manifest."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.assets.safe_xml import load_xml
-from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.diagnostics import DescriptionError, Diagnostic
+from lastgate.contracts.robot import JointSpec, RobotDescription
+from lastgate.lowering.diagnostics import Diagnostic
 from lastgate.lowering.joint_frames import JointFrame, written_vector
+from lastgate.lowering.mesh_reader import LINK_SIZE_MAX_M
+from lastgate.lowering.mjcf_model import WORLD, MjcfModel, pose_of
 from lastgate.lowering.rigid import inverse, rpy_from_rotation
 from lastgate.lowering.shapes import SourceShape
 from lastgate.lowering.srdf_reader import Pair, ordered
 
 Array = NDArray[np.float64]
+LinkFrames = dict[str, tuple[int, Array]]
 
-_WORLD = 0
 _JOINT_TYPES = {
     int(mujoco.mjtJoint.mjJNT_HINGE): ("revolute", "continuous"),
     int(mujoco.mjtJoint.mjJNT_SLIDE): ("prismatic",),
 }
-
-
-@dataclass(frozen=True)
-class MjcfModel:
-    """A compiled MJCF and the file it came from."""
-
-    path: Path
-    model: Any
-
-    def body_name(self, body: int) -> str:
-        """Returns the name of a body."""
-        return str(self.model.body(body).name)
-
-    def pose_at_zero(self, body: int) -> Array:
-        """Returns a body's pose in the world with every joint at zero."""
-        pose = np.eye(4)
-        while body != _WORLD:
-            pose = _pose(self.model.body_pos[body], self.model.body_quat[body]) @ pose
-            body = int(self.model.body_parentid[body])
-        return pose
-
-
-def read_mjcf(path: Path) -> MjcfModel:
-    """Compiles an MJCF; raises DescriptionError with MuJoCo's own words where it cannot."""
-    load_xml(path)
-    try:
-        return MjcfModel(path, mujoco.MjModel.from_xml_path(str(path)))
-    except ValueError as error:
-        raise DescriptionError([Diagnostic(str(path), None, f"MuJoCo cannot compile it: {error}")]) from error
+# A coupling written with seven digits is this close to the manifest's.
+_COUPLING_TOLERANCE = 1e-6
 
 
 def described_by_mjcf(
@@ -67,16 +39,23 @@ def described_by_mjcf(
     """
     problems: list[Diagnostic] = []
     frames_of = _link_frames(robot, mjcf, problems)
+    _require_same_tree(robot, mjcf, frames_of, problems)
+    _require_same_couplings(robot, mjcf, problems)
+    problems += [
+        Diagnostic(str(mjcf.path), None, f"lowering.visual_links names `{link}`, which no body carries")
+        for link in robot.lowering.visual_links
+        if link not in frames_of
+    ]
     if problems:
         return {}, {}, frozenset(), problems
     joint_frames: dict[str, JointFrame] = {}
     for spec in robot.joints:
-        if spec.child_link not in frames_of:
+        if spec.child_link not in frames_of or spec.parent_link not in frames_of:
             continue
         pose = inverse(frames_of[spec.parent_link][1]) @ frames_of[spec.child_link][1]
         axis = np.array([0.0, 0.0, 1.0])
         if spec.is_moving:
-            axis = np.array(mjcf.model.joint(spec.sim_joint_name or spec.name).axis)
+            axis = np.array(mjcf.model.joint(_sim_name(spec)).axis)
         joint_frames[spec.name] = JointFrame(
             written_vector(pose[:3, 3]),
             written_vector(np.array(rpy_from_rotation(pose[:3, :3]))),
@@ -86,7 +65,7 @@ def described_by_mjcf(
     shapes: dict[str, list[SourceShape]] = {}
     for geom in range(mjcf.model.ngeom):
         body = int(mjcf.model.geom_bodyid[geom])
-        if body == _WORLD or carrier[body] is None:
+        if body == WORLD or carrier[body] is None:
             continue
         link = str(carrier[body])
         collides = bool(mjcf.model.geom_contype[geom] or mjcf.model.geom_conaffinity[geom])
@@ -99,13 +78,15 @@ def described_by_mjcf(
     return shapes, joint_frames, _excluded(mjcf, carrier), problems
 
 
-def _link_frames(
-    robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]
-) -> dict[str, tuple[int, Array]]:
-    """Returns per manifest link its body and the pose of its frame at zero."""
+def _sim_name(spec: JointSpec) -> str:
+    return spec.sim_joint_name or spec.name
+
+
+def _link_frames(robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]) -> LinkFrames:
+    """Returns per manifest link its body and the pose of its frame at zero, the base last."""
     model = mjcf.model
     waived = {waiver.link for waiver in robot.coverage_waivers}
-    found: dict[str, tuple[int, Array]] = {}
+    found: LinkFrames = {}
 
     def complain(message: str) -> None:
         problems.append(Diagnostic(str(mjcf.path), None, message))
@@ -114,7 +95,7 @@ def _link_frames(
     joints = {str(model.joint(index).name): index for index in range(model.njnt)}
     for spec in robot.joints:
         if spec.is_moving:
-            name = spec.sim_joint_name or spec.name
+            name = _sim_name(spec)
             if name not in joints:
                 if spec.child_link not in waived:
                     complain(f"joint `{spec.name}`: the MJCF has no joint `{name}` (sim_joint_name)")
@@ -131,45 +112,103 @@ def _link_frames(
                 )
             if float(model.qpos0[model.jnt_qposadr[index]]) != 0.0:
                 complain(f"joint `{name}` has a `ref` that is not zero")
-            shift = np.eye(4)
-            shift[:3, 3] = model.jnt_pos[index]
-            found[spec.child_link] = (body, mjcf.pose_at_zero(body) @ shift)
+            found[spec.child_link] = (body, mjcf.pose_at_zero(body) @ _shift(model.jnt_pos[index]))
         elif spec.child_link in bodies:
             body = bodies[spec.child_link]
             found[spec.child_link] = (body, mjcf.pose_at_zero(body))
         elif spec.child_link not in waived:
             complain(f"joint `{spec.name}` is fixed and the MJCF has no body `{spec.child_link}`")
-    listed = {spec.sim_joint_name or spec.name for spec in robot.joints if spec.is_moving}
-    first = next((found[spec.child_link][0] for spec in robot.joints if spec.child_link in found), _WORLD)
+    first = next((found[spec.child_link][0] for spec in robot.joints if spec.child_link in found), WORLD)
     base = bodies.get(robot.base_frame, int(model.body_parentid[first]))
-    found[robot.base_frame] = (base, mjcf.pose_at_zero(base))
-    for name, index in joints.items():
-        body = int(model.jnt_bodyid[index])
-        moves = int(model.jnt_type[index]) in _JOINT_TYPES
-        if moves and name not in listed and _is_below(model, body, base) and base != _WORLD:
+    found[robot.base_frame] = (base, mjcf.pose_at_zero(base) @ _base_shift(model, base))
+    listed = {_sim_name(spec) for spec in robot.joints if spec.is_moving}
+    carried = {body for body, _ in found.values()} - {WORLD}
+    for index in range(model.njnt):
+        name, body = str(model.joint(index).name), int(model.jnt_bodyid[index])
+        if name not in listed and body != base and carried.intersection(mjcf.upwards(body)):
             complain(
                 f"joint `{name}` moves `{mjcf.body_name(body)}` but robot `{robot.name}` does not list it"
             )
     return found
 
 
-def _is_below(model: Any, body: int, ancestor: int) -> bool:
-    while body not in (ancestor, _WORLD):
-        body = int(model.body_parentid[body])
-    return body == ancestor
+def _shift(position: Any) -> Array:
+    pose = np.eye(4)
+    pose[:3, 3] = position
+    return pose
 
 
-def _carriers(mjcf: MjcfModel, frames_of: dict[str, tuple[int, Array]]) -> list[str | None]:
+def _base_shift(model: Any, base: int) -> Array:
+    """Returns where the base's own hinge turns it: a drive's yaw axis, beside which its body may sit."""
+    first = int(model.body_jntadr[base])
+    for index in range(first, first + int(model.body_jntnum[base])):
+        if int(model.jnt_type[index]) == int(mujoco.mjtJoint.mjJNT_HINGE):
+            return _shift(model.jnt_pos[index])
+    return np.eye(4)
+
+
+def _require_same_tree(
+    robot: RobotDescription, mjcf: MjcfModel, frames_of: LinkFrames, problems: list[Diagnostic]
+) -> None:
+    """Complains where the MJCF hangs a link on another link than the manifest does."""
+    owner = {body: link for link, (body, _) in reversed(frames_of.items())}
+    for spec in robot.joints:
+        if spec.child_link not in frames_of or spec.parent_link not in frames_of:
+            continue
+        body = frames_of[spec.child_link][0]
+        above = (owner[up] for up in mjcf.upwards(body) if up != body and up in owner)
+        parent = next(above, robot.base_frame)
+        if parent != spec.parent_link:
+            problems.append(
+                Diagnostic(
+                    str(mjcf.path),
+                    None,
+                    f"joint `{spec.name}`: the MJCF hangs `{spec.child_link}` on `{parent}`, "
+                    f"not on `{spec.parent_link}`",
+                )
+            )
+
+
+def _require_same_couplings(robot: RobotDescription, mjcf: MjcfModel, problems: list[Diagnostic]) -> None:
+    """Complains where an equality of two joints and a `mimic` of the manifest say different things.
+
+    An equality the manifest does not take over leaves both joints free, which covers more; a `mimic` the MJCF
+    has no equality for is the manifest's own knowledge.
+    """
+    model = mjcf.model
+    specs = {_sim_name(spec): spec for spec in robot.joints if spec.is_moving}
+    for index in range(model.neq):
+        if int(model.eq_type[index]) != int(mujoco.mjtEq.mjEQ_JOINT) or int(model.eq_obj2id[index]) < 0:
+            continue
+        follower = specs.get(str(model.joint(int(model.eq_obj1id[index])).name))
+        leader = specs.get(str(model.joint(int(model.eq_obj2id[index])).name))
+        if follower is None or leader is None:
+            continue
+        offset, multiplier, *bends = (float(value) for value in model.eq_data[index][:5])
+        if leader.mimic is not None and leader.mimic.joint == follower.name and multiplier != 0.0:
+            follower, leader = leader, follower
+            offset, multiplier = -offset / multiplier, 1.0 / multiplier
+        if follower.mimic is None or follower.mimic.joint != leader.name:
+            continue
+        said, meant = (follower.mimic.multiplier, follower.mimic.offset), (multiplier, offset)
+        if any(bends) or not np.allclose(said, meant, rtol=0.0, atol=_COUPLING_TOLERANCE):
+            problems.append(
+                Diagnostic(
+                    str(mjcf.path),
+                    None,
+                    f"joint `{follower.name}` mimics `{leader.name}` with multiplier {said[0]:g} and offset "
+                    f"{said[1]:g}; the MJCF's equality has {meant[0]:g} and {meant[1]:g}"
+                    + (" and is not linear" if any(bends) else ""),
+                )
+            )
+
+
+def _carriers(mjcf: MjcfModel, frames_of: LinkFrames) -> list[str | None]:
     """Returns per body the link that carries it; None for the scene."""
     model = mjcf.model
-    owner = {body: link for link, (body, _) in reversed(list(frames_of.items()))}
+    owner = {body: link for link, (body, _) in reversed(frames_of.items())}
     base = next(reversed(frames_of))
-    above = set()
-    for carried, _ in frames_of.values():
-        body = carried
-        while body != _WORLD:
-            body = int(model.body_parentid[body])
-            above.add(body)
+    above = {up for body, _ in frames_of.values() for up in mjcf.upwards(body) if up != body}
     carrier: list[str | None] = [None] * model.nbody
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])
@@ -188,7 +227,7 @@ def _shape(
     model = mjcf.model
     kind = int(model.geom_type[geom])
     size = [float(value) for value in model.geom_size[geom]]
-    origin = body_in_link @ _pose(model.geom_pos[geom], model.geom_quat[geom])
+    origin = body_in_link @ pose_of(model.geom_pos[geom], model.geom_quat[geom])
     types = mujoco.mjtGeom
     if kind == int(types.mjGEOM_SPHERE):
         return SourceShape("sphere", origin, (size[0],))
@@ -207,6 +246,18 @@ def _shape(
             np.float64
         )
         faces = model.mesh_face[first_face : first_face + int(model.mesh_facenum[mesh])]
+        size_m = float(np.ptp(vertices, axis=0).max())
+        if size_m > LINK_SIZE_MAX_M:
+            problems.append(
+                Diagnostic(
+                    str(mjcf.path),
+                    None,
+                    f"link `{link}`: mesh `{model.mesh(mesh).name}` is {size_m:.4f} m long, more than the "
+                    f"{LINK_SIZE_MAX_M:.4f} m any link may be; "
+                    'a mesh in millimetres needs scale="0.001 0.001 0.001"',
+                )
+            )
+            return None
         return SourceShape("mesh", origin, (), vertices[faces], source=str(model.mesh(mesh).name))
     problems.append(
         Diagnostic(
@@ -225,12 +276,3 @@ def _excluded(mjcf: MjcfModel, carrier: list[str | None]) -> frozenset[Pair]:
         if link_a is not None and link_b is not None and link_a != link_b:
             found.add(ordered(link_a, link_b))
     return frozenset(found)
-
-
-def _pose(position: Any, quaternion_wxyz: Any) -> Array:
-    turn = np.empty(9)
-    mujoco.mju_quat2Mat(turn, np.asarray(quaternion_wxyz, dtype=np.float64))
-    pose = np.eye(4)
-    pose[:3, :3] = turn.reshape(3, 3)
-    pose[:3, 3] = position
-    return pose

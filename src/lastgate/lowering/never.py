@@ -60,9 +60,13 @@ def prove_never(
         ]
     )
     spent, least = 0, float("inf")
-    for band_a in _bands(path_a, shapes[link_a]):
-        for band_b in _bands(path_b, shapes[link_b]):
-            search = _Search(path_a, path_b, band_a, band_b)
+    bands_a = {f"a{index}": band for index, band in enumerate(_bands(path_a, shapes[link_a]))}
+    bands_b = {f"b{index}": band for index, band in enumerate(_bands(path_b, shapes[link_b]))}
+    meshes = LinkMeshes(bands_a | bands_b)
+    for band_a in bands_a:
+        for band_b in bands_b:
+            reach_a, reach_b = _reaches(path_a, bands_a[band_a]), _reaches(path_b, bands_b[band_b])
+            search = _Search(path_a, path_b, meshes, (band_a, band_b), [*reach_a, *reach_b])
             outcome = search.run(lower, upper, evaluations_max - spent)
             spent += outcome.evaluations
             if not outcome.proved:
@@ -75,13 +79,18 @@ class _Search:
     """Branch and bound for one part of each link."""
 
     def __init__(
-        self, path_a: list[_Step], path_b: list[_Step], part_a: LinkShapes, part_b: LinkShapes
+        self,
+        path_a: list[_Step],
+        path_b: list[_Step],
+        meshes: LinkMeshes,
+        parts: tuple[str, str],
+        reach_m: list[float],
     ) -> None:
         self.path_a, self.path_b = path_a, path_b
-        reach_a, reach_b = _reaches(path_a, part_a), _reaches(path_b, part_b)
-        self.reach = np.array([*reach_a, *reach_b])
-        self.first_b = len(reach_a)
-        self.meshes = LinkMeshes({"a": part_a, "b": part_b})
+        self.meshes = meshes
+        self.part_a, self.part_b = parts
+        self.reach = np.array(reach_m)
+        self.first_b = sum(joint.is_moving for joint, _ in path_a)
         # The box with the least certain clearance first: a contact is found early, a proof needs all anyway.
         self.boxes: list[tuple[float, int, Array, Array]] = []
         self.least_m = float("inf")
@@ -107,7 +116,7 @@ class _Search:
         self.evaluations += 1
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         pose_a, pose_b = _pose(self.path_a, centre, 0), _pose(self.path_b, centre, self.first_b)
-        distance_m = self.meshes.distance_m("a", pose_a, "b", pose_b) - _DISTANCE_ALLOWANCE_M
+        distance_m = self.meshes.distance_m(self.part_a, pose_a, self.part_b, pose_b) - _DISTANCE_ALLOWANCE_M
         if not distance_m > 0.0:
             return False
         spare_m = distance_m - float(half @ self.reach)
@@ -177,7 +186,7 @@ def _reaches(path: list[_Step], shapes: LinkShapes) -> list[float]:
     for core in shapes.round_shapes:
         points.append(np.array([core.start, core.end]))
         pad_m = max(pad_m, core.radius_m)
-    cloud: Array | None = np.unique(np.concatenate(points), axis=0)
+    cloud: Array | None = np.concatenate(points)
     radius_m = 0.0
     found: list[float] = []
     for joint, upwards in reversed(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spends further volumes where the sweep shows configurations refused although the meshes are clear."""
+"""Spends volumes where the sweep shows configurations refused although the meshes are clear."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.lowering.fit import LinkCover, Piece
-from lastgate.lowering.sweep import Index, Pair, Sweep
+from lastgate.lowering.refit import NEAR_M, cost_of_depth, refit
+from lastgate.lowering.sweep import Index, Pair, Sweep, capsule_rows
 from lastgate.lowering.volumes import Volume
 
 Array = NDArray[np.float64]
@@ -18,13 +19,15 @@ Array = NDArray[np.float64]
 # Refinement stops at this rate over the sweep; well under half of the 5 % the fleet is held to leaves room
 # for what the sample cannot see.
 PHANTOM_RATE_TARGET = 0.02
-# Pieces whose cut is measured per round.
-_PIECES_TRIED = 5
-# What a sample costs for being refused at all, next to how deep its volumes overlap: without the depth no
-# single cut of a deep overlap would look worthwhile, without this term the last millimetre would not.
-_TOUCH_DEPTH_M = 0.002
-# A cut must remove this much overlap, summed over the sweep, to be worth a volume: a few states set free.
-_CUT_WORTH_M = 0.005
+# Pieces whose moves are measured per round.
+_PIECES_TRIED = 4
+# A state in which other links meet anyway teaches about a pair too, only less than one that could be set free.
+_MASKED_WEIGHT = 0.25
+# States a volume must set free to be worth its place, and a mere move of one to be worth the change.
+_CUT_WORTH = 3.0
+_MOVE_WORTH = 1.0
+# Partner volumes this near a piece take part when it is moved: what it does not touch yet it must not run into.
+_REACH_M = 0.02
 
 
 @dataclass
@@ -33,21 +36,21 @@ class PairState:
 
     samples: Index
     depth_m: (
-        Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, 0 where they do not
+        Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, negative where apart
     )
     contact: NDArray[np.bool_]  # per sample in `samples`: the meshes meet
 
 
 @dataclass(frozen=True)
 class _Move:
-    worth_m: float  # overlap removed per volume added
+    worth: float  # cost removed per volume added
     link: str
     piece: Piece
     pieces: list[Piece]
 
 
 class Refinement:
-    """Cuts pieces greedily by the number of refused clear configurations each cut removes."""
+    """Moves and cuts pieces greedily by the cost of refused clear configurations that each step removes."""
 
     def __init__(
         self, sweep: Sweep, covers: dict[str, LinkCover], pairs: Sequence[Pair], volumes_max: int
@@ -57,12 +60,14 @@ class Refinement:
         self.pairs = [pair for pair in pairs if all(link in covers for link in pair)]
         self.volumes_max = volumes_max
         self.states = {pair: self._evaluate(pair) for pair in self.pairs}
+        self._divisions: dict[tuple[int, bool], tuple[Piece, list[Piece]]] = {}
+        self._weights = np.ones(sweep.count)
 
     def _evaluate(self, pair: Pair) -> PairState:
         samples, clearance = self.sweep.overlaps(
             pair, _volumes(self.covers[pair[0]]), _volumes(self.covers[pair[1]])
         )
-        return PairState(samples, np.maximum(-clearance, 0.0), self.sweep.mesh_contact(pair, samples))
+        return PairState(samples, -clearance, self.sweep.mesh_contact(pair, samples))
 
     def clear(self) -> NDArray[np.bool_]:
         """Returns per sample whether no checked pair has mesh contact."""
@@ -86,84 +91,142 @@ class Refinement:
     def run(
         self, target: float = PHANTOM_RATE_TARGET, progress: Callable[[float], None] | None = None
     ) -> None:
-        """Cuts until the target is met or no cut within the bounds is worth its volume."""
+        """Moves and cuts until the target is met or no step within the bounds is worth it."""
+        settled: set[int] = set()
         spent: set[int] = set()
+        keep: list[Piece] = []  # keeps identities unique while they are remembered
+        self._weights = np.where(self.clear(), 1.0, _MASKED_WEIGHT)
         while True:
-            clear = self.clear()
-            phantom = self.refused() & clear
-            rate = float(phantom.sum() / max(int(clear.sum()), 1))
+            rate = self.phantom_rate()
             if progress is not None:
                 progress(rate)
-            blamed = [entry for entry in self._blame(phantom) if id(entry[2]) not in spent][:_PIECES_TRIED]
+            blamed = [entry for entry in self._blame() if id(entry[2]) not in spent]
             if rate <= target or not blamed:
                 return
-            moves = [move for _, link, piece in blamed for move in self._moves(link, piece, phantom)]
-            best = max(moves, key=lambda move: move.worth_m, default=None)
-            if best is None or not best.worth_m > _CUT_WORTH_M:
-                spent |= {id(piece) for _, _, piece in blamed}
+            _, link, piece = blamed[0]
+            if id(piece) not in settled:
+                settled.add(id(piece))
+                keep.append(piece)
+                moved = self._settled(link, piece)
+                if moved is not None:
+                    settled.add(id(moved))
+                    keep.append(moved)
+                    self._replace(link, piece, [moved])
                 continue
-            link = best.link
-            self.covers[link].replace(best.piece, best.pieces)
-            for pair in self.pairs:
-                if link in pair:
-                    self.states[pair] = self._evaluate(pair)
+            tried = blamed[:_PIECES_TRIED]
+            moves = [move for _, link, piece in tried for move in self._moves(link, piece)]
+            best = max(moves, key=lambda move: move.worth, default=None)
+            if best is None or not best.worth > _CUT_WORTH:
+                keep += [piece for _, _, piece in tried]
+                spent |= {id(piece) for _, _, piece in tried}
+                continue
+            keep.append(best.piece)
+            self._replace(best.link, best.piece, best.pieces)
 
-    def _blame(self, phantom: NDArray[np.bool_]) -> list[tuple[float, str, Piece]]:
-        """Returns pieces by how deep, summed over refused clear samples, they are the deepest to overlap."""
-        blame: dict[tuple[str, int], float] = {}
+    def _replace(self, link: str, piece: Piece, pieces: list[Piece]) -> None:
+        self.covers[link].replace(piece, pieces)
+        for pair in self.pairs:
+            if link in pair:
+                self.states[pair] = self._evaluate(pair)
+
+    def _settled(self, link: str, piece: Piece) -> Piece | None:
+        """Returns the piece moved to where it costs least, or None where that removes next to nothing."""
+        moved = refit(piece, self._partners(link, piece))
+        if moved is piece or not self._removed(link, piece, [moved]) > _MOVE_WORTH:
+            return None
+        return moved
+
+    def _partners(self, link: str, piece: Piece) -> Array:
+        """Returns the volumes that come near a piece in samples where the pair's meshes are clear."""
+        found = [np.empty((0, 7))]
+        for pair in self.pairs:
+            if link not in pair:
+                continue
+            other = pair[1] if pair[0] == link else pair[0]
+            volumes = _volumes(self.covers[other])
+            sides = ([piece.volume], volumes) if pair[0] == link else (volumes, [piece.volume])
+            samples, clearance = self.sweep.overlaps(pair, *sides, within_m=_REACH_M)
+            state = self.states[pair]
+            meeting = np.zeros(self.sweep.count, dtype=bool)
+            meeting[state.samples[state.contact]] = True
+            free = ~meeting[samples]
+            near = clearance[free].reshape(-1, len(volumes)) <= _REACH_M
+            which, volume = np.nonzero(near)
+            if len(which):
+                found.append(
+                    self.sweep.placed_rows(link, other, capsule_rows(volumes), samples[free][which], volume)
+                )
+        return np.concatenate(found)
+
+    def _blame(self) -> list[tuple[float, str, Piece]]:
+        """Returns pieces by what the refused clear samples cost in which they are the deepest to overlap."""
+        found: list[tuple[float, str, Piece]] = []
+        blame = {link: np.zeros(cover.count) for link, cover in self.covers.items()}
         for pair, state in self.states.items():
-            depth_m = state.depth_m[phantom[state.samples]]
+            free = ~state.contact
+            depth_m = state.depth_m[free]
             if len(depth_m) == 0:
                 continue
-            width = depth_m.shape[2]
-            deepest = depth_m.reshape(len(depth_m), -1).argmax(axis=1)
-            worst_m = depth_m.reshape(len(depth_m), -1).max(axis=1)
-            for index, depth in zip(deepest, worst_m, strict=True):
-                for key in ((pair[0], int(index) // width), (pair[1], int(index) % width)):
-                    blame[key] = blame.get(key, 0.0) + float(depth) + _TOUCH_DEPTH_M
-        found: list[tuple[float, str, Piece]] = []
-        for (link, index), depth in blame.items():
+            flat = depth_m.reshape(len(depth_m), -1)
+            deepest = flat.argmax(axis=1)
+            cost = cost_of_depth(flat.max(axis=1)) * self._weights[state.samples[free]]
+            np.add.at(blame[pair[0]], deepest // depth_m.shape[2], cost)
+            np.add.at(blame[pair[1]], deepest % depth_m.shape[2], cost)
+        for link, cost in blame.items():
             cover = self.covers[link]
-            piece_index = index - len(cover.exact)
-            if piece_index >= 0 and cover.count < self.volumes_max:
-                found.append((depth, link, cover.pieces[piece_index]))
+            found += [
+                (float(cost[len(cover.exact) + index]), link, piece)
+                for index, piece in enumerate(cover.pieces)
+                if cost[len(cover.exact) + index] > 0.0
+            ]
         return sorted(found, key=lambda entry: (-entry[0], entry[1], entry[2].volume.xyz))
 
-    def _moves(self, link: str, piece: Piece, phantom: NDArray[np.bool_]) -> list[_Move]:
+    def _moves(self, link: str, piece: Piece) -> list[_Move]:
         """Returns what a piece may become within the bound: two halves, or the halves of its halves.
 
         A round, short link needs several cuts before the first state is set free; looking two deep sees that.
         """
-        room = self.volumes_max - self.covers[link].count
         found: list[_Move] = []
-        for pieces in piece.divisions():
+        for pieces in (self._division(link, piece, deeper=False), self._division(link, piece, deeper=True)):
             added = len(pieces) - 1
-            if added <= room:
-                found.append(_Move(self._removed(link, piece, pieces, phantom) / added, link, piece, pieces))
+            if 0 < added <= self.volumes_max - self.covers[link].count:
+                found.append(_Move(self._removed(link, piece, pieces) / added, link, piece, pieces))
+                if found[-1].worth > _CUT_WORTH:
+                    break
         return found
 
-    def _removed(self, link: str, piece: Piece, pieces: list[Piece], phantom: NDArray[np.bool_]) -> float:
-        """Returns how much overlap in refused clear samples, pair by pair, a division would remove."""
+    def _division(self, link: str, piece: Piece, *, deeper: bool) -> list[Piece]:
+        """Returns the parts of a piece, each moved to where it costs least when it was first asked for."""
+        key = (id(piece), deeper)
+        if key not in self._divisions:
+            parts = piece.quarters() if deeper else list(piece.halves or ())
+            partners = self._partners(link, piece) if parts else np.empty((0, 7))
+            self._divisions[key] = (piece, [refit(part, partners) for part in parts])
+        return self._divisions[key][1]
+
+    def _removed(self, link: str, piece: Piece, pieces: list[Piece]) -> float:
+        """Returns how much cost in clear samples, pair by pair, other pieces in the place of one would remove."""
         cover = self.covers[link]
-        after = [own for own in cover.pieces if own is not piece] + pieces
-        volumes = cover.exact + [own.volume for own in after]
+        index = len(cover.exact) + next(i for i, own in enumerate(cover.pieces) if own is piece)
         removed = 0.0
         for pair, state in self.states.items():
-            chosen = phantom[state.samples]
-            if link not in pair or not chosen.any():
+            if link not in pair:
                 continue
-            other = _volumes(self.covers[pair[1] if pair[0] == link else pair[0]])
-            sides = (volumes, other) if pair[0] == link else (other, volumes)
-            _, clearance = self.sweep.overlaps(pair, *sides, among=state.samples[chosen])
-            removed += _cost(state.depth_m[chosen]) - _cost(np.maximum(-clearance, 0.0))
+            first = pair[0] == link
+            other = _volumes(self.covers[pair[1] if first else pair[0]])
+            rest_m = np.delete(state.depth_m, index, axis=1 if first else 2)
+            after = np.full(self.sweep.count, -np.inf)
+            after[state.samples] = rest_m.max(axis=(1, 2), initial=-np.inf)
+            volumes = [own.volume for own in pieces]
+            sides = (volumes, other) if first else (other, volumes)
+            samples, clearance = self.sweep.overlaps(pair, *sides)
+            after[samples] = np.maximum(after[samples], -clearance.min(axis=(1, 2), initial=np.inf))
+            before = np.full(self.sweep.count, -np.inf)
+            before[state.samples] = state.depth_m.max(axis=(1, 2), initial=-np.inf)
+            weights = self._weights.copy()
+            weights[state.samples[state.contact]] = 0.0
+            removed += float(weights @ (cost_of_depth(before) - cost_of_depth(after)))
         return removed
-
-
-def _cost(depth_m: Array) -> float:
-    """Returns the overlap of a pair summed over samples: the deepest, and a share for touching at all."""
-    if len(depth_m) == 0:
-        return 0.0
-    return float(depth_m.max(axis=(1, 2)).sum()) + _TOUCH_DEPTH_M * len(depth_m)
 
 
 def _volumes(cover: LinkCover) -> list[Volume]:

@@ -78,6 +78,7 @@ class RobotReport:
                 "missed": rates.missed,
                 "miss_rate_bound_95": None if rates.missed else rates.miss_rate_bound,
                 "hidden_contacts": sum(rates.hidden.values()),
+                "waived_contacts": [[*pair, count] for pair, count in rates.waived.most_common()],
                 "phantoms": rates.refused_clear,
                 "phantom_rate": round(rates.phantom_rate, 5),
                 "phantom_pairs": [[*pair, count] for pair, count in rates.phantom_pairs.most_common(8)],
@@ -97,7 +98,7 @@ class RobotReport:
             lines += [
                 "## Against the collision meshes",
                 "",
-                f"{rates.samples} random configurations inside the limits, Pinocchio and Coal.",
+                f"{rates.samples} random configurations inside the limits, judged by {rates.engines}.",
                 "",
                 "| | |",
                 "|---|---|",
@@ -107,6 +108,13 @@ class RobotReport:
                 f"| of these refused | {rates.refused_clear} ({100.0 * rates.phantom_rate:.2f} %) |",
                 "",
             ]
+            if rates.waived:
+                lines += [
+                    "Meshes that meet on pairs a person waived: "
+                    + ", ".join(f"`{a}` / `{b}` {count}" for (a, b), count in rates.waived.most_common())
+                    + ".",
+                    "",
+                ]
             if rates.phantom_pairs:
                 lines += [
                     "Refused for nothing, by pair: "

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.lowering.distances import segments_to_segments
+from lastgate import _fitting
 from lastgate.lowering.kinematics import KinematicTree
 from lastgate.lowering.mesh_contact import LinkMeshes
 from lastgate.lowering.volumes import Volume
@@ -21,8 +22,18 @@ Pair = tuple[str, str]
 # The pinned sweep: every machine sees the same configurations.
 SWEEP_SEED = 20260610
 SWEEP_SAMPLES = 2000
-# Distances are evaluated in blocks of about this many volume pairs, to stay inside the cache.
-_BLOCK = 200_000
+# Room around the volumes first seen of a pair within which later volumes of theirs are expected; where they reach
+# farther, the poses are looked up again.
+_ROOM_M = 0.05
+
+
+@dataclass(frozen=True)
+class _Approach:
+    """The samples in which two links come near each other, and the second one's pose in the first."""
+
+    reach_m: float
+    samples: Index
+    poses: Array
 
 
 class Sweep:
@@ -33,46 +44,53 @@ class Sweep:
         self.meshes = meshes
         self.count = len(samples)
         self.placements = tree.placements(samples)
+        self._approaches: dict[Pair, _Approach] = {}
         self._contact: dict[Pair, NDArray[np.int8]] = {}
 
     def overlaps(
-        self, pair: Pair, volumes_a: Sequence[Volume], volumes_b: Sequence[Volume], among: Index | None = None
+        self,
+        pair: Pair,
+        volumes_a: Sequence[Volume],
+        volumes_b: Sequence[Volume],
+        among: Index | None = None,
+        within_m: float = 0.0,
     ) -> tuple[Index, Array]:
-        """Returns the samples in which volumes of the pair touch, and the (a, b) clearances in each."""
-        samples = np.arange(self.count) if among is None else among
-        samples = samples[self._near(pair, volumes_a, volumes_b, samples)]
-        block = max(1, _BLOCK // (len(volumes_a) * len(volumes_b)))
-        found_samples, found = [np.empty(0, np.int64)], [np.empty((0, len(volumes_a), len(volumes_b)))]
-        for first in range(0, len(samples), block):
-            chosen = samples[first : first + block]
-            clearance = self._clearances(pair, volumes_a, volumes_b, chosen)
-            touching = (clearance <= 0.0).any(axis=(1, 2))
-            found_samples.append(chosen[touching])
-            found.append(clearance[touching])
-        return np.concatenate(found_samples), np.concatenate(found)
+        """Returns the samples in which volumes of the pair are that near, and the (a, b) clearances in each."""
+        rows_a, rows_b = capsule_rows(volumes_a), capsule_rows(volumes_b)
+        approach = self._approach(pair, rows_a, rows_b, within_m)
+        samples, poses = approach.samples, approach.poses
+        if among is not None:
+            chosen = np.isin(samples, among)
+            samples, poses = samples[chosen], poses[chosen]
+        near = _fitting.any_within(poses, rows_a, rows_b, within_m)
+        return samples[near], _fitting.clearances(poses[near], rows_a, rows_b)
 
-    def _clearances(
-        self, pair: Pair, volumes_a: Sequence[Volume], volumes_b: Sequence[Volume], chosen: Index
-    ) -> Array:
-        start_a, end_a, radius_a = _cores(volumes_a)
-        start_b, end_b, radius_b = _cores(volumes_b)
-        pose_a, pose_b = self.placements[pair[0]][chosen], self.placements[pair[1]][chosen]
-        distance = segments_to_segments(
-            _moved(pose_a, start_a)[:, :, None],
-            _moved(pose_a, end_a)[:, :, None],
-            _moved(pose_b, start_b)[:, None],
-            _moved(pose_b, end_b)[:, None],
+    def _approach(self, pair: Pair, rows_a: Array, rows_b: Array, within_m: float) -> _Approach:
+        reach_m = _reach_m(rows_a) + _reach_m(rows_b) + within_m
+        known = self._approaches.get(pair)
+        if known is None or known.reach_m < reach_m:
+            reach_m += _ROOM_M
+            shift = self.placements[pair[0]][:, :3, 3] - self.placements[pair[1]][:, :3, 3]
+            samples = np.flatnonzero(np.einsum("ni,ni->n", shift, shift) <= reach_m * reach_m)
+            known = _Approach(reach_m, samples, self.relative(pair, samples))
+            self._approaches[pair] = known
+        return known
+
+    def relative(self, pair: Pair, samples: Index) -> Array:
+        """Returns per sample the pose of the pair's second link in the first, (n, 3, 4)."""
+        pose_a, pose_b = self.placements[pair[0]][samples], self.placements[pair[1]][samples]
+        turned = pose_a[:, :3, :3].transpose(0, 2, 1)
+        shift = pose_b[:, :3, 3] - pose_a[:, :3, 3]
+        return np.ascontiguousarray(
+            np.concatenate([turned @ pose_b[:, :3, :3], turned @ shift[:, :, None]], axis=2)
         )
-        return distance - radius_a[:, None] - radius_b[None, :]
 
-    def _near(
-        self, pair: Pair, volumes_a: Sequence[Volume], volumes_b: Sequence[Volume], samples: Index
-    ) -> Mask:
-        centre_a, reach_a = _ball(volumes_a)
-        centre_b, reach_b = _ball(volumes_b)
-        at_a = _moved(self.placements[pair[0]][samples], centre_a[None])[:, 0]
-        at_b = _moved(self.placements[pair[1]][samples], centre_b[None])[:, 0]
-        return np.linalg.norm(at_a - at_b, axis=1) <= reach_a + reach_b
+    def placed_rows(self, link: str, other: str, rows: Array, samples: Index, which: Index) -> Array:
+        """Returns chosen volumes of another link, one per sample given, as rows in a link's frame."""
+        pose = self.relative((link, other), samples)
+        start = np.einsum("nij,nj->ni", pose[:, :, :3], rows[which, :3]) + pose[:, :, 3]
+        end = np.einsum("nij,nj->ni", pose[:, :, :3], rows[which, 3:6]) + pose[:, :, 3]
+        return np.concatenate([start, end, rows[which, 6:]], axis=1)
 
     def mesh_contact(self, pair: Pair, samples: Index) -> Mask:
         """Returns in which of the samples the meshes of the pair meet; each is asked once."""
@@ -84,25 +102,12 @@ class Sweep:
         return known[samples] == 1
 
 
-def _cores(volumes: Sequence[Volume]) -> tuple[Array, Array, Array]:
-    ends = [volume.ends for volume in volumes]
-    return (
-        np.array([start for start, _ in ends]),
-        np.array([end for _, end in ends]),
-        np.array([volume.radius_m for volume in volumes]),
-    )
+def capsule_rows(volumes: Sequence[Volume]) -> Array:
+    """Returns volumes as rows of start, end and radius in their link's frame."""
+    return np.array([[*volume.ends[0], *volume.ends[1], volume.radius_m] for volume in volumes])
 
 
-def _ball(volumes: Sequence[Volume]) -> tuple[Array, float]:
-    start, end, radius = _cores(volumes)
-    centre = 0.5 * (np.minimum(start, end).min(axis=0) + np.maximum(start, end).max(axis=0))
-    reach = max(
-        float((np.linalg.norm(start - centre, axis=1) + radius).max()),
-        float((np.linalg.norm(end - centre, axis=1) + radius).max()),
-    )
-    return centre, reach
-
-
-def _moved(poses: Array, points: Array) -> Array:
-    """Returns points (k, 3) in N poses as (N, k, 3)."""
-    return points @ poses[:, :3, :3].transpose(0, 2, 1) + poses[:, None, :3, 3]
+def _reach_m(rows: Array) -> float:
+    """Returns how far volumes reach from their link's origin."""
+    ends = np.maximum(np.linalg.norm(rows[:, :3], axis=1), np.linalg.norm(rows[:, 3:6], axis=1))
+    return float((ends + rows[:, 6]).max())

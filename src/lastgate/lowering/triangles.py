@@ -50,15 +50,14 @@ def _crossing(start: Array, end: Array, level_start: Array, level_end: Array) ->
 
 def hull_corners(points: Array) -> Array:
     """Returns a subset of the points with the same convex hull; all of them where they lie in one plane."""
-    unique = np.unique(points, axis=0)
-    if len(unique) < _HULL_POINTS_MIN:
-        return unique
-    try:
-        hull = ConvexHull(unique)
-    except QhullError:
-        # Flat or straight sets have no volume: every point is kept, which is slower and equally exact.
-        return unique
-    return unique[np.sort(hull.vertices)]
+    if len(points) >= _HULL_POINTS_MIN:
+        try:
+            # Repeated points cost Qhull less than removing them would cost us.
+            return points[np.sort(ConvexHull(points).vertices)]
+        except QhullError:
+            # Flat or straight sets have no volume: every point is kept, which is slower and equally exact.
+            pass
+    return np.unique(points, axis=0)
 
 
 def hull_volume_m3(points: Array) -> float:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from lxml import etree
@@ -15,6 +16,7 @@ from lastgate.assets.mesh_uri import resolve_mesh_uri
 from lastgate.assets.safe_xml import load_xml
 from lastgate.assets.xacro_expansion import find_xacro
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.contracts.robot import JointSpec
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic
 from lastgate.lowering.mesh_reader import load_triangles
 from lastgate.lowering.rigid import transform
@@ -32,8 +34,15 @@ Array = NDArray[np.float64]
 
 
 class _Reader:
-    def __init__(self, path: Path, resolve_mesh: Callable[[str], Path], visual_links: frozenset[str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        resolve_mesh: Callable[[str], Path],
+        visual_links: frozenset[str],
+        corrected: Mapping[str, JointSpec],
+    ) -> None:
         self.path = path
+        self.corrected = corrected
         self.resolve_mesh = resolve_mesh
         self.wanted_visuals = visual_links
         self.problems: list[Diagnostic] = []
@@ -139,7 +148,8 @@ class _Reader:
         if not name:
             self.complain(element, "a <joint> has no `name`")
             return None
-        kind = element.get("type", "")
+        correction = self.corrected.get(name)
+        kind = element.get("type", "") if correction is None else correction.joint_type
         if kind not in JOINT_TYPES:
             self.complain(
                 element, f"joint `{name}` has the unknown type `{kind}`; known: {', '.join(JOINT_TYPES)}"
@@ -152,6 +162,8 @@ class _Reader:
                 self.complain(element, f"joint `{name}` has no <{tag} link=…>")
             ends.append(link or "")
         xyz, rpy = self.origin(element)
+        if correction is not None and all(ends):
+            return _corrected(correction, ends, xyz, rpy, element.sourceline or 0)
         moving = kind in MOVING_TYPES
         axis = self.axis(element, name) if moving else (1.0, 0.0, 0.0)
         limits, velocity, effort = self.limits(element, name, kind) if moving else (None, None, None)
@@ -257,7 +269,14 @@ class _Reader:
                 if name in self.wanted_visuals:
                     shapes += [self.shape(owner, name) for owner in element.findall("visual")]
             collisions[name] = [shape for shape in shapes if shape is not None]
+        for name in sorted(self.wanted_visuals - visual_links):
+            known = "has no visual shape to cover" if name in lines else "is not a link of this file"
+            self.complain(root, f"`lowering.visual_links` names `{name}`, which {known}")
         joints = self.joints(root, lines)
+        for name in sorted(
+            self.corrected.keys() - {element.get("name") for element in root.findall("joint")}
+        ):
+            self.complain(root, f"the manifest corrects joint `{name}`, which this file does not have")
         # A joint that could not be read leaves a gap in the tree; anything said about it would be a guess.
         complete = len(joints) == len(root.findall("joint"))
         root_link = self.tree(root, lines, joints) if complete else ""
@@ -345,12 +364,38 @@ class _Reader:
         return roots[0] if roots else ""
 
 
-def read_urdf(path: Path, *, visual_links: frozenset[str] = frozenset()) -> UrdfModel:
+def _corrected(
+    spec: JointSpec, ends: list[str], xyz: tuple[float, ...], rpy: tuple[float, ...], line: int
+) -> UrdfJoint:
+    return UrdfJoint(
+        spec.name,
+        spec.joint_type,
+        ends[0],
+        ends[1],
+        transform(xyz, rpy),
+        (xyz[0], xyz[1], xyz[2]),
+        (rpy[0], rpy[1], rpy[2]),
+        spec.axis_xyz,
+        spec.position_limits,
+        spec.velocity_limit,
+        spec.effort_limit,
+        None if spec.mimic is None else UrdfMimic(spec.mimic.joint, spec.mimic.multiplier, spec.mimic.offset),
+        line,
+    )
+
+
+def read_urdf(
+    path: Path,
+    *,
+    visual_links: frozenset[str] = frozenset(),
+    corrected: Mapping[str, JointSpec] = MappingProxyType({}),
+) -> UrdfModel:
     """Reads a URDF with its collision meshes; `visual_links` are covered by their visual shapes as well.
 
+    Of a joint in `corrected`, the file says only where it is; type, axis, limits and mimic are the given ones.
     Raises DescriptionError with every problem of the file, each with its line, and reads nothing partially.
     """
-    return _Reader(path, lambda uri: resolve_mesh_uri(uri, path), visual_links).read()
+    return _Reader(path, lambda uri: resolve_mesh_uri(uri, path), visual_links, corrected).read()
 
 
 def _parents_first(joints: list[UrdfJoint], root: str) -> list[UrdfJoint]:

@@ -27,7 +27,7 @@ def manifest_dir(repository: Path) -> Path:
     return repository / "robots" / "arm"
 
 
-def test_file_beside_the_manifest_is_found(manifest_dir: Path):
+def test_l19_file_beside_the_manifest_is_found(manifest_dir: Path):
     assert resolve_asset("file:arm.urdf", "urdf", manifest_dir) == (manifest_dir / "arm.urdf").resolve()
 
 

@@ -73,7 +73,7 @@ def test_named_package_folder_without_the_mesh_is_refused_not_replaced(urdf: Pat
 
 
 def test_unknown_package_is_refused_with_the_option_that_helps(urdf: Path):
-    with pytest.raises(ROSConfigError, match="`--package acme=/path/to/acme`") as refusal:
+    with pytest.raises(ROSConfigError, match=r"hint: put the folder of the package.*/acme`") as refusal:
         resolve_mesh_uri("package://acme/link.stl", urdf)
     assert str(urdf) in str(refusal.value)
 

@@ -63,12 +63,12 @@ def test_unknown_kind_is_refused():
         ("python:robot_descriptions.panda_description:URDF_PATH", "rd:panda_description"),
     ],
 )
-def test_legacy_spelling_is_refused_with_the_spelling_that_works(legacy: str, modern: str):
+def test_l19_legacy_spelling_is_refused_with_the_spelling_that_works(legacy: str, modern: str):
     with pytest.raises(ROSConfigError, match=f"`{modern}`"):
         resolve_asset(legacy, "urdf")
 
 
-def test_live_description_is_passed_through_as_its_own_text():
+def test_l19_live_description_is_passed_through_as_its_own_text():
     live = resolve_asset("ros2://robot_description", "urdf")
     assert isinstance(live, LiveDescription)
     assert isinstance(live, Path)

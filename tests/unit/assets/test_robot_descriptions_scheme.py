@@ -51,7 +51,7 @@ def test_cache_hit_is_silent_and_needs_no_network(serve_repository: ServeReposit
     assert capfd.readouterr() == ("", "")
 
 
-def test_mjcf_is_served_by_a_module_that_has_one(serve_repository: ServeRepository):
+def test_l19_mjcf_is_served_by_a_module_that_has_one(serve_repository: ServeRepository):
     url = inspect_module("panda_mj_description").repositories[0].url
     serve_repository(url, {"franka_emika_panda/panda.xml": "<mujoco/>"})
     assert resolve_asset("rd:panda_mj_description", "mjcf").read_text() == "<mujoco/>"
@@ -103,7 +103,7 @@ def test_download_works_after_an_offline_miss(serve_repository: ServeRepository,
 @pytest.mark.parametrize(
     "module", ["ur5e_description", "ur10e_description", "rizon4_description", "openarm_v2_description"]
 )
-def test_xacro_only_urdf_is_refused_naming_the_command_and_downloads_nothing(
+def test_l19_xacro_only_urdf_is_refused_naming_the_command_and_downloads_nothing(
     module: str, rd_cache: Path, capfd
 ):
     with pytest.raises(ROSConfigError, match=f"lastgate robot vendor-urdf ID --upstream rd:{module}"):

@@ -94,7 +94,7 @@ def _without_header(data: bytes) -> bytes:
         ("panda_description/urdf/panda.urdf", "^panda_=>", ("panda_joint1", "joint1")),
     ],
 )
-def test_raw_copy_of_a_real_robot_differs_in_joint_names_only(
+def test_l22_raw_copy_of_a_real_robot_differs_in_joint_names_only(
     path: str, rename: str, example: tuple[str, str], vendor: Vendor
 ):
     original_path = resolve_asset(f"{ROBOTS}/{path}", "urdf")
@@ -125,7 +125,7 @@ def test_flat_file_is_copied_byte_for_byte_without_the_flag_too(vendor: Vendor):
     assert _without_header(vendor("arm", "file:arm.urdf").path.read_bytes()) == FLAT
 
 
-def test_header_follows_the_declaration_and_says_where_from(vendor: Vendor):
+def test_l21_header_follows_the_declaration_and_says_where_from(vendor: Vendor):
     vendored = vendor("arm", "file:arm.urdf", renames=[parse_rename("_joint=>")], licence="BSD-3-Clause")
     data = vendored.path.read_bytes()
     assert data.startswith(b'<?xml version="1.0"?>\r\n<!-- Vendored by `lastgate robot vendor-urdf`.')
@@ -222,7 +222,7 @@ def test_identifier_that_is_no_file_name_is_refused(robot_id: str, vendor: Vendo
         "<plugin><a/>${tail}</plugin>",
     ],
 )
-def test_xacro_in_raw_mode_is_refused_with_its_line(snippet: str, vendor: Vendor, tmp_path: Path):
+def test_l22_xacro_in_raw_mode_is_refused_with_its_line(snippet: str, vendor: Vendor, tmp_path: Path):
     (tmp_path / "work" / "x.urdf").write_text(f"<robot name='x'>\n\n{snippet}<joint name='a'/></robot>")
     with pytest.raises(ROSConfigError, match=r"x\.urdf:3: .* is xacro, and --raw-text copies flat URDF only"):
         vendor("x", "file:x.urdf", raw_text=True)
@@ -252,7 +252,7 @@ def test_real_flat_file_with_quoted_macros_is_copied(vendor: Vendor):
     assert vendored.path.read_bytes().endswith(original[200:])
 
 
-def test_xacro_of_robot_descriptions_is_expanded_flat_and_portable(
+def test_l21_xacro_of_robot_descriptions_is_expanded_flat_and_portable(
     vendor: Vendor, serve_repository: ServeRepository, tmp_path: Path, monkeypatch
 ):
     serve_repository(UR_URL, UR_FILES)

@@ -119,3 +119,12 @@ def test_a_deadman_setting_that_is_not_a_boolean_is_refused(value):
 def test_a_misspelt_limit_is_refused_with_the_right_spelling():
     with pytest.raises(ValidationError, match="did you mean `max_force_n`"):
         SafetyEnvelope(max_forces_n=10)
+
+
+def test_every_problem_of_an_envelope_is_listed_although_a_field_is_refused():
+    with pytest.raises(ValidationError) as refusal:
+        SafetyEnvelope(max_ee_speed_m_s=-1.0, gripper_min=0.0, workspace_box_min_xyz=(0.0, 0.0, 0.0))
+    text = str(refusal.value)
+    assert "max_ee_speed_m_s" in text
+    assert "half a gripper range: `gripper_max` is missing" in text
+    assert "half a workspace box: `workspace_box_max_xyz` is missing" in text

@@ -283,3 +283,34 @@ def test_a_coverage_waiver_must_name_the_link_and_the_reason(problems_of, key):
 def test_an_unknown_sensor_kind_is_refused_with_the_sensor(problems_of, kind):
     (problem,) = problems_of(sensors=[{"name": "wrist", "kind": kind, "link": "forearm"}])
     assert problem.startswith("sensor `wrist`: `kind` must be 'camera'")
+
+
+ELBOW = [joint("elbow", "upper_arm", "forearm")]
+
+
+def test_everything_wrong_with_a_joint_is_listed_although_a_field_of_it_is_refused(problems_of):
+    broken = joint(
+        "shoulder", "base", "base", velocity_limit=-1.0, position_limits=[2.0, 1.0], axis_xyz=[0, 0, 2]
+    )
+    problems = problems_of(
+        joints=[broken, joint("elbow", "base", "upper_arm"), joint("x", "upper_arm", "forearm")]
+    )
+    assert [problem for problem in problems if problem.startswith("joint `shoulder`: ")] == [
+        "joint `shoulder`: `velocity_limit` must be greater than 0, got -1.0",
+        "joint `shoulder`: `position_limits` must have lower < upper, got 2.0000 and 1.0000",
+        "joint `shoulder`: parent and child are the same link, `base`",
+        "joint `shoulder`: `axis_xyz` must have length 1 to 1e-06, [0.0, 0.0, 2.0] has length 2",
+    ]
+
+
+def test_nothing_is_said_about_a_field_that_was_refused(problems_of):
+    joints = [joint("shoulder", "base", "upper_arm", position_limits=[float("nan"), 1.0]), *ELBOW]
+    (problem,) = problems_of(joints=joints)
+    assert "position_limits.0" in problem
+
+
+def test_a_whole_robot_is_judged_although_one_of_its_fields_is_refused(problems_of):
+    problems = problems_of(footprint_radius=-1.0, control_modes=[], base_frame="world")
+    assert any("footprint_radius" in problem for problem in problems)
+    assert any("control_modes" in problem for problem in problems)
+    assert any("base_frame `world`" in problem for problem in problems)

@@ -271,3 +271,80 @@ def test_a_joint_without_a_readable_place_is_reported_without_guesses_about_the_
 @pytest.mark.parametrize("joints", [None, 7, "shoulder", {"shoulder": {}}])
 def test_joints_that_are_not_a_list_are_refused(problems_of, joints):
     assert any("joints" in sentence for sentence in problems_of(joints=joints))
+
+
+def links_in_a_row(count, **changes_of_last):
+    """Returns link0 to link<count>, each on the one before, all joints moving."""
+    joints = [joint(f"j{n}", f"link{n - 1}", f"link{n}") for n in range(1, count + 1)]
+    joints[-1] = joint(f"j{count}", f"link{count - 1}", f"link{count}", **changes_of_last)
+    return joints
+
+
+def adjacent(link_a, link_b):
+    return [{"link_a": link_a, "link_b": link_b, "reason": "adjacent"}]
+
+
+def balls(*links):
+    return [{"link_name": link, "shape": {"shape": "sphere", "radius_m": 0.01}} for link in links]
+
+
+NOT_ADJACENT = [
+    pytest.param(links_in_a_row(2), ("link0", "link1", "link2"), ("link0", "link2"), id="two_joints"),
+    pytest.param(links_in_a_row(3), ("link0", "link2", "link3"), ("link0", "link3"), id="a_volume_between"),
+    pytest.param(
+        [joint("left", "torso", "l"), joint("right", "torso", "r")],
+        ("l", "r"),
+        ("l", "r"),
+        id="across_a_branch",
+    ),
+]
+ADJACENT = [
+    pytest.param(links_in_a_row(2), ("link0", "link1", "link2"), ("link1", "link2"), id="one_joint"),
+    pytest.param(
+        links_in_a_row(2, **FIXED), ("link0", "link1", "link2"), ("link0", "link2"), id="a_fixed_joint"
+    ),
+    pytest.param(links_in_a_row(3), ("link0", "link3"), ("link0", "link3"), id="bare_links_between"),
+    pytest.param(
+        [joint("left", "torso", "l"), joint("right", "torso", "r", **FIXED)],
+        ("l", "r"),
+        ("l", "r"),
+        id="one_moving_joint_across_a_branch",
+    ),
+]
+
+
+@pytest.mark.parametrize(("joints", "covered", "pair"), NOT_ADJACENT)
+def test_a_pair_that_is_called_adjacent_and_is_not_is_refused(problems_of, joints, covered, pair):
+    (problem,) = problems_of(
+        joints=joints,
+        base_frame=joints[0]["parent_link"],
+        collision_geometry=balls(*covered),
+        allowed_collision_pairs=adjacent(*pair),
+    )
+    assert problem.startswith(f"allowed pair `{pair[0]}` / `{pair[1]}` is no neighbour")
+
+
+@pytest.mark.parametrize(("joints", "covered", "pair"), ADJACENT)
+def test_a_pair_that_is_adjacent_is_accepted_in_either_order(manifest, joints, covered, pair):
+    for ends in (pair, pair[::-1]):
+        robot = RobotDescription(
+            name="row",
+            joints=joints,
+            base_frame=joints[0]["parent_link"],
+            collision_geometry=balls(*covered),
+            allowed_collision_pairs=adjacent(*ends),
+        )
+        assert robot.allowed_collision_pairs[0].links == tuple(sorted(pair))
+
+
+@pytest.mark.parametrize(("joints", "covered", "pair"), NOT_ADJACENT)
+def test_a_pair_that_is_not_adjacent_is_accepted_with_a_reason_that_holds(joints, covered, pair):
+    waived = {"link_a": pair[0], "link_b": pair[1], "reason": "waived", "detail": "a stop keeps them apart"}
+    robot = RobotDescription(
+        name="row",
+        joints=joints,
+        base_frame=joints[0]["parent_link"],
+        collision_geometry=balls(*covered),
+        allowed_collision_pairs=[waived],
+    )
+    assert robot.allowed_collision_pairs[0].reason == "waived"

@@ -24,7 +24,7 @@ def link(kind: str, size: tuple[float, ...], xyz: tuple[float, float, float] = (
     return LinkShapes.of("link", [SourceShape(kind, transform(xyz, (0.0, 0.0, 0.0)), size)])
 
 
-def test_capsule_around_a_rod_is_long_and_thin() -> None:
+def test_l01_capsule_around_a_rod_is_long_and_thin() -> None:
     rng = np.random.default_rng(0)
     rod = np.c_[rng.uniform(-0.2, 0.2, 200), rng.normal(0.0, 0.005, (200, 2))]
     core = fit_capsule(rod)
@@ -33,7 +33,7 @@ def test_capsule_around_a_rod_is_long_and_thin() -> None:
     assert points_to_segment(rod, core.start, core.end).max() <= core.radius_m + 1e-9
 
 
-def test_capsule_around_a_diagonal_rod_follows_the_diagonal() -> None:
+def test_l01_capsule_around_a_diagonal_rod_follows_the_diagonal() -> None:
     rng = np.random.default_rng(1)
     along = rng.uniform(-0.3, 0.3, (200, 1)) * np.array([[1.0, 1.0, 1.0]]) / np.sqrt(3.0)
     core = fit_capsule(along + rng.normal(0.0, 0.004, (200, 3)))
@@ -48,7 +48,7 @@ def test_points_that_are_empty_or_not_finite_are_refused(points: np.ndarray) -> 
 
 
 @pytest.mark.parametrize("volumes_max", [1, 4, 8])
-def test_every_corner_of_a_box_is_inside(volumes_max: int) -> None:
+def test_l02_every_corner_of_a_box_is_inside(volumes_max: int) -> None:
     box = link("box", (0.1, 0.2, 0.3), (0.01, 0.02, 0.03))
     volumes = lowered(box, volumes_max)
     assert len(volumes) <= volumes_max
@@ -58,7 +58,7 @@ def test_every_corner_of_a_box_is_inside(volumes_max: int) -> None:
     assert np.isin(np.round(corners, 9), np.round(box.triangles.reshape(-1, 3), 9)).all()
 
 
-def test_sphere_is_taken_over_exactly() -> None:
+def test_l03_sphere_is_taken_over_exactly() -> None:
     (volume,) = lowered(link("sphere", (0.07,), (0.05, 0.0, 0.0)), 8)
     assert volume.shape == SphereShape(radius_m=0.07)
     assert volume.origin_xyz_rpy == (0.05, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -69,7 +69,7 @@ def test_capsule_is_taken_over_exactly() -> None:
     assert volume.shape == CapsuleShape(radius_m=0.04, length_m=0.3)
 
 
-def test_cylinder_is_contained_with_its_rims() -> None:
+def test_l04_cylinder_is_contained_with_its_rims() -> None:
     cylinder = link("cylinder", (0.04, 0.5))
     (volume,) = lowered(cylinder, 1)
     assert isinstance(volume.shape, CapsuleShape)
@@ -90,7 +90,7 @@ def test_several_volumes_are_tighter_than_one(bent_triangles: np.ndarray) -> Non
     assert prove_containment(shapes, lowered(shapes, 4)).proved
 
 
-def test_ball_and_box_on_one_link_are_both_contained() -> None:
+def test_x29_ball_and_box_on_one_link_are_both_contained() -> None:
     shapes = LinkShapes.of(
         "mixed",
         [
@@ -104,7 +104,7 @@ def test_ball_and_box_on_one_link_are_both_contained() -> None:
     assert not prove_containment(shapes, without_ball).proved
 
 
-def test_written_radius_is_enough_and_one_unit_less_is_not(bent_triangles: np.ndarray) -> None:
+def test_x30_written_radius_is_enough_and_one_unit_less_is_not(bent_triangles: np.ndarray) -> None:
     turned = transform((0.1234567, 0.0, 0.0), (0.1, 0.2, 0.3))
     shapes = LinkShapes.of("bent", [SourceShape("mesh", turned, (), bent_triangles)])
     (volume,) = lowered(shapes, 1)

@@ -47,7 +47,7 @@ def test_volume_that_shrank_after_lowering_fails_the_proof(planar_manifest: Path
         prove_geometry(lowered.shapes, smaller)
 
 
-def test_robot_without_files_has_nothing_to_lower_from(planar_manifest: Path) -> None:
+def test_l10_robot_without_files_has_nothing_to_lower_from(planar_manifest: Path) -> None:
     robot = read_manifest(planar_manifest.read_text(), source="r")
     bare = robot.model_copy(update={"assets": robot.assets.model_copy(update={"urdf": None})})
     with pytest.raises(ROSConfigError, match="neither a URDF nor an MJCF"):

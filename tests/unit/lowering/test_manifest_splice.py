@@ -45,7 +45,7 @@ def spliced(text: str = TEXT) -> str:
     return splice(text, source="robot.yaml", acm_source="srdf", frames=FRAMES, geometry=GEOMETRY, pairs=PAIRS)
 
 
-def test_blocks_hold_the_values_and_everything_else_is_untouched() -> None:
+def test_l18_blocks_hold_the_values_and_everything_else_is_untouched() -> None:
     after = spliced()
     robot = read_manifest(after, source="robot.yaml")
     assert robot.collision_geometry == tuple(GEOMETRY)
@@ -68,11 +68,11 @@ def test_blocks_hold_the_values_and_everything_else_is_untouched() -> None:
         assert after.count(comment) == 1
 
 
-def test_splicing_twice_changes_nothing_more() -> None:
+def test_l18_splicing_twice_changes_nothing_more() -> None:
     assert spliced(spliced()) == spliced()
 
 
-def test_absent_blocks_are_appended() -> None:
+def test_l18_absent_blocks_are_appended() -> None:
     bare = TEXT[: TEXT.index("collision_geometry")] + TEXT[TEXT.index("# this comment belongs") :]
     after = spliced(bare)
     assert after.startswith(bare[: bare.index("    position_limits")][:40])
@@ -85,7 +85,7 @@ def test_windows_line_ends_survive() -> None:
     assert after.replace("\r\n", "\n") == spliced()
 
 
-def test_only_the_named_blocks_change() -> None:
+def test_l18_only_the_named_blocks_change() -> None:
     after = splice(TEXT, source="robot.yaml", acm_source="srdf", pairs=PAIRS)
     assert "radius_m: 0.5" in after
     assert "origin_xyz" not in after

@@ -114,3 +114,8 @@ def test_moving_link_with_visual_geoms_only_is_refused_until_named(tmp_path: Pat
         read_description(robot(tmp_path, text), tmp_path)
     covered = read_description(robot(tmp_path, text, lowering={"visual_links": ["link1"]}), tmp_path)
     assert len(covered.shapes["link1"].sources) == 2
+
+
+def test_visual_link_that_the_robot_does_not_have_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError, match="visual_links names `link9`, which no body carries"):
+        read_description(robot(tmp_path, lowering={"visual_links": ["link9"]}), tmp_path)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the shapes of an MJCF really are and which of them meet, by MuJoCo's kinematics and Coal alone.
+
+Meshes are intersected as they are: MuJoCo's own contacts would take their hulls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate.contracts.robot import RobotDescription
+from lastgate.lowering.mesh_contact import load_coal
+from lastgate.lowering.mjcf_model import WORLD, read_mjcf
+from lastgate.lowering.srdf_reader import ordered
+
+Array = NDArray[np.float64]
+Pair = tuple[str, str]
+
+
+class MjcfOracle:
+    """One compiled MJCF, its geoms in Coal's form, and the state it was last put in."""
+
+    def __init__(self, robot: RobotDescription, manifest_dir: Path | None, skipped: set[Pair]) -> None:
+        self.coal: Any = load_coal()
+        self.robot = robot
+        self.model: Any = read_mjcf(robot, manifest_dir).model
+        self.data: Any = mujoco.MjData(self.model)
+        self.address = {
+            spec.name: int(self.model.joint(spec.sim_joint_name or spec.name).qposadr[0])
+            for spec in robot.joints
+            if spec.is_moving and self._has_joint(spec.sim_joint_name or spec.name)
+        }
+        self.anchor = self._anchors()
+        owner = [self._owner(geom) for geom in range(self.model.ngeom)]
+        self.geoms = [geom for geom, link in enumerate(owner) if link is not None]
+        built = [self._build(geom) for geom in self.geoms]
+        self.shapes = [shape for shape, _ in built]
+        reach = np.array([radius for _, radius in built])
+        chosen: list[tuple[int, int]] = []
+        self.pairs: list[Pair] = []
+        for first, geom_a in enumerate(self.geoms):
+            for second in range(first + 1, len(self.geoms)):
+                pair = ordered(str(owner[geom_a]), str(owner[self.geoms[second]]))
+                if pair[0] != pair[1] and pair not in skipped:
+                    chosen.append((first, second))
+                    self.pairs.append(pair)
+        self.couples = np.array(chosen, dtype=np.int64).reshape(-1, 2)
+        # Balls around the geoms' own origins: what they keep apart, the shapes do too.
+        self.apart_m = reach[self.couples[:, 0]] + reach[self.couples[:, 1]]
+
+    def _has_joint(self, name: str) -> bool:
+        return mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, name) >= 0
+
+    def _anchors(self) -> dict[str, tuple[int, Array]]:
+        """Returns per link its body and the point of that body at which the link's frame sits."""
+        anchors: dict[str, tuple[int, Array]] = {}
+        for spec in self.robot.joints:
+            name = spec.sim_joint_name or spec.name
+            if spec.is_moving and self._has_joint(name):
+                joint = self.model.joint(name)
+                anchors[spec.child_link] = (int(joint.bodyid[0]), np.array(joint.pos))
+            elif not spec.is_moving:
+                body = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, spec.child_link)
+                if body >= 0:
+                    anchors[spec.child_link] = (body, np.zeros(3))
+        base = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_BODY, self.robot.base_frame)
+        if base < 0:
+            base = int(self.model.body_parentid[next(iter(anchors.values()))[0]])
+        turns = [
+            np.array(self.model.jnt_pos[joint])
+            for joint in range(self.model.njnt)
+            if int(self.model.jnt_bodyid[joint]) == base
+            and int(self.model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_HINGE)
+        ]
+        anchors[self.robot.base_frame] = (base, turns[0] if turns else np.zeros(3))
+        return anchors
+
+    def _owner(self, geom: int) -> str | None:
+        """Returns the link a geom belongs to, None for the scene and for what is drawn only."""
+        links = {body: link for link, (body, _) in self.anchor.items() if body != WORLD}
+        body = int(self.model.geom_bodyid[geom])
+        while body not in links:
+            if body == WORLD or int(self.model.body_jntnum[body]) > 0:
+                return None
+            body = int(self.model.body_parentid[body])
+        link = links[body]
+        drawn_only = not (self.model.geom_contype[geom] or self.model.geom_conaffinity[geom])
+        return None if drawn_only and link not in self.robot.lowering.visual_links else link
+
+    def _build(self, geom: int) -> tuple[Any, float]:
+        """Returns a geom in Coal's form and how far it reaches from its own origin."""
+        kind, size = int(self.model.geom_type[geom]), [float(v) for v in self.model.geom_size[geom]]
+        types = mujoco.mjtGeom
+        if kind == int(types.mjGEOM_SPHERE):
+            return self.coal.Sphere(size[0]), size[0]
+        if kind == int(types.mjGEOM_CAPSULE):
+            return self.coal.Capsule(size[0], 2.0 * size[1]), size[0] + size[1]
+        if kind == int(types.mjGEOM_CYLINDER):
+            return self.coal.Cylinder(size[0], 2.0 * size[1]), float(np.hypot(size[0], size[1]))
+        if kind == int(types.mjGEOM_ELLIPSOID):
+            return self.coal.Ellipsoid(*size), max(size)
+        if kind == int(types.mjGEOM_BOX):
+            return self.coal.Box(*(2.0 * side for side in size)), float(np.linalg.norm(size))
+        mesh = int(self.model.geom_dataid[geom])
+        vertex, face = int(self.model.mesh_vertadr[mesh]), int(self.model.mesh_faceadr[mesh])
+        corners = self.model.mesh_vert[vertex : vertex + int(self.model.mesh_vertnum[mesh])].astype(float)
+        triangles = self.model.mesh_face[face : face + int(self.model.mesh_facenum[mesh])].astype(np.int64)
+        shape = self.coal.BVHModelOBBRSS()
+        shape.beginModel(len(triangles), len(corners))
+        shape.addVertices(corners)
+        shape.addTriangles(triangles)
+        shape.endModel()
+        return shape, float(np.linalg.norm(corners, axis=1).max())
+
+    def place(self, row: Mapping[str, float]) -> None:
+        """Puts the robot into a configuration, by names of the manifest."""
+        self.data.qpos[:] = self.model.qpos0
+        for name, value in row.items():
+            if name in self.address:
+                self.data.qpos[self.address[name]] = value
+        mujoco.mj_kinematics(self.model, self.data)
+
+    def contacts(self) -> set[Pair]:
+        """Returns the pairs of links whose shapes meet where the robot now is."""
+        at = self.data.geom_xpos[self.geoms]
+        gap = np.linalg.norm(at[self.couples[:, 0]] - at[self.couples[:, 1]], axis=1) - self.apart_m
+        places: dict[int, Any] = {}
+        found: set[Pair] = set()
+        for index in np.flatnonzero(gap <= 0.0):
+            if self.pairs[index] in found:
+                continue
+            first, second = (int(side) for side in self.couples[index])
+            if self.coal.collide(
+                self.shapes[first],
+                self._place_of(first, places),
+                self.shapes[second],
+                self._place_of(second, places),
+                self.coal.CollisionRequest(),
+                self.coal.CollisionResult(),
+            ):
+                found.add(self.pairs[index])
+        return found
+
+    def _place_of(self, index: int, places: dict[int, Any]) -> Any:
+        if index not in places:
+            geom = self.geoms[index]
+            places[index] = self.coal.Transform3s(
+                self.data.geom_xmat[geom].reshape(3, 3).copy(), self.data.geom_xpos[geom].copy()
+            )
+        return places[index]
+
+    def pose(self, link: str) -> Array:
+        """Returns a link's pose in MuJoCo's world."""
+        body, anchor = self.anchor[link]
+        pose = np.eye(4)
+        pose[:3, :3] = self.data.xmat[body].reshape(3, 3)
+        pose[:3, 3] = self.data.xpos[body] + pose[:3, :3] @ anchor
+        return pose

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints the error rates of the fleet at the end of a run, also when several processes measured them."""
+
+import pytest
+
+RATES = "error_rates"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    rows = sorted(
+        str(value)
+        for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+        for key, value in report.user_properties
+        if key == RATES
+    )
+    if rows:
+        terminalreporter.section("the fleet against its meshes")
+        terminalreporter.write_line(
+            f"{'robot':<16} {'states':>7} {'misses':>7} {'hidden':>7} {'clear':>7} {'phantoms':>9}"
+        )
+        for row in rows:
+            terminalreporter.write_line(row)
