@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-sanitize test-threads test-python test-queries test-fleet check fuzz canary bench format generate clean tools
+.PHONY: help demo test test-native test-sanitize test-threads test-python test-queries test-fleet check fuzz canary bench errors format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -102,6 +102,12 @@ fuzz: $(VENV)/.requirements  ## Throws random bytes at the core for FUZZ_SECONDS
 
 canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
 	$(BIN)/python tools/canary.py $(ARGS)
+
+# Overnight: 200,000 random configurations per robot, then the page.
+ERROR_SAMPLES ?= 200000
+errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
+	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
+	  --results benchmarks/results/error_rates.json --page docs/error-rates.md $(ARGS)
 
 bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and says which budgets are met.
 	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null

@@ -143,6 +143,13 @@ using Numbers = std::vector<double>;
     def_volumes("volume_link", [](const VolumeSpec& v) { return Numbers{double(v.link)}; });
     def_volumes("volume_radius_m", [](const VolumeSpec& v) { return Numbers{v.radius_m}; });
     def_volumes("volume_ends_m", [both](const VolumeSpec& v) { return both(v.end_a, v.end_b); });
+    const auto def_pieces = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.pieces, numbers_of); });
+    };
+    def_pieces("piece_link", [](const PieceSpec& p) { return Numbers{double(p.link)}; });
+    def_pieces("piece_radius_m", [](const PieceSpec& p) { return Numbers{p.radius_m}; });
+    def_pieces("piece_corner_count", [](const PieceSpec& p) { return Numbers{double(p.corners.size())}; });
+    def_pieces("piece_corners_m", [](const PieceSpec& p) { return flattened(p.corners, [](Vec3 c) { return Numbers{c.x, c.y, c.z}; }); });
     const auto def_grippers = [&](const char* key, auto numbers_of) {
         config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.gripper_joints, numbers_of); });
     };
@@ -256,6 +263,19 @@ void bind_config(nb::module_& module) {
     module.def("read_config", &read_config, "text"_a);
     bind_config_arrays(config);
 }
+
+/// Corners by coordinate, as the core reads them.
+struct Columns {
+    std::vector<double> x, y, z;
+    explicit Columns(const Matrix& rows) {
+        for (std::size_t index = 0; index < rows.shape(0); ++index) {
+            x.push_back(rows(index, 0));
+            y.push_back(rows(index, 1));
+            z.push_back(rows(index, 2));
+        }
+    }
+    ConvexView view() const { return {x.data(), y.data(), z.data(), static_cast<std::uint32_t>(x.size())}; }
+};
 
 VoxelSpec voxel_spec(std::tuple<double, double, double> origin, double resolution_m, std::array<std::uint32_t, 3> size, bool unknown_is_free, bool outside_is_free) {
     return {{std::get<0>(origin), std::get<1>(origin), std::get<2>(origin)}, resolution_m, size, unknown_is_free, outside_is_free};
@@ -408,6 +428,16 @@ void bind_world(nb::module_& module) {
             if (index >= world.primitives().size()) throw std::invalid_argument("no such obstacle");
             return tuple_of(distance_segment_primitive(segment_of(ends), world.primitives()[index]));
         }, "index"_a, "ends"_a.noconvert());
+    module.def("convex_distance", [](Matrix first, Matrix second, Vector second_in_first) {
+        if (first.shape(1) != 3 || second.shape(1) != 3 || second_in_first.size() != 12) throw std::invalid_argument("corners need three numbers each, a pose twelve by rows");
+        const Columns a(first);
+        const Columns b(second);
+        const double* p = second_in_first.data();
+        const Transform pose{{{p[0], p[4], p[8]}, {p[1], p[5], p[9]}, {p[2], p[6], p[10]}}, {p[3], p[7], p[11]}};
+        const ConvexDistance found = convex_distance(a.view(), b.view(), pose, {});
+        return nb::typed<nb::tuple, double, double, Triple, Triple, std::uint32_t>(
+            nb::make_tuple(found.lower_m, found.upper_m, tuple_of(found.on_first), tuple_of(found.on_second), found.iterations));
+    }, "first"_a.noconvert(), "second"_a.noconvert(), "second_in_first"_a.noconvert());
     module.def("distance_segments", [](Vector first, Vector second) {
         return tuple_of(distance_segment_segment(segment_of(first), segment_of(second)));
     }, "first"_a.noconvert(), "second"_a.noconvert());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config.hpp"
 
+#include <utility>
+
 #include "flat_yaml.hpp"
 
 namespace lastgate {
@@ -66,6 +68,26 @@ void read_volumes(FlatYaml& file, KernelConfig& config) {
     if (pairs.size() % 2 != 0) file.refuse_value("allowed_link_pairs", "must hold two indices per pair");
     for (std::size_t pair = 0; pair < pairs.size(); pair += 2) {
         config.model.allowed_pairs.push_back({index<std::int32_t>(file, pairs[pair], "allowed_link_pairs"), index<std::int32_t>(file, pairs[pair + 1], "allowed_link_pairs")});
+    }
+}
+
+/// All four keys or none: a robot without pieces is checked by its volumes alone.
+void read_pieces(FlatYaml& file, KernelConfig& config) {
+    if (!file.has("piece_link")) return;
+    const auto link = file.integers("piece_link");
+    const auto radius = file.numbers("piece_radius_m", link.size());
+    const auto corner_count = file.integers("piece_corner_count", link.size());
+    std::size_t total = 0;
+    for (const std::int64_t count : corner_count) {
+        if (count < 1 || count > static_cast<std::int64_t>(capacity::piece_corners_max)) file.refuse_value("piece_corner_count", "must be from 1 to 256");
+        total += static_cast<std::size_t>(count);
+    }
+    const auto corners = file.numbers("piece_corners_m", 3 * total);
+    std::size_t at = 0;
+    for (std::size_t piece = 0; piece < link.size(); ++piece) {
+        PieceSpec spec{index<std::int32_t>(file, link[piece], "piece_link"), radius[piece], {}};
+        for (std::int64_t corner = 0; corner < corner_count[piece]; ++corner, ++at) spec.corners.push_back(vec3(corners, 3 * at));
+        config.model.pieces.push_back(std::move(spec));
     }
 }
 
@@ -173,6 +195,7 @@ KernelConfig read_config(std::string_view text) {
     read_links(file, config);
     read_dofs(file, config);
     read_volumes(file, config);
+    read_pieces(file, config);
     read_effectors(file, config);
     read_zones(file, config);
     read_keep_in_zones(file, config);

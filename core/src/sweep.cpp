@@ -219,13 +219,21 @@ bool Sweep::note(PairKind kind, std::size_t row_index, std::uint32_t key, std::u
         if (kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - demand_m - motion_m);
         return false;
     }
-    if (row_alone_ && kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - demand_m);
+    const Refined refined = refine(kind, {key, a, b, 0.0, 0.0}, frames_of_row(row_index), {gate_.step_, 1.0});
+    if (refined.shown) {
+        best_m_ = std::min(best_m_, refined.spare_m);
+        return false;
+    }
+    if (row_alone_ && kind != PairKind::box) {
+        const double closer_m = refined.applies ? refined.witness.distance_m - refined.demand_m : distance_m - demand_m;
+        best_m_ = std::min(best_m_, std::max(closer_m, distance_m - demand_m));
+    }
     if (gate_.items_.size() >= capacity::items_max) {
         overflow_ = true;
         return true;
     }
     gate_.items_.push_back({static_cast<std::uint32_t>(row_index), key, a, b});
-    return is_violated(kind, here_m, demand_m);
+    return is_violated(kind, here_m, demand_m) && refined.violated;
 }
 
 bool Sweep::scan_row_self(std::size_t row_index) noexcept {
@@ -447,10 +455,15 @@ Outcome Sweep::bisect_segment(PairKind kind, std::size_t segment, Finding& findi
                 if (kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - item.demand_m - motion_m);
                 continue;
             }
+            const Refined refined = refine(kind, item, gate_.sample_frames_.data(), {gate_.step_, half});
+            if (refined.shown) {
+                best_m_ = std::min(best_m_, refined.spare_m);
+                continue;
+            }
             if (gate_.arena_.size() >= capacity::items_max) return Outcome::budget;
             gate_.arena_.push_back(item);
-            const bool finished = motion_m <= tolerance::resolution_m;
-            const bool violated = is_violated(kind, distance_m, item.demand_m);
+            const bool finished = std::max(motion_m, refined.motion_m) <= tolerance::resolution_m;
+            const bool violated = is_violated(kind, distance_m, item.demand_m) && refined.violated;
             if ((violated && !violated_here) || (finished && !at_resolution)) {
                 finding.segment = static_cast<std::uint32_t>(segment);
                 finding.item = item;
@@ -489,8 +502,16 @@ void Sweep::report_deepest(PairKind kind, std::size_t segment, Finding& finding)
             gate_.sample_[variable] = from[variable] + t * (to[variable] - from[variable]);
         }
         forward_kinematics(*gate_.model_, gate_.sample_.data(), gate_.sample_frames_);
-        const Witness witness = measure(kind, finding.item, gate_.sample_frames_.data(), finding.item.demand_m + 10.0 * tolerance::resolution_m);
+        Witness witness = measure(kind, finding.item, gate_.sample_frames_.data(), finding.item.demand_m + 10.0 * tolerance::resolution_m);
+        std::uint32_t obstacle = last_obstacle_;
         const OpenItem item{finding.item.key, finding.item.a, finding.item.b, finding.item.motion_m, whole_m};
+        // Pieces know how far apart they are, not how deep they overlap; the volumes know both. What is declared is
+        // declared of volumes.
+        const Refined refined = relied_ == 0 ? refine(kind, item, gate_.sample_frames_.data(), {gate_.step_, 0.0}) : Refined{};
+        if (refined.applies && refined.witness.distance_m > std::max(witness.distance_m, 0.0)) {
+            witness = refined.witness;
+            obstacle = refined.obstacle;
+        }
         const double judged_m = relied_ == 0 ? witness.distance_m : with_contacts(kind, item, segment, gate_.sample_frames_.data(), witness.distance_m);
         if (first || judged_m < deepest_m) {
             deepest_m = judged_m;
@@ -498,7 +519,7 @@ void Sweep::report_deepest(PairKind kind, std::size_t segment, Finding& finding)
             const double touching_m = judged_m > witness.distance_m ? touching_demand(kind, item) : whole_m;
             finding.item.demand_m = std::abs(judged_m - witness.distance_m - (whole_m - touching_m)) <= tolerance::rounding_m ? touching_m : whole_m;
             finding.witness = witness;
-            finding.obstacle = last_obstacle_;
+            finding.obstacle = obstacle;
             finding.segment_t = t;
         }
         first = false;

@@ -17,6 +17,24 @@ struct Finding {
     std::uint32_t obstacle = none;  ///< Which cell or point of a field.
 };
 
+/// What the convex pieces of a pair's links say about it.
+struct Refined {
+    bool applies = false;  ///< False where there are no pieces: then nothing else counts.
+    bool shown = false;
+    bool violated = true;  ///< Not shown even for the instant itself.
+    double spare_m = 0.0;  ///< Distance minus demand minus motion, of the worst two pieces.
+    double motion_m = 0.0;  ///< Of the fastest two pieces.
+    double demand_m = 0.0;
+    Witness witness{};  ///< Of the nearest two pieces, radii subtracted; its distance is never above the truth.
+    std::uint32_t obstacle = none;
+};
+
+/// Joint motion that an instant must vouch for: `share` of `step`, per variable.
+struct MotionShare {
+    std::span<const double> step;
+    double share = 1.0;
+};
+
 /// Shows, or fails to show, that pairs keep their demand at every instant of a joint path.
 ///
 /// A row shows a pair clear for half a segment on either side when its distance exceeds the demand by
@@ -24,6 +42,7 @@ struct Finding {
 /// violated, or moves less than the resolution.
 class Sweep {
     friend class BatchCheck;
+    friend class Refinement;
 
   public:
     Sweep(Gate& gate, Verdict& verdict) noexcept : gate_(gate), verdict_(verdict) {}
@@ -108,6 +127,9 @@ class Sweep {
     bool scan_row_keep_in(std::size_t row) noexcept;
     bool note(PairKind kind, std::size_t row, std::uint32_t key, std::uint16_t a, std::uint16_t b, double distance_m) noexcept;
     void shortlist_primitives(std::size_t row_last) noexcept;
+
+    /// Tries the convex pieces of a pair that its volumes could not show.
+    Refined refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept;
 
     /// `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.
     Witness measure(PairKind kind, const OpenItem& item, const Transform* frames, double within_m) noexcept;

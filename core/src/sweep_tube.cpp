@@ -19,8 +19,19 @@ bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, Open
         const double slack_m = kind == PairKind::box ? 0.0 : tolerance::rounding_m;
         const bool shown = distance_m >= item.demand_m + item.motion_m + slack_m;
         if (shown && kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - item.demand_m - item.motion_m);
-        violated_here_ = !(distance_m > item.demand_m);
-        return !shown;
+        if (shown) return false;
+        const Refined refined = refine(kind, item, frames, {half_width, 1.0});
+        if (refined.shown) {
+            best_m_ = std::min(best_m_, refined.spare_m);
+            return false;
+        }
+        violated_here_ = !(distance_m > item.demand_m) && refined.violated;
+        if (refined.applies) {
+            item.demand_m = refined.demand_m;
+            item.motion_m = std::max(item.motion_m, refined.motion_m);
+            if (refined.witness.distance_m > witness.distance_m) witness = refined.witness;
+        }
+        return true;
     };
     if (kind == PairKind::box) {
         for (std::size_t index = 0; index < gate_.model_->effectors().size(); ++index) {

@@ -160,6 +160,7 @@ def flat_config(
     values |= _joints(robot, links)
     values |= _limits(robot, envelope)
     values |= _volumes(robot, links)
+    values |= _pieces(robot, links)
     values |= _effectors(robot.end_effectors, links, [joint.name for joint in robot.actuated_joints])
     values |= _zones(envelope, robot, links)
     values |= _envelope(envelope)
@@ -249,8 +250,20 @@ def _volumes(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
             end for volume in geometry for end in capsule_ends(volume.shape, volume.origin_xyz_rpy)
         ],
         "allowed_link_pairs": [
-            links.index(link) for pair in robot.allowed_collision_pairs for link in (pair.link_a, pair.link_b)
+            links.index(link) for pair in robot.unchecked_pairs for link in (pair.link_a, pair.link_b)
         ],
+    }
+
+
+def _pieces(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
+    pieces = sorted(robot.loaded_pieces, key=lambda piece: links.index(piece.link_name))
+    if not pieces:
+        return {}
+    return {
+        "piece_link": [links.index(piece.link_name) for piece in pieces],
+        "piece_radius_m": [piece.radius_m for piece in pieces],
+        "piece_corner_count": [len(piece.corners_m) for piece in pieces],
+        "piece_corners_m": [number for piece in pieces for corner in piece.corners_m for number in corner],
     }
 
 

@@ -121,7 +121,7 @@ def name_indices(message: str, robot: RobotDescription) -> str:
             return f"link `{robot.collision_geometry[index].link_name}`: its volume {why}"
         case "end effector":
             return f"end effector `{robot.end_effectors[index].name}`: {why}"
-    pair = robot.allowed_collision_pairs[index]
+    pair = robot.unchecked_pairs[index]
     return f"allowed pair `{pair.link_a}` / `{pair.link_b}`: {why}"
 
 

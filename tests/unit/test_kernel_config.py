@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import ControlMode
+from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.kernel_config import capsule_ends, enabled_modes, flat_config, shape_size_m
 
 # Numbers whose shortest text and whose last bit both matter.
@@ -62,7 +63,12 @@ def everything() -> lg.RobotDescription:
             },
         ],
     }
-    return lg.RobotDescription(**manifest)
+    manifest["convex_pieces"] = {"file": "convex_pieces.txt", "sha256": "0" * 64}
+    pieces = (
+        ConvexPiece("thumb", 0.0, ((ODD, 0.0, -1e-9),)),
+        ConvexPiece("hand", 0.00012, ((0.0, 0.1, 0.2), (1 / 3, 0.0, 0.0))),
+    )
+    return lg.RobotDescription(**manifest).with_loaded_pieces(pieces)
 
 
 SKILL = lg.RSkillManifest(name="pour", version="1.2.3", envelope=lg.SafetyEnvelope(max_ee_speed_m_s=0.4))

@@ -120,6 +120,7 @@ class Gate {
     friend class Validation;
     friend class Sweep;
     friend class BatchCheck;
+    friend class Refinement;
 
     void bound_body_reach() noexcept;
     void rebuild_lanes() noexcept;
