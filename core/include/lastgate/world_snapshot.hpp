@@ -31,6 +31,9 @@ struct PrimitiveSpec {
 /// radius and half length; or half extents. The quaternion is brought to unit length.
 PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* xyz_quat_xyzw) noexcept;
 
+/// Whether a shape has a known kind, finite and positive sizes, and stands rotated, not scaled, in the world.
+bool is_usable(const PrimitiveSpec& spec) noexcept;
+
 /// An obstacle prepared for distance queries.
 struct Primitive {
     PrimitiveKind kind = PrimitiveKind::sphere;
@@ -63,7 +66,12 @@ class WorldSnapshot {
     /// `expires_s` is when its source stops vouching for it, however fresh the snapshot is.
     void set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s,
                    double expires_s = std::numeric_limits<double>::infinity()) noexcept;
+    /// Says that there was a field and that it is too large, or cannot be used: the snapshot rejects.
+    void overflow_field(std::size_t slot) noexcept;
+    void spoil_field(std::size_t slot) noexcept;
 
+    /// False until somebody fills it: a snapshot that nobody filled is not an empty world.
+    bool is_filled() const noexcept { return begun_; }
     bool is_usable() const noexcept { return begun_ && usable_; }
     bool is_overflowing() const noexcept { return overflow_; }
     bool is_in_base_frame() const noexcept { return in_base_frame_; }
@@ -75,6 +83,8 @@ class WorldSnapshot {
     }
 
     const ObstacleField* field(std::size_t slot) const noexcept { return fields_[slot].get(); }
+    bool is_field_spoilt(std::size_t slot) const noexcept { return field_spoilt_[slot]; }
+    bool is_field_overflowing(std::size_t slot) const noexcept { return field_overflow_[slot]; }
     double field_stamp_s(std::size_t slot) const noexcept { return field_stamps_s_[slot]; }
     double field_expires_s(std::size_t slot) const noexcept { return field_expires_s_[slot]; }
     bool has_fields() const noexcept {
@@ -90,6 +100,8 @@ class WorldSnapshot {
     std::array<std::shared_ptr<const ObstacleField>, field_slots> fields_;
     std::array<double, field_slots> field_stamps_s_{};
     std::array<double, field_slots> field_expires_s_{};
+    std::array<bool, field_slots> field_overflow_{};
+    std::array<bool, field_slots> field_spoilt_{};
     std::vector<LanePrimitive> lane_primitives_;
     std::vector<float> lane_bounds_;  ///< Rounded outwards, in blocks of eight obstacles: low x, y, z, high x, y, z.
     double stamp_s_ = 0.0;

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lastgate.cli.approach import approach_command
+from lastgate.cli.bench import bench_command
 from lastgate.cli.check import check_command
 from lastgate.cli.collision_lower import check_command as collision_check_command
 from lastgate.cli.collision_lower import lower_command
@@ -60,6 +61,7 @@ app.command("check", short_help="One chunk file, one verdict.")(check_command)
 app.command("explain", short_help="What a violation means and what to do.")(explain_command)
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)
+app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 
 app.command("estop", short_help="Stop the robot.")(estop_command)
