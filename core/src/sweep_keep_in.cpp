@@ -54,7 +54,7 @@ void Sweep::test_keep_in(const LaneGroup& group, float margin_m, float* best, st
             }
             gate_.lanes_.kernels().place_cores(tables, group, shape.body);
             for (std::size_t lane = 0; lane < lane_count; ++lane) {
-                const float* core = group.core + 72 * volume + lane;
+                const float* core = group.core + 6 * lane_count * volume + lane;
                 const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},
                                       {static_cast<double>(core[24]), static_cast<double>(core[32]), static_cast<double>(core[40])}};
                 const double demand_m = static_cast<double>(margin_m) + static_cast<double>(group.tail[8 * tables.tail_first[shape.body] + lane]) +

@@ -145,7 +145,7 @@ def test_arm_of_a_base_that_stands_still_is_checked_against_the_map_too():
 def test_base_motion_without_a_map_says_so_and_arm_motion_does_not():
     gate = gate_of(cart())
     state = at(3.0)
-    empty = lg.World(stamp_s=NOW_S)
+    empty = lg.World(primitives=[], stamp_s=NOW_S)
     moved = check(gate, AHEAD, lg.ControlMode.BODY_TWIST, state=state, world=empty)
     assert moved.accepted
     assert lg.Unchecked.FLOOR_MAP in moved.unchecked
