@@ -52,7 +52,7 @@ void Sweep::test_keep_in(const LaneGroup& group, float margin_m, float* best, st
                 doubt[entry] = 0xFF;
                 continue;
             }
-            gate_.lanes_.kernels().place_volumes(tables, group, shape.body);
+            gate_.lanes_.kernels().place_cores(tables, group, static_cast<std::uint32_t>(shape.body));
             for (std::size_t lane = 0; lane < lane_count; ++lane) {
                 const float* core = group.core + 72 * volume + lane;
                 const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},
