@@ -38,13 +38,13 @@ bool Sweep::scan_row_keep_in(std::size_t row_index) noexcept {
 }
 
 /// Bit k of `doubt[volume * zones + zone]` is set when configuration k does not show the volume inside the zone.
-void Sweep::test_keep_in(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept {
+void Sweep::test_keep_in(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) const noexcept {
     const LaneTables tables = gate_.lanes_.tables();
     const std::size_t zones = gate_.config_.keep_in_zones.size();
     for (std::size_t volume = 0; volume < volume_count(); ++volume) {
         const LaneVolume& shape = tables.volumes[volume];
         const bool moves = gate_.model_->bodies()[shape.body].depth > 0;
-        if (moves) gate_.lanes_.kernels().place_volumes(tables, group, shape.body);
+        if (moves) gate_.lanes_.kernels().place_cores(tables, group, shape.body);
         for (std::size_t zone = 0; zone < zones; ++zone) {
             const std::size_t entry = volume * zones + zone;
             doubt[entry] = 0;
@@ -53,7 +53,6 @@ void Sweep::test_keep_in(const LaneGroup& group, float margin_m, float* best, st
                 doubt[entry] = 0xFF;
                 continue;
             }
-            gate_.lanes_.kernels().place_cores(tables, group, static_cast<std::uint32_t>(shape.body));
             for (std::size_t lane = 0; lane < lane_count; ++lane) {
                 const float* core = group.core + 72 * volume + lane;
                 const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},
