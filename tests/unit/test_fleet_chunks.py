@@ -40,8 +40,8 @@ def rows_to(
     return first + (last - first) * np.linspace(0.0, 1.0, count + 1)[1:, None]
 
 
-# Two pairs of gr1 (waist yaw and roll, right upper arm and forearm) have volumes that touch in every state and meshes that
-# meet only in some, so its gate refuses everything: tighter volumes, or the convex pieces, have to clear them.
+# Two pairs of gr1 (waist yaw and roll, right upper arm and forearm) have volumes that touch in every state and meshes
+# that meet only in some, so its gate refuses everything: tighter volumes, or the convex pieces, have to clear them.
 TOO_LOOSE = pytest.mark.xfail(strict=True, reason="gr1: volumes of two pairs touch in every state")
 
 
