@@ -83,7 +83,7 @@ std::uint8_t BatchCheck::test_fields(const LaneGroup& group, float* best) noexce
     Sweep sweep(gate_, unused);
     sweep.set_world(&world_);
     const auto margin_m = static_cast<float>((gate_.config_.world_margin_m + tolerance::rounding_m) * (1.0 + 1e-6));
-    sweep.test_fields(group, margin_m, best, gate_.lane_doubt_.data());
+    sweep.test_fields(group, margin_m, false, best, gate_.lane_doubt_.data());
     std::uint8_t doubt = 0;
     for (std::size_t entry = 0; entry < entries; ++entry) doubt |= gate_.lane_doubt_[entry];
     return doubt;

@@ -76,7 +76,7 @@ class Sweep {
     void place_lanes() noexcept;
     void fill_lanes(std::size_t group_index) noexcept;
     void test_lanes(PairKind kind, std::size_t row_last) noexcept;
-    void test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept;
+    void test_fields(const LaneGroup& group, float margin_m, bool one_motion, float* best, std::uint8_t* doubt) noexcept;
     void shortlist_with_lanes(std::size_t group_count) noexcept;
     bool row_in_doubt(std::size_t row) const noexcept;
     bool in_doubt(std::size_t row, std::size_t entry) const noexcept;

@@ -77,40 +77,6 @@ void Sweep::shortlist_with_lanes(std::size_t group_count) noexcept {
     }
 }
 
-/// Asks fields about the balls of bodies first, then about single volumes, one configuration after the other.
-void Sweep::test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept {
-    const LaneTables tables = gate_.lanes_.tables();
-    for (std::size_t body = 0; body < body_count(); ++body) {
-        const auto carried = gate_.shapes_.volumes_of_body(body);
-        if (carried.empty() || gate_.model_->bodies()[body].depth == 0) continue;  // see shortlist_primitives
-        for (std::size_t slot = 0; slot < field_slots; ++slot) {
-            const ObstacleField* field = world_->field(slot);
-            if (field == nullptr) continue;
-            for (std::size_t lane = 0; lane < lane_count; ++lane) {
-                const float* centre = group.centre + 24 * body + lane;
-                const double needed_m = static_cast<double>(margin_m) + static_cast<double>(group.tail[8 * tables.tail_first[body] + lane]);
-                const double ball_m = needed_m + static_cast<double>(tables.bodies[body].ball_radius);
-                const double spare_m = field->clearance({static_cast<double>(centre[0]), static_cast<double>(centre[8]), static_cast<double>(centre[16])}) - ball_m;
-                if (spare_m > 0.0 && spare_m >= static_cast<double>(best[lane])) continue;
-                for (const std::uint16_t volume : carried) {
-                    const float* core = group.core + 72 * volume + lane;
-                    const LaneVolume& shape = tables.volumes[volume];
-                    const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},
-                                          {static_cast<double>(core[24]), static_cast<double>(core[32]), static_cast<double>(core[40])}};
-                    const double demand_m = needed_m + static_cast<double>(shape.radius) + static_cast<double>(shape.error);
-                    std::uint32_t obstacle = none;
-                    const double distance_m = field->distance(segment, demand_m + std::max(static_cast<double>(best[lane]), 0.0), obstacle).distance_m;
-                    if (distance_m > demand_m) {
-                        best[lane] = std::min(best[lane], static_cast<float>((distance_m - demand_m) * (1.0 - 1e-6)));
-                    } else {
-                        doubt[volume * field_slots + slot] = static_cast<std::uint8_t>(doubt[volume * field_slots + slot] | (1U << lane));
-                    }
-                }
-            }
-        }
-    }
-}
-
 /// Fills the doubt of every entry (body pair, body and obstacle, or effector) for the rows up to `row_last`.
 void Sweep::test_lanes(PairKind kind, std::size_t row_last) noexcept {
     const std::size_t group_count = group_count_for(row_last);
@@ -137,7 +103,7 @@ void Sweep::test_lanes(PairKind kind, std::size_t row_last) noexcept {
             }
         } else if (kind == PairKind::field) {
             for (std::size_t entry = 0; entry < entries; ++entry) doubt[entry] = 0;
-            test_fields(group, margin_m, best, doubt);
+            test_fields(group, margin_m, true, best, doubt);
         } else {
             const WorkspaceBox& box = *gate_.config_.workspace_box;
             const float inset_m = round_up(extra_m_);

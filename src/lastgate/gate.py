@@ -107,9 +107,10 @@ class Gate:
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}"
             ) from None
-        # A robot of one moving part has only neighbours; any other whose pairs are all allowed was waved through.
+        # Neighbours, and pairs proved never to meet, may be all a small robot has; whoever has no other pair left and
+        # excuses some on a claim was waved through.
         if not self._native.checked_link_pairs and any(
-            pair.reason != "adjacent" for pair in robot.allowed_collision_pairs
+            pair.reason not in ("adjacent", "proved-never") for pair in robot.allowed_collision_pairs
         ):
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"

@@ -52,3 +52,28 @@ def test_waiver_lets_exactly_its_link_pass():
 def test_finger_without_a_volume_is_named():
     manifest = gripper_arm(collision_geometry=[sphere_on("hand", 0.03)], allowed_collision_pairs=[])
     assert uncovered_links(lg.RobotDescription(**manifest)) == ["finger"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "arms"),
+    [
+        ("proved-never", True),
+        ("waived", False),
+        ("srdf-disabled", False),
+        ("srdf-contradicted", False),
+        ("junction", False),
+    ],
+)
+def test_robot_with_no_pair_left_arms_only_if_each_is_a_neighbour_or_proved(reason: str, arms: bool):
+    volumes = [sphere_on(link, 0.01) for link in ("base", "upper_arm", "forearm")]
+    pairs = [
+        {"link_a": "base", "link_b": "upper_arm", "reason": "adjacent"},
+        {"link_a": "upper_arm", "link_b": "forearm", "reason": "adjacent"},
+        {"link_a": "base", "link_b": "forearm", "reason": reason, "detail": "said here"},
+    ]
+    manifest = robot(collision_geometry=volumes, allowed_collision_pairs=pairs)
+    if arms:
+        assert lg.Gate(manifest, step_s=0.02).checked_pairs == ()
+    else:
+        with pytest.raises(lg.ROSConfigError, match="all of its pairs are allowed"):
+            lg.Gate(manifest, step_s=0.02)

@@ -125,3 +125,58 @@ def test_report_prints_the_numbers_as_json(cli: typer.Typer, robot: Path) -> Non
     numbers = json.loads(outcome.stdout)
     assert numbers["meshes"]["missed"] == 0
     assert all(entry["contained"] for entry in numbers["links"])
+
+
+@pytest.mark.parametrize(
+    ("ref", "hint"),
+    [
+        ("robots/arm.urdf", "write `--urdf file:arm.urdf`"),
+        ("file:robots/arm.urdf", "write `--urdf file:arm.urdf`"),
+        ("elsewhere.urdf", "copy it and its meshes below `robots`"),
+    ],
+)
+def test_file_named_from_here_is_refused_with_the_spelling_that_works(
+    cli: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ref: str, hint: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "robots").mkdir()
+    for name in ("robots/arm.urdf", "elsewhere.urdf"):
+        (tmp_path / name).write_bytes(URDF.read_bytes())
+    outcome = CliRunner().invoke(cli, ["add", "arm", "--urdf", ref, "-o", "robots"])
+    assert outcome.exit_code == 2
+    assert hint in outcome.stderr
+
+
+def test_bare_links_are_refused_with_the_option_that_covers_each(cli: typer.Typer, tmp_path: Path) -> None:
+    text = URDF.read_text().replace(
+        '<link name="upper">\n    <collision>', '<link name="upper">\n    <visual>'
+    )
+    text = text.replace(
+        '</collision>\n  </link>\n  <link name="lower">', '</visual>\n  </link>\n  <link name="lower">'
+    )
+    start = text.index("<collision>", text.index('<link name="lower">'))
+    text = text[:start] + text[text.index("</collision>", start) + len("</collision>") :]
+    (tmp_path / "arm.urdf").write_text(text)
+    arguments = ["add", "arm", "--urdf", "file:arm.urdf", "-o", str(tmp_path), "--samples", "100"]
+    outcome = CliRunner().invoke(cli, arguments)
+    assert outcome.exit_code == 2
+    assert "`robot add --visual upper`" in outcome.stderr
+    assert "`robot add --waive 'lower=REASON'`" in outcome.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.urdf"]
+    outcome = CliRunner().invoke(
+        cli, [*arguments, "--visual", "upper", "--waive", "lower=a wire in this test"]
+    )
+    assert outcome.exit_code == 0, outcome.stderr
+
+
+def test_robot_no_gate_would_arm_with_is_not_written(cli: typer.Typer, tmp_path: Path) -> None:
+    # Two links and one joint between three: whatever could meet is a neighbour, and the SRDF excuses the rest.
+    (tmp_path / "arm.urdf").write_bytes(URDF.read_bytes())
+    pairs = [("base", "lower"), ("base", "tip"), ("upper", "tip")]
+    lines = "".join(f'<disable_collisions link1="{a}" link2="{b}" reason="Never"/>' for a, b in pairs)
+    (tmp_path / "arm.srdf").write_text(f"<robot name='arm'>{lines}</robot>")
+    arguments = ["add", "arm", "--urdf", "file:arm.urdf", "--srdf", "file:arm.srdf", "-o", str(tmp_path)]
+    outcome = CliRunner().invoke(cli, arguments)
+    assert outcome.exit_code == 2
+    assert "there is nothing to check" in outcome.stderr
+    assert not (tmp_path / "robot.yaml").exists()

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.contracts.robot import JointSpec
+from lastgate.lowering.corrected_urdf import write_corrected_urdf
 from lastgate.lowering.diagnostics import DescriptionError
+from lastgate.lowering.manifest_splice import read_manifest
 from lastgate.lowering.urdf_reader import read_urdf
 
 BROKEN = Path(__file__).parents[2] / "robots" / "broken"
@@ -89,3 +92,77 @@ def test_axis_is_normalised_and_defaults_to_x(tmp_path: Path, planar_urdf: Path)
     joints = read_urdf(tmp_path / "axis.urdf").joints
     assert np.allclose(joints[0].axis, (0.0, 0.6, 0.8))
     assert joints[1].axis == (1.0, 0.0, 0.0)
+
+
+FINGER = JointSpec(
+    name="tip_joint",
+    joint_type="prismatic",
+    parent_link="lower",
+    child_link="tip",
+    axis_xyz=(0.0, 1.0, 0.0),
+    position_limits=(0.0, 0.02),
+    velocity_limit=0.1,
+)
+
+
+def test_corrected_joint_is_read_for_its_place_only(planar_urdf: Path) -> None:
+    assert read_urdf(planar_urdf).joints[2].joint_type == "fixed"
+    joint = read_urdf(planar_urdf, corrected={"tip_joint": FINGER}).joints[2]
+    assert (joint.joint_type, joint.axis, joint.limits) == ("prismatic", (0.0, 1.0, 0.0), (0.0, 0.02))
+    assert (joint.parent, joint.child, joint.xyz) == ("lower", "tip", (0.3, 0.0, 0.0))
+
+
+def test_correction_mends_what_is_refused_without_it() -> None:
+    broken = BROKEN / "limit_lower_above_upper.urdf"
+    shoulder = FINGER.model_copy(update={"name": "shoulder", "joint_type": "revolute"})
+    with pytest.raises(DescriptionError, match="lower < upper"):
+        read_urdf(broken)
+    assert read_urdf(broken, corrected={"shoulder": shoulder}).joints[0].limits == (0.0, 0.02)
+
+
+def test_correction_of_a_joint_the_file_does_not_have_is_refused(planar_urdf: Path) -> None:
+    with pytest.raises(DescriptionError, match="corrects joint `thumb`, which this file does not have"):
+        read_urdf(planar_urdf, corrected={"thumb": FINGER})
+
+
+def test_corrected_urdf_is_written_for_other_engines(planar_manifest: Path, tmp_path: Path) -> None:
+    text = (
+        planar_manifest.read_text() + "lowering:\n  corrected_joints: [{joint: elbow, reason: it slides}]\n"
+    )
+    robot = read_manifest(text.replace("revolute", "prismatic"), source="r")
+    urdf = planar_manifest.parent / "planar.urdf"
+    folder = tmp_path / "written"
+    folder.mkdir()
+    written = read_urdf(write_corrected_urdf(robot, urdf, folder))
+    assert [joint.joint_type for joint in written.joints] == ["revolute", "prismatic", "fixed"]
+    plain = robot.model_copy(update={"lowering": robot.lowering.model_copy(update={"corrected_joints": ()})})
+    assert write_corrected_urdf(plain, urdf, folder) == urdf
+
+
+def test_prefix_nobody_binds_is_ignored_where_urdf_has_a_word_and_refused_where_it_is_the_shape(
+    tmp_path: Path, planar_urdf: Path
+) -> None:
+    """Other programs keep their own words in a URDF; none of them may replace one of ours."""
+    text = planar_urdf.read_text()
+    (tmp_path / "extra.urdf").write_text(
+        text.replace("<limit ", '<limit drake:acceleration="2.5" ').replace("</robot>", "<drake:x/></robot>")
+    )
+    assert read_urdf(tmp_path / "extra.urdf").joints[0].velocity == 2.0
+    (tmp_path / "shape.urdf").write_text(
+        text.replace('<sphere radius="0.03"/>', '<drake:capsule radius="1"/>')
+    )
+    with pytest.raises(DescriptionError, match=r"unknown shape <drake:capsule>"):
+        read_urdf(tmp_path / "shape.urdf")
+    (tmp_path / "limit.urdf").write_text(
+        text.replace('lower="-3" upper="3"', 'drake:lower="-3" drake:upper="3"')
+    )
+    with pytest.raises(DescriptionError, match=r"`shoulder` needs lower < upper"):
+        read_urdf(tmp_path / "limit.urdf")
+
+
+@pytest.mark.parametrize(
+    ("link", "what"), [("nobody", "not a link of this file"), ("tip", "no visual shape")]
+)
+def test_visual_link_that_has_nothing_to_cover_is_refused(planar_urdf: Path, link: str, what: str) -> None:
+    with pytest.raises(DescriptionError, match=f"`{link}`, which .*{what}"):
+        read_urdf(planar_urdf, visual_links=frozenset({link}))
