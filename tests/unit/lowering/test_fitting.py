@@ -32,7 +32,9 @@ def poses(rng: np.random.Generator, count: int) -> Array:
 def reference_clearances(placements: Array, a: Array, b: Array) -> Array:
     ends = [b[:, first : first + 3] @ placements[:, :, :3].transpose(0, 2, 1) for first in (0, 3)]
     start_b, end_b = (points + placements[:, None, :, 3] for points in ends)
-    distance = segments_to_segments(a[None, :, None, :3], a[None, :, None, 3:6], start_b[:, None], end_b[:, None])
+    distance = segments_to_segments(
+        a[None, :, None, :3], a[None, :, None, 3:6], start_b[:, None], end_b[:, None]
+    )
     return distance - a[:, None, 6] - b[None, :, 6]
 
 
