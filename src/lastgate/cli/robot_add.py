@@ -74,8 +74,8 @@ def add_command(
     if any(REFUSES_EVERYTHING in note for note in notes):
         print(
             "\nhint: no chunk will pass while a pair refuses everything. If these shapes overlap by design, say so: "
-            f"give an SRDF that disables the pairs (`--srdf`), or put each under `allowed_collision_pairs` of `{path}` with "
-            f"`reason: waived` and why, then `lastgate collision lower --robot {path} --write`\n",
+            "give an SRDF that disables the pairs (`--srdf`), or put each under `allowed_collision_pairs` of "
+            f"`{path}` with `reason: waived` and why, then `lastgate collision lower --robot {path} --write`\n",
             file=sys.stderr,
         )
     print(f"report: {report}", file=sys.stderr)
