@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lanes_builds.hpp"
 #include "lastgate/lanes.hpp"
 #include "lastgate/obstacle_field.hpp"
 #include "sweep.hpp"
@@ -91,6 +92,7 @@ void Sweep::test_fields(const LaneGroup& group, float margin_m, bool one_motion,
                 if (spare_m > 0.0 && spare_m >= static_cast<double>(best[lane])) far = static_cast<std::uint8_t>(far | (1U << lane));
             }
             if (far == 0xFF) continue;
+            gate_.lanes_.kernels().place_volumes(tables, group, static_cast<std::uint32_t>(body));
             for (const std::uint16_t volume : carried) {
                 const LaneVolume& shape = tables.volumes[volume];
                 for (std::size_t lane = 0; lane < lane_count; ++lane) {
