@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-sanitize test-python test-fleet check fuzz canary bench format generate clean tools
+.PHONY: help demo test test-native test-sanitize test-python test-queries test-fleet check fuzz canary bench format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -66,6 +66,9 @@ $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
 
 test-fleet: $(VENV)/.built $(VENV)/.fleet-data  ## Installs the asset wheels and holds every robot against its meshes.
 	$(call timed,Fleet tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m fleet $(PYTEST_ARGS))
+
+test-queries: $(VENV)/.built  ## A million balls and a hundred thousand capsules against brute force over points and cells.
+	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)
 
 check: $(VENV)/.built  ## Format, lint, types, import layers and repository rules.
 	$(call timed,ruff,$(BIN)/ruff check . && $(BIN)/ruff format --check .)

@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "config.hpp"
+#include "lastgate/collision_environment.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -101,6 +102,12 @@ void bind_verdict(nb::module_& module) {
         .def_ro("world_age_s", &Verdict::world_age_s)
         .def_ro("world_id", &Verdict::world_id)
         .def_ro("violation", &Verdict::violation)
+        .def_static("from_bytes", [](nb::bytes bytes) {
+            if (bytes.size() != sizeof(Verdict)) throw std::invalid_argument("not the bytes of a verdict");
+            Verdict verdict;
+            std::memcpy(&verdict, bytes.data(), sizeof verdict);
+            return verdict;
+        }, "bytes"_a)
         .def("to_bytes", [](const Verdict& v) { return nb::bytes(reinterpret_cast<const char*>(&v), sizeof v); });
 }
 
@@ -261,6 +268,9 @@ void bind_field(nb::module_& module) {
             const auto open = cells_of(free);
             return std::make_shared<ObstacleField>(ObstacleField::from_cells(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), solid, open));
         }, "occupied"_a.noconvert(), "free"_a.noconvert(), nb::kw_only(), "size"_a, "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
+        .def("with_cells", [](const ObstacleField& field, Cells occupied, Cells free) {
+            return std::make_shared<ObstacleField>(field.with_cells(cells_of(occupied), cells_of(free)));
+        }, "occupied"_a.noconvert(), "free"_a.noconvert())
         .def("distances", [](const ObstacleField& field, Matrix ends, double cutoff_m) {
             if (ends.shape(1) != 6) throw std::invalid_argument("segments need six numbers each");
             std::vector<double> out(ends.shape(0));
@@ -284,6 +294,55 @@ void bind_field(nb::module_& module) {
         }, "points"_a.noconvert())
         .def_prop_ro("obstacle_count", &ObstacleField::obstacle_count)
         .def_prop_ro("memory_bytes", &ObstacleField::memory_bytes);
+}
+
+using Balls = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+/// One set of balls per configuration; the interpreter's lock is given up while the core looks at them.
+std::size_t ball_numbers_per_set(const Balls& sets) {
+    if (sets.shape(2) != 4) throw std::invalid_argument("balls need four numbers each");
+    return 4 * sets.shape(1);
+}
+
+void bind_environment(nb::module_& module) {
+    nb::class_<CollisionEnvironment>(module, "CollisionEnvironment")
+        .def(nb::init<>())
+        .def("add_balls", [](CollisionEnvironment& env, Matrix balls, double block_m_min) {
+            if (balls.shape(1) != 4) throw std::invalid_argument("balls need four numbers each");
+            env.add_balls({balls.data(), balls.size()}, block_m_min);
+        }, "balls"_a.noconvert(), "block_m_min"_a)
+        .def("add_primitive", [](CollisionEnvironment& env, int kind, Vector size, Vector pose) {
+            if (size.size() != 3 || pose.size() != 7) throw std::invalid_argument("an obstacle needs three sizes and seven pose numbers");
+            env.add_primitive(make_primitive(static_cast<PrimitiveKind>(kind), {size.data()[0], size.data()[1], size.data()[2]}, pose.data()));
+        }, "kind"_a, "size"_a.noconvert(), "pose"_a.noconvert())
+        .def("add_points", [](CollisionEnvironment& env, Matrix xyz, double radius_m) {
+            if (xyz.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
+            env.add_points({xyz.data(), xyz.size()}, radius_m);
+        }, "xyz"_a.noconvert(), "radius_m"_a)
+        .def("add_cells", [](CollisionEnvironment& env, std::shared_ptr<ObstacleField> grid) { env.add_cells(std::move(grid)); }, "grid"_a)
+        .def("any_within", [](const CollisionEnvironment& env, Balls sets, double margin_m, MutableFlags out) {
+            const std::size_t numbers = ball_numbers_per_set(sets);
+            if (out.size() != sets.shape(0)) throw std::invalid_argument("one answer per set is needed");
+            nb::gil_scoped_release release;
+            for (std::size_t set = 0; set < out.size(); ++set) out.data()[set] = env.any_within({sets.data() + set * numbers, numbers}, margin_m);
+        }, "balls"_a.noconvert(), "margin_m"_a, "out"_a.noconvert())
+        .def("min_distances", [](const CollisionEnvironment& env, Balls sets, double cutoff_m, MutableVector out) {
+            const std::size_t numbers = ball_numbers_per_set(sets);
+            if (out.size() != sets.shape(0)) throw std::invalid_argument("one answer per set is needed");
+            nb::gil_scoped_release release;
+            for (std::size_t set = 0; set < out.size(); ++set) {
+                std::size_t ball = 0;
+                out.data()[set] = env.nearest_of({sets.data() + set * numbers, numbers}, cutoff_m, ball).distance_m;
+            }
+        }, "balls"_a.noconvert(), "cutoff_m"_a, "out"_a.noconvert())
+        .def("nearest", [](const CollisionEnvironment& env, Matrix balls, double cutoff_m) {
+            if (balls.shape(1) != 4) throw std::invalid_argument("balls need four numbers each");
+            std::size_t ball = 0;
+            const NearestObstacle found = env.nearest_of({balls.data(), balls.size()}, cutoff_m, ball);
+            using Nearest = nb::typed<nb::tuple, double, std::size_t, int, std::uint32_t, Triple, Triple>;
+            return Nearest(nb::make_tuple(found.distance_m, ball, static_cast<int>(found.source), found.index, tuple_of(found.on_ball), tuple_of(found.on_obstacle)));
+        }, "balls"_a.noconvert(), "cutoff_m"_a)
+        .def_prop_ro("memory_bytes", &CollisionEnvironment::memory_bytes);
 }
 
 void bind_world(nb::module_& module) {
@@ -429,6 +488,8 @@ void bind_gate(nb::module_& module) {
 
 }  // namespace
 
+void bind_kernel(nb::module_& module);  // bindings/kernel.cpp
+
 NB_MODULE(_core, module) {
     // `NO_WORLD` and other module-level objects live until the interpreter is gone; that is no leak.
     nb::set_leak_warnings(false);
@@ -441,6 +502,8 @@ NB_MODULE(_core, module) {
     bind_verdict(module);
     bind_config(module);
     bind_field(module);
+    bind_environment(module);
     bind_world(module);
     bind_gate(module);
+    bind_kernel(module);
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long the gate takes, on the robot and scene that benchmarks/run.py wrote, pinned to one core.
 //
-// Usage: gate_check CONFIG SCENE CORE ROUNDS. Prints one JSON object: nanoseconds per call of every round.
-#include <sched.h>
-
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
+// Usage: gate_check CONFIG SCENE CLUTTER CORE ROUNDS. Prints one JSON object: nanoseconds per call of every round.
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <numeric>
 #include <string>
-#include <vector>
 
+#include "clutter.hpp"
 #include "config.hpp"
 #include "lastgate/lanes.hpp"
+#include "measure.hpp"
 
 using namespace lastgate;
 
@@ -54,52 +51,15 @@ Scene read_scene(const char* path) {
     return scene;
 }
 
-/// Larger than the last-level cache share of one core, so that nothing of the gate stays in it.
-std::vector<std::uint8_t> sweeper(64U * 1024 * 1024);
-volatile std::uint64_t sink = 0;
-
-void sweep_caches() {
-    for (std::size_t at = 0; at < sweeper.size(); at += 64) sweeper[at] = static_cast<std::uint8_t>(sweeper[at] + 1);
-    sink = sink + sweeper[sweeper.size() / 2];
-}
-
-bool first_case = true;
-
-/// `work` says how many items it did, or 0 when a verdict was not the expected one.
-template <typename Work>
-void measure(const char* name, std::size_t rounds, bool cold, const Work& work) {
-    using clock = std::chrono::steady_clock;
-    for (int warm = 0; warm < 3; ++warm) (void)work();
-    std::printf("%s\"%s\": [", first_case ? "" : ", ", name);
-    first_case = false;
-    std::vector<double> took_ns(rounds);
-    for (double& sample : took_ns) {
-        if (cold) sweep_caches();
-        const auto start = clock::now();
-        const std::size_t items = work();
-        const std::chrono::duration<double, std::nano> took = clock::now() - start;
-        if (items == 0) {
-            std::fprintf(stderr, "%s: the verdict is not the expected one\n", name);
-            std::exit(1);
-        }
-        sample = took.count() / static_cast<double>(items);
-    }
-    for (std::size_t index = 0; index < rounds; ++index) std::printf("%s%.1f", index == 0 ? "" : ",", took_ns[index]);
-    std::printf("]");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5) {
-        std::fprintf(stderr, "usage: gate_check CONFIG SCENE CORE ROUNDS\n");
+    if (argc != 6) {
+        std::fprintf(stderr, "usage: gate_check CONFIG SCENE CLUTTER CORE ROUNDS\n");
         return 2;
     }
-    cpu_set_t core;
-    CPU_ZERO(&core);
-    CPU_SET(static_cast<unsigned>(std::atoi(argv[3])), &core);
-    if (sched_setaffinity(0, sizeof core, &core) != 0) std::fprintf(stderr, "warning: not pinned to a core\n");
-    const auto rounds = static_cast<std::size_t>(std::atoi(argv[4]));
+    pin_to_core(std::atoi(argv[4]));
+    const auto rounds = static_cast<std::size_t>(std::atoi(argv[5]));
 
     std::ifstream file(argv[1]);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -108,6 +68,16 @@ int main(int argc, char** argv) {
     Gate gate(std::make_shared<const RobotModel>(config.model), config.gate);
     const Scene scene = read_scene(argv[2]);
     const std::size_t width = scene.state.size();
+    const Clutter clutter = read_clutter(argv[3]);
+    const auto world_with = [](std::size_t slot, ObstacleField field) {
+        WorldSnapshot world;
+        world.begin(1, 1.0, true);
+        world.set_field(slot, std::make_shared<const ObstacleField>(std::move(field)), 1.0);
+        return world;
+    };
+    const WorldSnapshot grid = world_with(voxel_slot, clutter.grid());
+    const WorldSnapshot points_10000 = world_with(point_slot, ObstacleField::from_points(clutter.clouds[1]));
+    const WorldSnapshot points_100000 = world_with(point_slot, ObstacleField::from_points(clutter.clouds[2]));
 
     const auto check_chunk = [&](const WorldSnapshot& world) -> std::size_t {
         CheckRequest request;
@@ -141,6 +111,9 @@ int main(int argc, char** argv) {
     std::printf("{");
     measure("chunk_14", rounds, false, [&] { return check_chunk(scene.worlds[0]); });
     measure("chunk_100", rounds, false, [&] { return check_chunk(scene.worlds[1]); });
+    measure("chunk_grid_128", rounds, false, [&] { return check_chunk(grid); });
+    measure("chunk_points_10000", rounds, false, [&] { return check_chunk(points_10000); });
+    measure("chunk_points_100000", rounds, false, [&] { return check_chunk(points_100000); });
     measure("configuration", rounds, false, [&] { return check_configurations(1); });
     measure("batch_4096", std::max<std::size_t>(rounds / 100, 20), false, [&] { return check_configurations(accepted.size()); });
     measure("forward_kinematics", rounds / 10, false, [&] { return place(100); });

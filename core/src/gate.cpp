@@ -11,6 +11,8 @@
 namespace lastgate {
 namespace {
 
+constexpr std::size_t cache_line_floats = 16;
+
 void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
 }
@@ -120,16 +122,16 @@ Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
     tails_.resize(bodies * (capacity::chain_max + 1));
     step_.resize(variables);
     row_placed_.resize(rows);
-    lane_memory_.resize(capacity::rows_max / lane_count * lane_group_size());
+    lane_memory_.resize(capacity::rows_max / lane_count * lane_group_size() + cache_line_floats);
+    lane_placed_.resize(capacity::rows_max / lane_count * bodies);
+    lane_groups_.resize(capacity::rows_max / lane_count);
+    lane_variables_.resize(variables * lane_count);
     lane_doubt_.resize(capacity::rows_max / lane_count * capacity::lane_entries_max);
-    body_low_.resize(bodies * 3 * lane_count);
-    body_high_.resize(bodies * 3 * lane_count);
-    near_.resize(capacity::primitives_max);
     sample_.resize(variables);
     sample_frames_.resize(bodies);
     items_.reserve(capacity::items_max);
     arena_.reserve(capacity::items_max);
-    shortlist_.reserve(bodies * capacity::primitives_max);
+    shortlist_.resize(bodies * capacity::primitives_max);
     contacts_.reserve(64);  // a robot in contact at more than 64 places is not backing out by itself
     half_width_.resize(variables);
     tube_.resize(256 * 2 * variables);  // every box on the way down to the resolution, in 20 variables
@@ -146,34 +148,44 @@ void Gate::bound_body_reach() noexcept {
 
 bool Gate::attach(const Attachment& attachment) noexcept {
     if (!shapes_.attach(*model_, attachment)) return false;
-    lanes_.rebuild(*model_, shapes_);
-    bound_body_reach();
+    rebuild_lanes();
     return true;
 }
 
 bool Gate::detach(std::uint16_t id) noexcept {
     if (!shapes_.detach(*model_, id)) return false;
+    rebuild_lanes();
+    return true;
+}
+
+void Gate::rebuild_lanes() noexcept {
     lanes_.rebuild(*model_, shapes_);
     bound_body_reach();
-    return true;
+    chunk_hint_ = batch_hint_ = LaneHint{};  // their indices meant other volumes
 }
 
 std::size_t Gate::lane_group_size() const noexcept {
     const std::size_t bodies = model_->bodies().size();
-    const std::size_t volumes = model_->volumes().size() + capacity::attached_max + model_->effectors().size();
-    return lane_count * (5 * bodies + 9 * volumes + lanes_.tail_count());
+    const std::size_t volumes = model_->volumes().size() + capacity::attached_max;
+    const std::size_t floats = lane_count * (17 * bodies + 9 * volumes + 3 * model_->effectors().size() + lanes_.tail_count());
+    return (floats + cache_line_floats - 1) / cache_line_floats * cache_line_floats;
 }
 
 LaneGroup Gate::lane_group(std::size_t index) noexcept {
     const std::size_t bodies = model_->bodies().size();
-    const std::size_t volumes = model_->volumes().size() + capacity::attached_max + model_->effectors().size();
-    float* at = lane_memory_.data() + index * lane_group_size();
+    // From a whole cache line on, so that no load of eight lanes touches two.
+    const auto address = reinterpret_cast<std::uintptr_t>(lane_memory_.data());
+    const std::size_t skipped = (0 - address / sizeof(float)) % cache_line_floats;
+    float* at = lane_memory_.data() + skipped + index * lane_group_size();
     LaneGroup group{};
     group.position = at;
     group.step = group.position + lane_count * bodies;
-    group.centre = group.step + lane_count * bodies;
-    group.core = group.centre + 3 * lane_count * bodies;
-    group.tail = group.core + 9 * lane_count * volumes;
+    group.frame = group.step + lane_count * bodies;
+    group.centre = group.frame + 12 * lane_count * bodies;
+    group.tool = group.centre + 3 * lane_count * bodies;
+    group.tail = group.tool + 3 * lane_count * model_->effectors().size();
+    group.core = group.tail + lane_count * lanes_.tail_count();
+    group.placed = lane_placed_.data() + index * bodies;
     return group;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "lanes_builds.hpp"
 
@@ -22,13 +23,16 @@ constexpr double rotation_error_per_joint = 64.0 * u;
 constexpr double point_roundings = 8.0 * u;
 
 /// Roundings of one distance, relative to the extent of the robot: differences, dot products and a unit
-/// direction that is a few u long or short.
+/// direction that is a few u long or short (lanes_math.inc counts them).
 constexpr double distance_roundings = 64.0 * u;
 
 /// Motion sums add up to 40 positive products; each rounds once, and so do reach and step.
 constexpr double motion_slack = 1.0 + 1e-5;
 
 float round_up(double value) noexcept { return static_cast<float>(value * (1.0 + 4.0 * u)); }
+
+/// A core shorter than this is looked at in its first end only; its half length is in its bound.
+constexpr double shortest_core_m = 1e-9;
 
 void write3(float* to, Vec3 v) noexcept {
     to[0] = static_cast<float>(v.x);
@@ -38,14 +42,65 @@ void write3(float* to, Vec3 v) noexcept {
 
 }  // namespace
 
-LaneBuild best_lane_build() noexcept {
+namespace {
+
+/// Null where the program does not contain the build or the machine cannot run it.
+const LaneKernels* kernels_of(LaneBuild build) noexcept {
+    if (build == LaneBuild::generic) return &lanes_generic::kernels;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2")) return LaneBuild::avx2;
+    if (build == LaneBuild::avx2 && __builtin_cpu_supports("avx2")) return &lanes_avx2::kernels;
+#elif defined(__aarch64__)
+    if (build == LaneBuild::neon) return &lanes_neon::kernels;
 #endif
+    return nullptr;
+}
+
+const LaneKernels* require_kernels(LaneBuild build) {
+    const LaneKernels* kernels = kernels_of(build);
+    if (kernels == nullptr) throw std::invalid_argument("this machine cannot run the chosen build of the lanes");
+    return kernels;
+}
+
+/// An entry this small turns a frame by a thousandth of what `rotation_error_per_joint` allows.
+constexpr double straight = 1e-9;
+
+/// Which axis a vector is parallel to, or `lane_dense`, or `lane_zero`.
+std::uint8_t axis_of(Vec3 v) noexcept {
+    const double parts[3] = {v.x, v.y, v.z};
+    std::uint8_t axis = lane_zero;
+    for (std::uint8_t index = 0; index < 3; ++index) {
+        if (std::abs(parts[index]) <= straight) continue;
+        if (axis != lane_zero) return lane_dense;
+        axis = index;
+    }
+    return axis;
+}
+
+/// Columns that are axes of the parent are copied with their sign.
+void write_columns(LaneBody& body, const Mat3& rotation) noexcept {
+    const Vec3 columns[3] = {rotation.x, rotation.y, rotation.z};
+    bool straight_columns = true;
+    for (std::size_t index = 0; index < 3; ++index) {
+        const std::uint8_t axis = axis_of(columns[index]);
+        straight_columns = straight_columns && axis < lane_zero;
+        body.column_axis[index] = axis;
+        body.column_sign[index] = columns[index].x + columns[index].y + columns[index].z > 0.0 ? 1.0F : -1.0F;
+    }
+    if (!straight_columns) body.column_axis[0] = lane_dense;
+}
+
+}  // namespace
+
+LaneBuild best_lane_build() noexcept {
+    for (const LaneBuild build : {LaneBuild::avx2, LaneBuild::neon}) {
+        if (has_lane_build(build)) return build;
+    }
     return LaneBuild::generic;
 }
 
-LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild build) : build_(build) {
+bool has_lane_build(LaneBuild build) noexcept { return kernels_of(build) != nullptr; }
+
+LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild build) : kernels_(require_kernels(build)) {
     const std::size_t body_count = model.bodies().size();
     const std::size_t volume_count = model.volumes().size() + capacity::attached_max;
     bodies_.resize(body_count);
@@ -61,6 +116,7 @@ LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild 
     tail_first_.resize(body_count);
     body_volumes_.reserve(volume_count);
     body_volume_first_.resize(body_count + 1);
+    movers_.reserve(body_count);
     rotation_error_.resize(body_count);
     translation_error_.resize(body_count);
     rebuild(model, shapes);
@@ -87,6 +143,10 @@ void LaneModel::bound_rounding(const RobotModel& model) noexcept {
         translation_error_[index] = translation_error_[parent] + rotation_error_[index] * offset_m + point_roundings * extent[index];
         extent_m_ = std::max(extent_m_, extent[index]);
     }
+    for (const Volume& volume : last_volumes_) {
+        extent_m_ = std::max(extent_m_, extent[volume.body] + std::max(norm(volume.end_a), norm(volume.end_b)));
+    }
+    for (const Effector& effector : model.effectors()) extent_m_ = std::max(extent_m_, extent[effector.body] + norm(effector.in_body.translation));
 }
 
 double LaneModel::point_error(std::size_t body, Vec3 point) const noexcept {
@@ -102,11 +162,16 @@ void LaneModel::write_bodies(const RobotModel& model, const ShapeSet& shapes) no
         write3(body.rotation, from.in_parent.rotation.x);
         write3(body.rotation + 3, from.in_parent.rotation.y);
         write3(body.rotation + 6, from.in_parent.rotation.z);
+        write_columns(body, from.in_parent.rotation);
         write3(body.translation, from.in_parent.translation);
+        body.translation_axis = axis_of(from.in_parent.translation);
         write3(body.ball_centre, ball.centre);
         const double slack_m = point_error(index, ball.centre) + distance_roundings * extent_m_;
         body.ball_radius = round_up(std::max(ball.radius_m, 0.0) + slack_m);
         body.parent = from.parent;
+        body.variable = from.dof;
+        body.multiplier = from.multiplier;
+        body.offset = from.offset;
         body.prismatic = from.kind == JointKind::prismatic ? 1 : 0;
     }
 }
@@ -119,7 +184,10 @@ void LaneModel::write_volumes(const RobotModel& model, const ShapeSet& shapes) n
         write3(volume.ends + 3, from.end_b);
         volume.radius = round_up(from.radius_m);
         volume.error = round_up(std::max(point_error(from.body, from.end_a), point_error(from.body, from.end_b)) + distance_roundings * extent_m_);
-        volume.half_length = round_up(0.5 * norm(from.end_b - from.end_a));
+        const double length = norm(from.end_b - from.end_a);
+        volume.half_length = round_up(0.5 * length);
+        volume.length2 = static_cast<float>(length * length);
+        volume.inverse_length2 = length > shortest_core_m ? static_cast<float>(1.0 / (length * length)) : 0.0F;
         volume.body = from.body;
         volumes_.push_back(volume);
     }
@@ -134,7 +202,11 @@ void LaneModel::write_volumes(const RobotModel& model, const ShapeSet& shapes) n
     }
     effector_count_ = static_cast<std::uint32_t>(model.effectors().size());
     body_volumes_.clear();
+    movers_.clear();
     for (std::size_t body = 0; body < bodies_.size(); ++body) {
+        // What no joint carries cannot be moved by any command, so its contact with what it stands on says
+        // nothing about a chunk.
+        if (!shapes.volumes_of_body(body).empty() && model.bodies()[body].depth > 0) movers_.push_back(static_cast<std::uint16_t>(body));
         body_volume_first_[body] = static_cast<std::uint32_t>(body_volumes_.size());
         for (const std::uint16_t volume : shapes.volumes_of_body(body)) body_volumes_.push_back(volume);
     }
@@ -208,8 +280,8 @@ void LaneModel::order_pairs(const RobotModel& model, const ShapeSet& shapes) noe
 }
 
 void LaneModel::rebuild(const RobotModel& model, const ShapeSet& shapes) noexcept {
-    bound_rounding(model);
     last_volumes_ = shapes.volumes();
+    bound_rounding(model);
     write_bodies(model, shapes);
     write_volumes(model, shapes);
     write_tails(model);
@@ -218,45 +290,26 @@ void LaneModel::rebuild(const RobotModel& model, const ShapeSet& shapes) noexcep
 }
 
 LaneTables LaneModel::tables() const noexcept {
-    return {bodies_.data(), volumes_.data(), pairs_.data(), body_pairs_.data(), order_.data(), reach_.data(), tail_joint_.data(), tail_first_.data(),
-            static_cast<std::uint32_t>(bodies_.size()), volume_count_, static_cast<std::uint32_t>(body_pairs_.size()),
-            static_cast<std::uint32_t>(tail_joint_.size()), effector_count_};
-}
-
-void LaneModel::place(const LaneGroup& group) const noexcept {
-    return build_ == LaneBuild::avx2 ? lanes_avx2::place(tables(), group) : lanes_generic::place(tables(), group);
-}
-
-void LaneModel::test_self(const LaneGroup& group, float margin_m, float* best_m, std::uint8_t* doubt) const noexcept {
-    return build_ == LaneBuild::avx2 ? lanes_avx2::test_self(tables(), group, margin_m, best_m, doubt)
-                                     : lanes_generic::test_self(tables(), group, margin_m, best_m, doubt);
-}
-
-std::uint8_t LaneModel::test_primitive(const LaneGroup& group, std::size_t body, const LanePrimitive& primitive, float margin_m,
-                                       float* best_m) const noexcept {
-    const std::uint16_t* volumes = body_volumes_.data() + body_volume_first_[body];
-    const std::uint32_t count = body_volume_first_[body + 1] - body_volume_first_[body];
-    const auto index = static_cast<std::uint32_t>(body);
-    return build_ == LaneBuild::avx2 ? lanes_avx2::test_primitive(tables(), group, index, volumes, count, primitive, margin_m, best_m)
-                                     : lanes_generic::test_primitive(tables(), group, index, volumes, count, primitive, margin_m, best_m);
-}
-
-std::uint8_t LaneModel::test_box(const LaneGroup& group, std::size_t effector, const float* low, const float* high) const noexcept {
-    const auto index = static_cast<std::uint32_t>(effector);
-    return build_ == LaneBuild::avx2 ? lanes_avx2::test_box(tables(), group, index, low, high)
-                                     : lanes_generic::test_box(tables(), group, index, low, high);
-}
-
-void LaneModel::bound_bodies(const LaneGroup& group, float* low, float* high) const noexcept {
-    return build_ == LaneBuild::avx2 ? lanes_avx2::bound_bodies(tables(), group, low, high)
-                                     : lanes_generic::bound_bodies(tables(), group, low, high);
-}
-
-std::uint32_t LaneModel::near_primitives(const WorldSnapshot& world, const float* low, const float* high, float wanted_m,
-                                         std::uint16_t* found) const noexcept {
-    const auto count = static_cast<std::uint32_t>(world.primitives().size());
-    return build_ == LaneBuild::avx2 ? lanes_avx2::near_boxes(world.lane_bounds(), count, low, high, wanted_m, found)
-                                     : lanes_generic::near_boxes(world.lane_bounds(), count, low, high, wanted_m, found);
+    LaneTables tables{};
+    tables.bodies = bodies_.data();
+    tables.volumes = volumes_.data();
+    tables.pairs = pairs_.data();
+    tables.body_pairs = body_pairs_.data();
+    tables.order = order_.data();
+    tables.reach = reach_.data();
+    tables.tail_joint = tail_joint_.data();
+    tables.tail_first = tail_first_.data();
+    tables.body_volumes = body_volumes_.data();
+    tables.body_volume_first = body_volume_first_.data();
+    tables.movers = movers_.data();
+    tables.body_count = static_cast<std::uint32_t>(bodies_.size());
+    tables.volume_count = volume_count_;
+    tables.body_pair_count = static_cast<std::uint32_t>(body_pairs_.size());
+    tables.tail_count = static_cast<std::uint32_t>(tail_joint_.size());
+    tables.effector_count = effector_count_;
+    tables.mover_count = static_cast<std::uint32_t>(movers_.size());
+    tables.slack = round_up(32.0 * u * extent_m_);
+    return tables;
 }
 
 }  // namespace lastgate

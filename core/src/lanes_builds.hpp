@@ -7,19 +7,39 @@
 #include "lastgate/capacity.hpp"
 #include "lastgate/lane_tables.hpp"
 
-#define LASTGATE_LANE_KERNELS(build)                                                                                          \
-    namespace lastgate::build {                                                                                               \
-    void place(const LaneTables& tables, const LaneGroup& group) noexcept;                                                    \
-    void test_self(const LaneTables& tables, const LaneGroup& group, float margin_m, float* best_m, std::uint8_t* doubt) noexcept; \
-    std::uint8_t test_primitive(const LaneTables& tables, const LaneGroup& group, std::uint32_t body, const std::uint16_t* volumes, \
-                                std::uint32_t volume_count, const LanePrimitive& primitive, float margin_m, float* best_m) noexcept; \
-    std::uint8_t test_box(const LaneTables& tables, const LaneGroup& group, std::uint32_t effector, const float* low, const float* high) noexcept; \
-    void bound_bodies(const LaneTables& tables, const LaneGroup& group, float* low, float* high) noexcept; \
-    std::uint32_t near_boxes(const float* const* bounds, std::uint32_t count, const float* low, const float* high, float wanted_m, \
-                             std::uint16_t* found) noexcept; \
+#define LASTGATE_LANE_BUILD(build)        \
+    namespace lastgate::build {           \
+    extern const LaneKernels kernels;     \
     }
 
-LASTGATE_LANE_KERNELS(lanes_generic)
-LASTGATE_LANE_KERNELS(lanes_avx2)
+namespace lastgate {
 
-#undef LASTGATE_LANE_KERNELS
+/// One build of the lanes. What each function does is said where it is written (lanes_kernel.inc, lanes_world.inc).
+struct LaneKernels {
+    void (*fill_rows)(const LaneTables&, const LaneGroup&, const double* path, std::size_t width, std::size_t first, std::size_t last,
+                      const double* uncertainty) noexcept;
+    void (*fill_configurations)(const LaneTables&, const LaneGroup&, const double* variables) noexcept;
+    void (*place)(const LaneTables&, const LaneGroup&) noexcept;
+    void (*place_volumes)(const LaneTables&, const LaneGroup&, std::uint32_t body) noexcept;
+    void (*sum_tails)(const LaneTables&, const LaneGroup&) noexcept;
+    std::uint8_t (*test_self)(const LaneTables&, const LaneGroup&, float margin_m, bool together, float* best_m, std::uint8_t* doubt,
+                              LaneHint*) noexcept;
+    void (*test_hint)(const LaneTables&, const LaneGroup&, const LaneWorld&, float margin_m, bool together, float* best_m,
+                      const LaneHint*) noexcept;
+    std::uint8_t (*test_world)(const LaneTables&, const LaneGroup&, const LaneWorld&, float margin_m, float* best_m, LaneHint*) noexcept;
+    std::uint32_t (*shortlist)(const LaneTables&, const LaneGroup*, std::size_t group_count, const LaneWorld&, float wanted_m,
+                               BodyPrimitive* found) noexcept;
+    std::uint8_t (*test_entries)(const LaneTables&, const LaneGroup&, const LaneWorld&, const BodyPrimitive* entries, std::uint32_t count,
+                                 float margin_m, float* best_m, std::uint8_t* doubt, LaneHint*) noexcept;
+    std::uint8_t (*test_box)(const LaneTables&, const LaneGroup&, std::uint32_t effector, const float* low, const float* high) noexcept;
+    std::uint8_t (*test_tool_steps)(const LaneTables&, const LaneGroup&, const LaneGroup* before, std::uint32_t effector, float move_m,
+                                    float turn_chord) noexcept;
+};
+
+}  // namespace lastgate
+
+LASTGATE_LANE_BUILD(lanes_generic)
+LASTGATE_LANE_BUILD(lanes_avx2)
+LASTGATE_LANE_BUILD(lanes_neon)
+
+#undef LASTGATE_LANE_BUILD

@@ -3,9 +3,12 @@
 #include "lastgate/obstacle_field.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "lastgate/capacity.hpp"
 
@@ -50,100 +53,244 @@ ObstacleField ObstacleField::from_points(std::span<const double> xyz) {
     if (count > std::numeric_limits<std::uint32_t>::max() / 2) throw std::invalid_argument("the cloud has too many points");
     std::vector<Vec3> centres(count);
     std::vector<std::uint32_t> labels(count);
+    for (std::size_t index = 0; index < count; ++index) {
+        centres[index] = {xyz[3 * index], xyz[3 * index + 1], xyz[3 * index + 2]};
+        labels[index] = static_cast<std::uint32_t>(index);
+    }
+    return from_centres(centres, labels, {}, point_block_m_min);
+}
+
+ObstacleField ObstacleField::from_balls(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min) {
+    if (xyzr.empty() || xyzr.size() % 4 != 0) throw std::invalid_argument("balls need at least one of four numbers");
+    const std::size_t count = xyzr.size() / 4;
+    if (labels.size() != count) throw std::invalid_argument("balls need one label each");
+    if (!(block_m_min > 0.0 && block_m_min <= capacity::world_extent_m_max)) throw std::invalid_argument("the resolution must be positive and finite");
+    std::vector<Vec3> centres(count);
+    std::vector<double> radii(count);
+    for (std::size_t index = 0; index < count; ++index) {
+        centres[index] = {xyzr[4 * index], xyzr[4 * index + 1], xyzr[4 * index + 2]};
+        radii[index] = xyzr[4 * index + 3];
+        const bool usable = radii[index] >= 0.0 && radii[index] <= capacity::world_extent_m_max;
+        if (!usable) throw std::invalid_argument("the radius of ball " + std::to_string(index) + " is negative, not finite or too large");
+    }
+    return from_centres(centres, labels, radii, block_m_min);
+}
+
+ObstacleField ObstacleField::from_centres(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii, double block_m_min) {
     Vec3 low{1e300, 1e300, 1e300};
     Vec3 high{-1e300, -1e300, -1e300};
-    for (std::size_t index = 0; index < count; ++index) {
-        const Vec3 p{xyz[3 * index], xyz[3 * index + 1], xyz[3 * index + 2]};
+    for (std::size_t index = 0; index < centres.size(); ++index) {
+        const Vec3 p = centres[index];
         if (!within_world(p)) throw std::invalid_argument("point " + std::to_string(index) + " is not finite or too far away");
-        centres[index] = p;
-        labels[index] = static_cast<std::uint32_t>(index);
         low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
         high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
     }
     ObstacleField field;
-    field.choose_blocks(low, high, count);
-    field.sort_into_blocks(centres, labels);
+    field.choose_blocks(low, high, centres.size(), block_m_min);
+    field.sort_into_blocks(centres, labels, radii);
     field.spread_clearance();
     return field;
 }
 
-/// Blocks large enough that a cloud on surfaces has a handful of obstacles in each.
-void ObstacleField::choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles) {
+/// About eight blocks per obstacle: a cloud lies on surfaces, so most blocks are empty and cost a byte.
+void ObstacleField::choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, double block_m_min) {
     const Vec3 extent = high - low;
     const double longest = std::max({extent.x, extent.y, extent.z});
-    const double area = extent.x * extent.y + extent.y * extent.z + extent.x * extent.z;
-    double edge = std::max({point_block_m_min, std::sqrt(area * 8.0 / static_cast<double>(obstacles)), longest / 1000.0});
     const auto blocks_along = [](double length, double block) { return static_cast<std::uint32_t>(std::floor(length / block)) + 1; };
-    while (std::size_t{blocks_along(extent.x, edge)} * blocks_along(extent.y, edge) * blocks_along(extent.z, edge) > blocks_max) edge *= 1.26;
+    const std::size_t wanted = std::clamp<std::size_t>(8 * obstacles, 64, blocks_max);
+    double edge = std::max(block_m_min, longest / 1000.0);
+    while (std::size_t{blocks_along(extent.x, edge)} * blocks_along(extent.y, edge) * blocks_along(extent.z, edge) > wanted) edge *= 1.1;
     block_m_ = edge;
     block_origin_ = low;
     block_count_ = {blocks_along(extent.x, edge), blocks_along(extent.y, edge), blocks_along(extent.z, edge)};
 }
 
 std::uint32_t ObstacleField::block_of(Vec3 point) const noexcept {
-    const double offset[3] = {point.x - block_origin_.x, point.y - block_origin_.y, point.z - block_origin_.z};
+    const double at[3] = {(point.x - block_origin_.x) * blocks_per_m_, (point.y - block_origin_.y) * blocks_per_m_, (point.z - block_origin_.z) * blocks_per_m_};
     std::uint32_t index[3];
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-        const double cell = std::clamp(std::floor(offset[axis] / block_m_), 0.0, static_cast<double>(block_count_[axis] - 1));
-        index[axis] = static_cast<std::uint32_t>(cell);
-    }
+    for (std::size_t axis = 0; axis < 3; ++axis) index[axis] = static_cast<std::uint32_t>(std::clamp(at[axis], 0.0, block_size_[axis] - 1.0));
     return static_cast<std::uint32_t>(block_index(index[0], index[1], index[2]));
 }
 
-void ObstacleField::sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels) {
-    const std::size_t blocks = std::size_t{block_count_[0]} * block_count_[1] * block_count_[2];
-    block_first_.assign(blocks + 1, 0);
-    std::vector<std::uint32_t> home(centres.size());
-    for (std::size_t index = 0; index < centres.size(); ++index) {
+/// Rounding moves a middle by less than this across the face of its block: coordinates are below 1e4 m.
+constexpr double block_rounding_m = 1e-11;
+
+void ObstacleField::sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii) {
+    const std::size_t block_total = std::size_t{block_count_[0]} * block_count_[1] * block_count_[2];
+    const std::size_t count = centres.size();
+    blocks_per_m_ = 1.0 / block_m_;
+    for (std::size_t axis = 0; axis < 3; ++axis) block_size_[axis] = block_count_[axis];
+    // Cells end where their blocks do; only balls reach out of the block of their middle.
+    overhang_m_ = block_rounding_m + (radii.empty() ? 0.0 : *std::max_element(radii.begin(), radii.end()));
+
+    std::vector<std::uint32_t> home(count);
+    std::vector<std::uint32_t> next(block_total, 0);
+    for (std::size_t index = 0; index < count; ++index) {
         home[index] = block_of(centres[index]);
-        ++block_first_[home[index] + 1];
+        ++next[home[index]];
     }
-    for (std::size_t block = 0; block < blocks; ++block) block_first_[block + 1] += block_first_[block];
-    std::vector<std::uint32_t> next(block_first_.begin(), block_first_.end() - 1);
-    x_.resize(centres.size());
-    y_.resize(centres.size());
-    z_.resize(centres.size());
-    label_.resize(centres.size());
-    for (std::size_t index = 0; index < centres.size(); ++index) {
-        const std::uint32_t to = next[home[index]]++;
+    std::size_t brick_total = 1;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        brick_count_[axis] = (block_count_[axis] + brick_edge - 1) / brick_edge;
+        brick_total *= brick_count_[axis];
+    }
+    bricks_.assign(brick_total, {});
+    blocks_.clear();
+    std::uint32_t obstacles = 0;
+    std::uint32_t groups = 0;
+    std::size_t brick_index = 0;
+    for (std::uint32_t bz = 0; bz < block_count_[2]; bz += brick_edge) {
+        for (std::uint32_t by = 0; by < block_count_[1]; by += brick_edge) {
+            for (std::uint32_t bx = 0; bx < block_count_[0]; bx += brick_edge) {
+                Brick& brick = bricks_[brick_index++];
+                brick.first_block = static_cast<std::uint32_t>(blocks_.size());
+                for (std::uint32_t z = bz; z < std::min(bz + brick_edge, block_count_[2]); ++z) {
+                    for (std::uint32_t y = by; y < std::min(by + brick_edge, block_count_[1]); ++y) {
+                        for (std::uint32_t x = bx; x < std::min(bx + brick_edge, block_count_[0]); ++x) {
+                            std::uint32_t& place = next[block_index(x, y, z)];
+                            if (place == 0) continue;
+                            brick.bits |= std::uint64_t{1} << ((x - bx) + brick_edge * ((y - by) + brick_edge * (z - bz)));
+                            blocks_.push_back({obstacles, groups});
+                            groups += (place + group_size - 1) / group_size;
+                            obstacles += std::exchange(place, obstacles);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    blocks_.push_back({obstacles, groups});
+
+    // Within a block by place, so that the eight of a group lie together.
+    std::vector<std::uint32_t> order(count);
+    for (std::size_t index = 0; index < count; ++index) order[next[home[index]]++] = static_cast<std::uint32_t>(index);
+    if (half_m_ == 0.0) {
+        std::vector<std::uint16_t> place(count);
+        const double steps = 16.0 * blocks_per_m_;
+        for (std::size_t index = 0; index < count; ++index) {
+            const Vec3 at = steps * (centres[index] - block_origin_);
+            const std::uint32_t axis[3] = {static_cast<std::uint32_t>(at.x) % 16, static_cast<std::uint32_t>(at.y) % 16, static_cast<std::uint32_t>(at.z) % 16};
+            std::uint32_t key = 0;
+            for (std::uint32_t bit = 0; bit < 12; ++bit) key |= (axis[bit % 3] >> (bit / 3) & 1U) << bit;
+            place[index] = static_cast<std::uint16_t>(key);
+        }
+        for (std::size_t rank = 0; rank + 1 < blocks_.size(); ++rank) {
+            if (blocks_[rank + 1].first - blocks_[rank].first <= group_size) continue;
+            std::sort(order.begin() + blocks_[rank].first, order.begin() + blocks_[rank + 1].first, [&](std::uint32_t l, std::uint32_t r) {
+                return place[l] != place[r] ? place[l] < place[r] : l < r;
+            });
+        }
+    }
+    x_.resize(count);
+    y_.resize(count);
+    z_.resize(count);
+    label_.resize(count);
+    radius_.resize(radii.size());
+    for (std::size_t to = 0; to < count; ++to) {
+        const std::uint32_t index = order[to];
         x_[to] = centres[index].x;
         y_[to] = centres[index].y;
         z_[to] = centres[index].z;
         label_[to] = labels[index];
+        if (!radii.empty()) radius_[to] = radii[index];
+    }
+    bound_groups();
+}
+
+ObstacleField::Bounds ObstacleField::bounds_of(std::uint32_t first, std::uint32_t end) const noexcept {
+    double low[3] = {1e300, 1e300, 1e300};
+    double high[3] = {-1e300, -1e300, -1e300};
+    for (std::uint32_t index = first; index < end; ++index) {
+        const double at[3] = {x_[index], y_[index], z_[index]};
+        const double grow = radius_.empty() ? half_m_ : radius_[index];
+        for (std::size_t axis = 0; axis < 3; ++axis) {
+            low[axis] = std::min(low[axis], at[axis] - grow);
+            high[axis] = std::max(high[axis], at[axis] + grow);
+        }
+    }
+    Bounds bounds{};
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        bounds.centre[axis] = static_cast<float>(0.5 * (low[axis] + high[axis]));
+        const double centre = static_cast<double>(bounds.centre[axis]);
+        bounds.half[axis] = static_cast<float>(std::max(high[axis] - centre, centre - low[axis]) * (1.0 + 1e-6) + 1e-9);
+    }
+    return bounds;
+}
+
+void ObstacleField::bound_groups() {
+    block_bounds_.clear();
+    group_bounds_.clear();
+    block_bounds_.reserve(blocks_.size() - 1);
+    group_bounds_.reserve(blocks_.back().first_group);
+    for (std::size_t rank = 0; rank + 1 < blocks_.size(); ++rank) {
+        const std::uint32_t end = blocks_[rank + 1].first;
+        block_bounds_.push_back(bounds_of(blocks_[rank].first, end));
+        for (std::uint32_t first = blocks_[rank].first; first < end; first += group_size) group_bounds_.push_back(bounds_of(first, std::min(first + group_size, end)));
+    }
+    for (Brick& brick : bricks_) {
+        if (brick.bits == 0) continue;
+        const std::uint32_t last = brick.first_block + static_cast<std::uint32_t>(std::popcount(brick.bits));
+        brick.bounds = bounds_of(blocks_[brick.first_block].first, blocks_[last].first);
     }
 }
 
+bool ObstacleField::has_obstacles(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
+    const Brick& brick = bricks_[x / brick_edge + std::size_t{brick_count_[0]} * (y / brick_edge + std::size_t{brick_count_[1]} * (z / brick_edge))];
+    return (brick.bits >> (x % brick_edge + brick_edge * (y % brick_edge + brick_edge * (z % brick_edge))) & 1) != 0;
+}
+
 /// Squared number of whole blocks between each block and the nearest one with obstacles, axis by axis:
-/// min over j of f(j) + max(|i - j| - 1, 0)^2, up to 15 blocks (255 after rounding down the square).
+/// min over j of f(j) + max(|i - j| - 1, 0)^2, up to 15 blocks (225).
 void ObstacleField::spread_clearance() {
     constexpr int reach = 16;
-    const std::size_t blocks = block_first_.size() - 1;
-    std::vector<std::uint16_t> from(blocks);
-    std::vector<std::uint16_t> to(blocks);
-    for (std::size_t block = 0; block < blocks; ++block) from[block] = block_first_[block + 1] > block_first_[block] ? 0 : 255;
-    const std::size_t stride[3] = {1, block_count_[0], std::size_t{block_count_[0]} * block_count_[1]};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-        to = from;
+    constexpr std::uint8_t far = 225;
+    const std::size_t blocks = std::size_t{block_count_[0]} * block_count_[1] * block_count_[2];
+    const std::size_t width = block_count_[0];
+    block_gap_.assign(blocks, far);
+    // Along x by counting from both ends.
+    for (std::size_t base = 0, row = 0; base < blocks; base += width, ++row) {
+        const auto occupied = [&](std::size_t x) {
+            return has_obstacles(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(row % block_count_[1]), static_cast<std::uint32_t>(row / block_count_[1]));
+        };
+        int since = reach;
+        for (std::size_t x = 0; x < width; ++x) {
+            since = occupied(x) ? 0 : std::min(since + 1, reach);
+            const int between = std::max(since - 1, 0);
+            block_gap_[base + x] = static_cast<std::uint8_t>(between * between);
+        }
+        since = reach;
+        for (std::size_t x = width; x-- > 0;) {
+            since = occupied(x) ? 0 : std::min(since + 1, reach);
+            const int between = std::max(since - 1, 0);
+            block_gap_[base + x] = std::min(block_gap_[base + x], static_cast<std::uint8_t>(between * between));
+        }
+    }
+    // Along y and z by taking the smallest of the neighbours, whole rows at once.
+    std::vector<std::uint8_t> from(blocks);
+    const std::size_t stride[3] = {1, width, width * block_count_[1]};
+    for (std::size_t axis = 1; axis < 3; ++axis) {
+        from.swap(block_gap_);
+        block_gap_ = from;
         const std::size_t step = stride[axis];
         const std::size_t count = block_count_[axis];
-        const std::size_t run = step * count;  // blocks that share all later coordinates
-        for (std::size_t base = 0; base < blocks; base += run) {
+        for (std::size_t base = 0; base < blocks; base += step * count) {
             for (std::size_t i = 0; i < count; ++i) {
-                for (int offset = -reach; offset <= reach; ++offset) {
-                    const auto j = static_cast<std::int64_t>(i) + offset;
-                    if (offset == 0 || j < 0 || j >= static_cast<std::int64_t>(count)) continue;
-                    const int between = std::abs(offset) - 1;
-                    const auto add = static_cast<std::uint16_t>(between * between);
-                    const std::uint16_t* source = from.data() + base + static_cast<std::size_t>(j) * step;
-                    std::uint16_t* target = to.data() + base + i * step;
-                    for (std::size_t k = 0; k < step; ++k) target[k] = std::min<std::uint16_t>(target[k], static_cast<std::uint16_t>(source[k] + add));
+                std::uint8_t* target = block_gap_.data() + base + i * step;
+                for (int between = 0; between < reach - 1; ++between) {
+                    const auto add = static_cast<std::uint8_t>(between * between);
+                    const auto cap = static_cast<std::uint8_t>(far - add);  // larger ones cannot matter, and would not fit
+                    for (const int side : {-1, 1}) {
+                        const auto j = static_cast<std::int64_t>(i) + side * (between + 1);
+                        if (j < 0 || j >= static_cast<std::int64_t>(count)) continue;
+                        const std::uint8_t* source = from.data() + base + static_cast<std::size_t>(j) * step;
+                        for (std::size_t k = 0; k < step; ++k) {
+                            target[k] = std::min(target[k], static_cast<std::uint8_t>(std::min(source[k], cap) + add));
+                        }
+                    }
                 }
             }
         }
-        from.swap(to);
     }
-    block_gap_.resize(blocks);
-    for (std::size_t block = 0; block < blocks; ++block) block_gap_[block] = static_cast<std::uint8_t>(std::min<std::uint16_t>(from[block], 225));
 }
 
 // ---- Cells ----------------------------------------------------------------------------------------
@@ -234,7 +381,7 @@ void ObstacleField::extract_surface() {
     block_m_ = cells * grid_.resolution_m;
     block_origin_ = grid_.origin;
     for (std::size_t axis = 0; axis < 3; ++axis) block_count_[axis] = (grid_.size[axis] + cells - 1) / cells;
-    sort_into_blocks(centres, labels);
+    sort_into_blocks(centres, labels, {});
     spread_clearance();
 }
 
@@ -286,9 +433,25 @@ ObstacleField ObstacleField::from_cells(const VoxelSpec& spec, std::span<const C
     return field;
 }
 
+ObstacleField ObstacleField::with_cells(std::span<const CellIndex> occupied, std::span<const CellIndex> free) const {
+    if (cell_block_.empty()) throw std::invalid_argument("points have no cells to change");
+    ObstacleField field;
+    field.grid_ = grid_;
+    field.half_m_ = half_m_;
+    field.cell_block_ = cell_block_;
+    field.cell_bits_ = cell_bits_;
+    field.cell_block_count_ = cell_block_count_;
+    for (const CellIndex cell : free) field.set_cell(cell, false);
+    for (const CellIndex cell : occupied) field.set_cell(cell, true);
+    field.extract_surface();
+    return field;
+}
+
 std::size_t ObstacleField::memory_bytes() const noexcept {
-    return sizeof(*this) + block_first_.capacity() * 4 + block_gap_.capacity() + (x_.capacity() + y_.capacity() + z_.capacity()) * 8 + label_.capacity() * 4 +
-           cell_block_.capacity() * 4 + cell_bits_.capacity() * 64;
+    return sizeof(*this) + block_gap_.capacity() + bricks_.capacity() * sizeof(Brick) + blocks_.capacity() * sizeof(Block) +
+           (block_bounds_.capacity() + group_bounds_.capacity()) * sizeof(Bounds) +
+           (x_.capacity() + y_.capacity() + z_.capacity() + radius_.capacity()) * 8 + label_.capacity() * 4 + cell_block_.capacity() * 4 +
+           cell_bits_.capacity() * 64;
 }
 
 }  // namespace lastgate

@@ -9,12 +9,21 @@
 
 namespace lastgate {
 
+namespace {
+
+/// How much of a row stands in double.
+constexpr std::uint8_t row_frames = 1;
+constexpr std::uint8_t row_cores = 2;
+
+}  // namespace
+
 // ---- Rows: frames, cores, motion bounds -----------------------------------------------------------
 
-void Sweep::place_frames(std::size_t row_index) noexcept {
-    Transform* frames = gate_.frames_.data() + row_index * body_count();
-    forward_kinematics(*gate_.model_, row(row_index), {frames, body_count()});
-    ++evaluations_;
+/// Cores and balls of one row in double, for rows that the lanes leave in doubt.
+void Sweep::place_cores(std::size_t row_index) noexcept {
+    const Transform* frames = frames_of_row(row_index);
+    if (gate_.row_placed_[row_index] == row_cores) return;
+    gate_.row_placed_[row_index] = row_cores;
     const auto volumes = gate_.shapes_.volumes();
     Segment* cores = gate_.cores_.data() + row_index * (gate_.model_->volumes().size() + capacity::attached_max);
     for (std::size_t index = 0; index < volumes.size(); ++index) cores[index] = core_in_base(index, frames);
@@ -58,11 +67,13 @@ void Sweep::place_rows() noexcept {
 }
 
 const Transform* Sweep::frames_of_row(std::size_t row_index) noexcept {
+    Transform* frames = gate_.frames_.data() + row_index * body_count();
     if (gate_.row_placed_[row_index] == 0) {
-        gate_.row_placed_[row_index] = 1;
-        place_frames(row_index);
+        gate_.row_placed_[row_index] = row_frames;
+        forward_kinematics(*gate_.model_, row(row_index), {frames, body_count()});
+        ++evaluations_;
     }
-    return gate_.frames_.data() + row_index * body_count();
+    return frames;
 }
 
 double Sweep::tool_motion(std::size_t effector, std::size_t row_index) noexcept {
@@ -253,7 +264,7 @@ double gap_point_box(Vec3 point, Vec3 low, Vec3 high) noexcept {
 /// Which bodies can come near which obstacles at all, from the bounds of everything a body's ball
 /// touches during the chunk.
 void Sweep::shortlist_primitives(std::size_t row_last) noexcept {
-    gate_.shortlist_.clear();
+    gate_.shortlist_count_ = 0;
     const auto balls = gate_.shapes_.balls();
     const auto primitives = world_->primitives();
     for (std::size_t body = 0; body < body_count(); ++body) {
@@ -274,7 +285,7 @@ void Sweep::shortlist_primitives(std::size_t row_last) noexcept {
             const Vec3 gap{std::max({p.low.x - high.x, 0.0, low.x - p.high.x}), std::max({p.low.y - high.y, 0.0, low.y - p.high.y}),
                            std::max({p.low.z - high.z, 0.0, low.z - p.high.z})};
             if (dot(gap, gap) > needed_m * needed_m) continue;
-            gate_.shortlist_.push_back({static_cast<std::uint16_t>(body), static_cast<std::uint16_t>(index)});
+            gate_.shortlist_[gate_.shortlist_count_++] = {static_cast<std::uint16_t>(body), static_cast<std::uint16_t>(index)};
         }
     }
 }
@@ -288,9 +299,9 @@ bool Sweep::scan_row_world(std::size_t row_index) noexcept {
     const Segment* cores = gate_.cores_.data() + row_index * (gate_.model_->volumes().size() + capacity::attached_max);
     const double margin_m = gate_.config_.world_margin_m + extra_m_;
     bool violated = false;
-    for (std::size_t entry = 0; entry < gate_.shortlist_.size(); ++entry) {
+    for (std::size_t entry = 0; entry < shortlist().size(); ++entry) {
         if (!in_doubt(row_index, entry)) continue;
-        const auto [body, index] = gate_.shortlist_[entry];
+        const auto [body, index] = shortlist()[entry];
         const Primitive& primitive = primitives[index];
         const double needed_m = margin_m + body_motion[body] + tolerance::rounding_m;
         const double gap_m = gap_point_box(centres[body], primitive.low, primitive.high) - balls[body].radius_m;
@@ -485,7 +496,7 @@ Outcome Sweep::run(PairKind kind, std::size_t row_last, Finding& finding) noexce
         item_first_[index] = gate_.items_.size();
         scanned = index;
         if (!row_in_doubt(index)) continue;
-        (void)frames_of_row(index);
+        place_cores(index);
         fill_half_step(index);
         bound_row_motion(index, gate_.step_);
         if (scan_row(kind, index)) violating_row = index;
@@ -511,7 +522,7 @@ double Sweep::clearance_of_row_alone() noexcept {
     gate_.items_.clear();
     row_alone_ = true;
     lanes_used_ = false;
-    (void)frames_of_row(0);
+    place_cores(0);
     std::fill(gate_.step_.begin(), gate_.step_.end(), 0.0);
     bound_row_motion(0, gate_.step_);
     (void)scan_row_self(0);

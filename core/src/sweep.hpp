@@ -22,9 +22,6 @@ struct Finding {
 /// A row shows a pair clear for half a segment on either side when its distance exceeds the demand by
 /// more than the pair can move in that time. What no row shows is bisected in time until it is shown,
 /// violated, or moves less than the resolution.
-/// A joint position as the lanes take it.
-float lane_position(const Body& body, double variable) noexcept;
-
 class Sweep {
     friend class BatchCheck;
 
@@ -57,14 +54,19 @@ class Sweep {
     /// Never smaller than what the tool of an effector moves, in metres, and turns, in radians, towards `row`.
     double tool_motion(std::size_t effector, std::size_t row) noexcept;
     double tool_turn(std::size_t effector, std::size_t row) const noexcept;
+    /// Bit k of `open[g]` is clear when row 8 g + k + 1 is shown to move the tool at most `move_m` and to turn it at most `turn_rad`.
+    void test_tool_steps(std::size_t effector, double move_m, double turn_rad, std::uint8_t* open) noexcept;
+    /// Looks at the obstacle that was closest last time, whose clearance lets bounds skip others.
+    void look_at_closest() noexcept;
 
   private:
     std::size_t body_count() const noexcept { return gate_.model_->bodies().size(); }
     std::size_t variable_count() const noexcept { return gate_.model_->variable_count(); }
     std::size_t volume_count() const noexcept { return gate_.shapes_.volumes().size(); }
+    std::span<const BodyPrimitive> shortlist() const noexcept { return {gate_.shortlist_.data(), gate_.shortlist_count_}; }
     const double* row(std::size_t index) const noexcept { return gate_.path_.data() + index * variable_count(); }
 
-    void place_frames(std::size_t row) noexcept;
+    void place_cores(std::size_t row) noexcept;
     void bound_row_motion(std::size_t row, std::span<const double> half_step) noexcept;
     void fill_half_step(std::size_t row) noexcept;
 
@@ -74,9 +76,12 @@ class Sweep {
     double demand(PairKind kind, std::uint16_t a, std::uint16_t b) const noexcept;
 
     void place_lanes() noexcept;
-    void fill_lanes(std::size_t group_index) noexcept;
     void test_lanes(PairKind kind, std::size_t row_last) noexcept;
-    void test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept;
+    void test_fields(const LaneGroup& group, float margin_m, bool one_motion, float* best, std::uint8_t* doubt) noexcept;
+    std::uint8_t test_group(PairKind kind, std::size_t index, float margin_m, float* best, std::uint8_t* doubt) noexcept;
+    std::uint8_t test_group_box(const LaneGroup& group, std::uint8_t* doubt) noexcept;
+    std::size_t entry_count(PairKind kind) const noexcept;
+    float lane_margin(PairKind kind) const noexcept;
     void shortlist_with_lanes(std::size_t group_count) noexcept;
     bool row_in_doubt(std::size_t row) const noexcept;
     bool in_doubt(std::size_t row, std::size_t entry) const noexcept;

@@ -4,151 +4,125 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sweep.hpp"
+#include "lanes_builds.hpp"
 #include "lastgate/tolerance.hpp"
+#include "sweep.hpp"
 
 namespace lastgate {
 namespace {
 
-constexpr double turn_rad = 6.283185307179586476925;
-
 std::size_t group_count_for(std::size_t rows) noexcept { return (rows + lane_count - 1) / lane_count; }
 
 float smallest(const float* lanes) noexcept { return *std::min_element(lanes, lanes + lane_count); }
-float largest(const float* lanes) noexcept { return *std::max_element(lanes, lanes + lane_count); }
 
 /// Towards infinity, so that a demand never shrinks by conversion.
 float round_up(double value) noexcept { return static_cast<float>(value + std::abs(value) * 1e-6 + 1e-9); }
 
 }  // namespace
 
-float lane_position(const Body& body, double variable) noexcept {
-    double position = body.multiplier * variable + body.offset;
-    // A single-precision angle must be small to be exact enough (lanes.cpp bounds it for |angle| <= 4).
-    if (body.kind == JointKind::revolute && !(std::abs(position) <= 4.0)) position -= turn_rad * std::nearbyint(position / turn_rad);
-    return static_cast<float>(position);
-}
-
-/// Row 0 has no lane: row 1 covers the whole first segment, every other row half of what is next to it.
-void Sweep::fill_lanes(std::size_t group_index) noexcept {
-    const LaneGroup group = gate_.lane_group(group_index);
-    const auto bodies = gate_.model_->bodies();
-    const std::size_t last = gate_.path_rows_;
-    for (std::size_t lane = 0; lane < lane_count; ++lane) {
-        const std::size_t index = std::min(1 + group_index * lane_count + lane, last);
-        const double* before = row(index - 1);
-        const double* here = row(index);
-        const double* after = row(std::min(index + 1, last));
-        const double share_before = index == 1 ? 1.0 : 0.5;
-        for (std::size_t body = 1; body < bodies.size(); ++body) {
-            const std::size_t variable = bodies[body].dof;
-            const double step = std::max(share_before * std::abs(here[variable] - before[variable]), 0.5 * std::abs(after[variable] - here[variable]));
-            group.position[body * lane_count + lane] = lane_position(bodies[body], here[variable]);
-            group.step[body * lane_count + lane] = static_cast<float>(step + gate_.uncertainty_[variable]);
-        }
-    }
-}
-
 void Sweep::place_lanes() noexcept {
+    const LaneKernels& kernels = gate_.lanes_.kernels();
+    const LaneTables tables = gate_.lanes_.tables();
     for (std::size_t index = 0; index < group_count_for(gate_.path_rows_); ++index) {
-        fill_lanes(index);
-        gate_.lanes_.place(gate_.lane_group(index));
+        const LaneGroup group = gate_.lane_groups_[index] = gate_.lane_group(index);
+        kernels.fill_rows(tables, group, gate_.path_.data(), variable_count(), 1 + index * lane_count, gate_.path_rows_, gate_.uncertainty_.data());
+        kernels.place(tables, group);
+        kernels.sum_tails(tables, group);
     }
     evaluations_ += static_cast<std::uint32_t>(gate_.path_rows_);
 }
 
 void Sweep::shortlist_with_lanes(std::size_t group_count) noexcept {
-    gate_.shortlist_.clear();
-    std::fill(gate_.body_low_.begin(), gate_.body_low_.end(), 1e30F);
-    std::fill(gate_.body_high_.begin(), gate_.body_high_.end(), -1e30F);
-    for (std::size_t index = 0; index < group_count; ++index) {
-        gate_.lanes_.bound_bodies(gate_.lane_group(index), gate_.body_low_.data(), gate_.body_high_.data());
-    }
-    const auto balls = gate_.shapes_.balls();
     const float wanted_m = round_up(gate_.config_.world_margin_m + extra_m_ + tolerance::rounding_m + std::max(best_m_, 0.0));
-    for (std::size_t body = 0; body < body_count(); ++body) {
-        if (!(balls[body].radius_m > 0.0) || gate_.model_->bodies()[body].depth == 0) continue;  // see shortlist_primitives
-        const float* low_lanes = gate_.body_low_.data() + body * 3 * lane_count;
-        const float* high_lanes = gate_.body_high_.data() + body * 3 * lane_count;
-        const float low[3] = {smallest(low_lanes), smallest(low_lanes + 8), smallest(low_lanes + 16)};
-        const float high[3] = {largest(high_lanes), largest(high_lanes + 8), largest(high_lanes + 16)};
-        const std::uint32_t found = gate_.lanes_.near_primitives(*world_, low, high, wanted_m, gate_.near_.data());
-        for (std::uint32_t at = 0; at < found; ++at) gate_.shortlist_.push_back({static_cast<std::uint16_t>(body), gate_.near_[at]});
-    }
+    gate_.shortlist_count_ = gate_.lanes_.kernels().shortlist(gate_.lanes_.tables(), gate_.lane_groups_.data(), group_count, world_->for_lanes(),
+                                                              wanted_m, gate_.shortlist_.data());
 }
 
-/// Asks fields about the balls of bodies first, then about single volumes, one configuration after the other.
-void Sweep::test_fields(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) noexcept {
+std::uint8_t Sweep::test_group_box(const LaneGroup& group, std::uint8_t* doubt) noexcept {
+    const WorkspaceBox& box = *gate_.config_.workspace_box;
+    const float inset_m = round_up(extra_m_);
+    const float low[3] = {round_up(box.min.x) + inset_m, round_up(box.min.y) + inset_m, round_up(box.min.z) + inset_m};
+    const float high[3] = {-round_up(-box.max.x) - inset_m, -round_up(-box.max.y) - inset_m, -round_up(-box.max.z) - inset_m};
     const LaneTables tables = gate_.lanes_.tables();
-    for (std::size_t body = 0; body < body_count(); ++body) {
-        const auto carried = gate_.shapes_.volumes_of_body(body);
-        if (carried.empty() || gate_.model_->bodies()[body].depth == 0) continue;  // see shortlist_primitives
-        for (std::size_t slot = 0; slot < field_slots; ++slot) {
-            const ObstacleField* field = world_->field(slot);
-            if (field == nullptr) continue;
-            for (std::size_t lane = 0; lane < lane_count; ++lane) {
-                const float* centre = group.centre + 24 * body + lane;
-                const double needed_m = static_cast<double>(margin_m) + static_cast<double>(group.tail[8 * tables.tail_first[body] + lane]);
-                const double ball_m = needed_m + static_cast<double>(tables.bodies[body].ball_radius);
-                const double spare_m = field->clearance({static_cast<double>(centre[0]), static_cast<double>(centre[8]), static_cast<double>(centre[16])}) - ball_m;
-                if (spare_m > 0.0 && spare_m >= static_cast<double>(best[lane])) continue;
-                for (const std::uint16_t volume : carried) {
-                    const float* core = group.core + 72 * volume + lane;
-                    const LaneVolume& shape = tables.volumes[volume];
-                    const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},
-                                          {static_cast<double>(core[24]), static_cast<double>(core[32]), static_cast<double>(core[40])}};
-                    const double demand_m = needed_m + static_cast<double>(shape.radius) + static_cast<double>(shape.error);
-                    std::uint32_t obstacle = none;
-                    const double distance_m = field->distance(segment, demand_m + std::max(static_cast<double>(best[lane]), 0.0), obstacle).distance_m;
-                    if (distance_m > demand_m) {
-                        best[lane] = std::min(best[lane], static_cast<float>((distance_m - demand_m) * (1.0 - 1e-6)));
-                    } else {
-                        doubt[volume * field_slots + slot] = static_cast<std::uint8_t>(doubt[volume * field_slots + slot] | (1U << lane));
-                    }
-                }
-            }
-        }
+    std::uint8_t any = 0;
+    for (std::uint32_t entry = 0; entry < tables.effector_count; ++entry) {
+        doubt[entry] = gate_.lanes_.kernels().test_box(tables, group, entry, low, high);
+        any |= doubt[entry];
     }
+    return any;
+}
+
+/// Which rows of a group any entry leaves open.
+std::uint8_t Sweep::test_group(PairKind kind, std::size_t index, float margin_m, float* best, std::uint8_t* doubt) noexcept {
+    const LaneKernels& kernels = gate_.lanes_.kernels();
+    const LaneGroup& group = gate_.lane_groups_[index];
+    if (kind == PairKind::box) return test_group_box(group, doubt);
+    if (kind == PairKind::self) return kernels.test_self(gate_.lanes_.tables(), group, margin_m, true, best, doubt, &gate_.chunk_hint_);
+    if (kind == PairKind::world) {
+        LaneHint unused;
+        LaneHint* hint = world_ == &gate_.zones_ ? &unused : &gate_.chunk_hint_;
+        return kernels.test_entries(gate_.lanes_.tables(), group, world_->for_lanes(), gate_.shortlist_.data(),
+                                    static_cast<std::uint32_t>(gate_.shortlist_count_), margin_m, best, doubt, hint);
+    }
+    const std::size_t entries = entry_count(kind);
+    std::fill_n(doubt, entries, std::uint8_t{0});
+    test_fields(group, margin_m, true, best, doubt);
+    std::uint8_t any = 0;
+    for (std::size_t entry = 0; entry < entries; ++entry) any |= doubt[entry];
+    return any;
+}
+
+std::size_t Sweep::entry_count(PairKind kind) const noexcept {
+    switch (kind) {
+        case PairKind::self: return gate_.shapes_.body_pairs().size();
+        case PairKind::world: return gate_.shortlist_count_;
+        case PairKind::field: return volume_count() * field_slots;
+        case PairKind::box: break;
+    }
+    return gate_.model_->effectors().size();
+}
+
+float Sweep::lane_margin(PairKind kind) const noexcept {
+    const double base_m = kind == PairKind::self ? gate_.config_.self_margin_m : gate_.config_.world_margin_m;
+    return round_up(base_m + extra_m_ + tolerance::rounding_m);
 }
 
 /// Fills the doubt of every entry (body pair, body and obstacle, or effector) for the rows up to `row_last`.
 void Sweep::test_lanes(PairKind kind, std::size_t row_last) noexcept {
     const std::size_t group_count = group_count_for(row_last);
     if (kind == PairKind::world) shortlist_with_lanes(group_count);
-    const std::size_t entries = kind == PairKind::self    ? gate_.shapes_.body_pairs().size()
-                                : kind == PairKind::world ? gate_.shortlist_.size()
-                                : kind == PairKind::field ? volume_count() * field_slots
-                                                          : gate_.model_->effectors().size();
-    lanes_used_ = entries <= capacity::lane_entries_max;
+    lanes_used_ = entry_count(kind) <= capacity::lane_entries_max;
     if (!lanes_used_) return;
-    float best[lane_count];
+    alignas(32) float best[lane_count];
     std::fill_n(best, lane_count, static_cast<float>(best_m_));
-    const double base_m = kind == PairKind::self ? gate_.config_.self_margin_m : gate_.config_.world_margin_m;
-    const float margin_m = round_up(base_m + extra_m_ + tolerance::rounding_m);
     for (std::size_t index = 0; index < group_count; ++index) {
-        const LaneGroup group = gate_.lane_group(index);
-        std::uint8_t* doubt = gate_.lane_doubt_.data() + index * capacity::lane_entries_max;
-        if (kind == PairKind::self) {
-            gate_.lanes_.test_self(group, margin_m, best, doubt);
-        } else if (kind == PairKind::world) {
-            for (std::size_t entry = 0; entry < entries; ++entry) {
-                const auto [body, primitive] = gate_.shortlist_[entry];
-                doubt[entry] = gate_.lanes_.test_primitive(group, body, world_->lane_primitive(primitive), margin_m, best);
-            }
-        } else if (kind == PairKind::field) {
-            for (std::size_t entry = 0; entry < entries; ++entry) doubt[entry] = 0;
-            test_fields(group, margin_m, best, doubt);
-        } else {
-            const WorkspaceBox& box = *gate_.config_.workspace_box;
-            const float inset_m = round_up(extra_m_);
-            const float low[3] = {round_up(box.min.x) + inset_m, round_up(box.min.y) + inset_m, round_up(box.min.z) + inset_m};
-            const float high[3] = {-round_up(-box.max.x) - inset_m, -round_up(-box.max.y) - inset_m, -round_up(-box.max.z) - inset_m};
-            for (std::size_t entry = 0; entry < entries; ++entry) doubt[entry] = gate_.lanes_.test_box(group, entry, low, high);
-        }
-        group_doubt_[index] = 0;
-        for (std::size_t entry = 0; entry < entries; ++entry) group_doubt_[index] |= doubt[entry];
+        group_doubt_[index] = test_group(kind, index, lane_margin(kind), best, gate_.lane_doubt_.data() + index * capacity::lane_entries_max);
     }
     best_m_ = std::min(best_m_, static_cast<double>(smallest(best)));
+}
+
+void Sweep::look_at_closest() noexcept {
+    alignas(32) float best[lane_count];
+    std::fill_n(best, lane_count, static_cast<float>(best_m_));
+    const LaneTables tables = gate_.lanes_.tables();
+    for (std::size_t index = 0; index < group_count_for(gate_.path_rows_); ++index) {
+        gate_.lanes_.kernels().test_hint(tables, gate_.lane_groups_[index], world_->for_lanes(), lane_margin(PairKind::world), true, best, &gate_.chunk_hint_);
+    }
+    best_m_ = std::min(best_m_, static_cast<double>(smallest(best)));
+}
+
+void Sweep::test_tool_steps(std::size_t effector, double move_m, double turn_rad, std::uint8_t* open) noexcept {
+    const LaneTables tables = gate_.lanes_.tables();
+    const LaneVolume& tool = tables.volumes[tables.volume_count + effector];
+    // Two positions are off by their error each. Two rotations by the angle t differ by 2 sqrt(2) sin(t / 2) in the Frobenius
+    // norm; each is off by its rounding bound, and the sum of nine squares by a few roundings.
+    const auto shown_m = static_cast<float>(move_m - 2.0 * static_cast<double>(tool.error));
+    const double chord = 2.8284271247461903 * sincos(0.5 * std::min(turn_rad, 3.141592653589793)).sin;
+    const auto shown_chord = static_cast<float>(chord - 2.0 * gate_.lanes_.rotation_error(tool.body) - 1e-5 * chord);
+    for (std::size_t index = 0; index < group_count_for(gate_.path_rows_); ++index) {
+        const LaneGroup* before = index == 0 ? nullptr : &gate_.lane_groups_[index - 1];
+        open[index] = gate_.lanes_.kernels().test_tool_steps(tables, gate_.lane_groups_[index], before, static_cast<std::uint32_t>(effector), shown_m, shown_chord);
+    }
 }
 
 bool Sweep::row_in_doubt(std::size_t row_index) const noexcept {

@@ -10,7 +10,7 @@ namespace lastgate {
 bool Sweep::collect_start_contacts() noexcept {
     gate_.contacts_.clear();
     lanes_used_ = false;
-    (void)frames_of_row(0);
+    place_cores(0);
     std::fill(gate_.step_.begin(), gate_.step_.end(), 0.0);
     bound_row_motion(0, gate_.step_);
     for (const PairKind kind : {PairKind::self, PairKind::world, PairKind::field}) {

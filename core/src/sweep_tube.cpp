@@ -51,7 +51,7 @@ bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, Open
         }
         return false;
     }
-    for (const BodyPrimitive entry : gate_.shortlist_) {
+    for (const BodyPrimitive entry : shortlist()) {
         for (const std::uint16_t volume : gate_.shapes_.volumes_of_body(entry.body)) {
             if (test(volume, entry.primitive)) return true;
         }
@@ -83,7 +83,7 @@ Outcome Sweep::run_tube(PairKind kind, std::span<const double> half_width, Findi
     std::copy_n(row(0), variables, gate_.tube_.data());
     std::copy_n(half_width.data(), variables, gate_.tube_.data() + variables);
     std::size_t open_count = 1;
-    (void)frames_of_row(0);
+    place_cores(0);
     bound_row_motion(0, half_width);
     if (kind == PairKind::world) shortlist_primitives(0);
     while (open_count > 0) {

@@ -47,7 +47,8 @@ class Validation {
     bool check_joint_velocity_path() noexcept;
     bool check_joint_acceleration_limit() noexcept;
     bool check_ee_motion() noexcept;
-    bool check_ee_step(std::size_t row, std::size_t effector) noexcept;
+    bool check_ee_steps() noexcept;
+    bool check_ee_step(std::size_t row, std::size_t effector, bool open) noexcept;
     bool check_workspace_box() noexcept;
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;

@@ -74,7 +74,7 @@ void write3(float* to, Vec3 v) noexcept {
     to[2] = static_cast<float>(v.z);
 }
 
-LanePrimitive for_lanes(const Primitive& primitive) noexcept {
+LanePrimitive lane_primitive(const Primitive& primitive) noexcept {
     LanePrimitive lane{};
     const double error = single_rounding * (largest_coordinate(primitive) + 1.0);
     const Vec3 slack{error, error, error};
@@ -87,6 +87,9 @@ LanePrimitive for_lanes(const Primitive& primitive) noexcept {
     write3(lane.half, primitive.half_extents_m);
     write3(lane.core, primitive.core.a);
     write3(lane.core + 3, primitive.core.b);
+    const double length = norm(primitive.core.b - primitive.core.a);
+    lane.length2 = static_cast<float>(length * length);
+    lane.inverse_length2 = length > 1e-9 ? static_cast<float>(1.0 / (length * length)) : 0.0F;
     lane.radius = static_cast<float>(primitive.radius_m);
     lane.error = static_cast<float>(error);
     lane.kind = static_cast<std::uint8_t>(primitive.kind);
@@ -114,8 +117,8 @@ PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* pose
 WorldSnapshot::WorldSnapshot() {
     primitives_.reserve(capacity::primitives_max);
     lane_primitives_.reserve(capacity::primitives_max);
-    lane_bound_values_.resize(6 * capacity::primitives_max);
-    for (std::size_t bound = 0; bound < 6; ++bound) lane_bounds_[bound] = lane_bound_values_.data() + bound * capacity::primitives_max;
+    static_assert(capacity::primitives_max % lane_count == 0);
+    lane_bounds_.resize(6 * capacity::primitives_max);
 }
 
 void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept {
@@ -160,10 +163,11 @@ void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
     bound_primitive(primitive);
     const std::size_t index = primitives_.size();
     primitives_.push_back(primitive);
-    lane_primitives_.push_back(for_lanes(primitive));
+    lane_primitives_.push_back(lane_primitive(primitive));
+    float* block = lane_bounds_.data() + index / lane_count * 6 * lane_count + index % lane_count;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        lane_bound_values_[axis * capacity::primitives_max + index] = lane_primitives_[index].low[axis];
-        lane_bound_values_[(axis + 3) * capacity::primitives_max + index] = lane_primitives_[index].high[axis];
+        block[axis * lane_count] = lane_primitives_[index].low[axis];
+        block[(axis + 3) * lane_count] = lane_primitives_[index].high[axis];
     }
 }
 

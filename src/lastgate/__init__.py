@@ -12,6 +12,8 @@ from lastgate.action import ActionChunk, RobotState
 from lastgate.contracts import *  # noqa: F403 -- every schema of the contract is importable from here
 from lastgate.estop import SafetyLatch
 from lastgate.gate import BatchVerdict, Gate
+from lastgate.kernel_client import KernelClient, KernelState, KernelStatus
+from lastgate.kernel_process import KernelSettings
 from lastgate.robots import load_robot, robot_names
 from lastgate.verdict import Unchecked, Verdict, Violation
 from lastgate.world import NO_WORLD, Points, Voxels, World
@@ -23,6 +25,10 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "ActionChunk",
     "BatchVerdict",
     "Gate",
+    "KernelClient",
+    "KernelSettings",
+    "KernelState",
+    "KernelStatus",
     "Points",
     "RobotState",
     "SafetyLatch",

@@ -245,6 +245,12 @@ class VerdictNames:
         match code:
             case ViolationCode.not_checked:
                 return "no check ran"
+            case ViolationCode.estop_latched:
+                return "a stop is latched, and everything is dropped until it is reset"
+            case ViolationCode.envelope_unconfigured:
+                return "the kernel is not active"
+            case ViolationCode.dim_mismatch if raw.element == 2:
+                return f"the {raw.value:.0f} bytes are not an ActionChunk message"
             case ViolationCode.control_mode:
                 name = chunk.mode.name if isinstance(chunk.mode, ControlMode) else str(chunk.mode)
                 return f"control_mode {name} is not enabled for robot `{self._robot.name}`"

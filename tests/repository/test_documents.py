@@ -15,7 +15,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PYTHON_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-TEST_NAME = re.compile(r"`((?:tests|core)/[\w./-]+?\.(?:py|cpp))(?:::(\w+))?`")
+TEST_NAME = re.compile(r"`((?:tests|core|kernel)/[\w./-]+?\.(?:py|cpp))(?:::(\w+))?`")
 
 
 def _run(arguments: list[str]) -> subprocess.CompletedProcess[str]:

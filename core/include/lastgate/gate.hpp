@@ -63,12 +63,6 @@ struct OpenItem {
     double demand_m = 0.0;  ///< Distance it must exceed.
 };
 
-/// A body that may come near an obstacle within this chunk.
-struct BodyPrimitive {
-    std::uint16_t body = 0;
-    std::uint16_t primitive = 0;
-};
-
 /// What a pair consists of: two volumes; a volume and an obstacle; a volume and a field (`b` is its slot); a
 /// tool and its box.
 enum class PairKind : std::uint8_t { self, world, field, box };
@@ -115,6 +109,7 @@ class Gate {
     friend class BatchCheck;
 
     void bound_body_reach() noexcept;
+    void rebuild_lanes() noexcept;
     /// The memory of one group of eight configurations.
     LaneGroup lane_group(std::size_t index) noexcept;
     std::size_t lane_group_size() const noexcept;
@@ -137,16 +132,19 @@ class Gate {
     std::vector<std::uint8_t> row_placed_;
     std::vector<float> lane_memory_;
     std::vector<std::uint8_t> lane_doubt_;  ///< groups x entries: which configurations of a group an entry leaves open.
-    std::vector<float> body_low_;           ///< bodies x 3 x 8: what the balls touch during the chunk.
-    std::vector<float> body_high_;
-    std::vector<std::uint16_t> near_;       ///< Scratch: obstacles near one body.
+    std::vector<std::uint8_t> lane_placed_;  ///< groups x bodies.
+    std::vector<LaneGroup> lane_groups_;     ///< Scratch: the groups of one chunk.
+    std::vector<double> lane_variables_;     ///< Scratch: variables x 8.
+    LaneHint chunk_hint_;                    ///< What was closest last time: changes how long a check takes, nothing else.
+    LaneHint batch_hint_;
     std::vector<double> tails_;         ///< bodies x (chain + 1): motion relative to the frame above each depth.
     std::vector<double> step_;          ///< Scratch, per variable.
     std::vector<double> sample_;        ///< Scratch configuration.
     std::vector<Transform> sample_frames_;
     std::vector<Item> items_;           ///< What rows could not clear, by row.
     std::vector<OpenItem> arena_;       ///< Item lists of open intervals.
-    std::vector<BodyPrimitive> shortlist_;
+    std::vector<BodyPrimitive> shortlist_;  ///< Sized for every body and obstacle.
+    std::size_t shortlist_count_ = 0;
     std::vector<StartContact> contacts_;
     std::vector<double> half_width_;    ///< Torque: how far each variable can get within the horizon.
     std::vector<double> tube_;          ///< Boxes waiting in the torque check: centre and half width per variable.

@@ -13,15 +13,28 @@ inline constexpr std::size_t lane_count = 8;
 
 /// Which build of the lanes runs. All give the same bits, because no operation is contracted,
 /// reassociated or approximated.
-enum class LaneBuild : std::uint8_t { generic = 0, avx2 = 1 };
+enum class LaneBuild : std::uint8_t { generic = 0, avx2 = 1, neon = 2 };
+
+/// Says that a column of a constant rotation, or a constant offset, is no multiple of one axis.
+inline constexpr std::uint8_t lane_dense = 4;
+/// Says that a constant offset is zero.
+inline constexpr std::uint8_t lane_zero = 3;
 
 struct LaneBody {
+    double multiplier;  ///< Joint position = multiplier * variable + offset.
+    double offset;
     float rotation[9];  ///< By columns, in the parent's frame at joint position zero.
     float translation[3];
     float ball_centre[3];
     float ball_radius;
     std::uint16_t parent;
-    std::uint16_t prismatic;
+    std::uint16_t variable;
+    std::uint8_t prismatic;
+    /// Which axis of the parent each column is parallel to, or `lane_dense` in the first: most joints are
+    /// a quarter turn apart, and copying a column is cheaper than multiplying it.
+    std::uint8_t column_axis[3];
+    float column_sign[3];
+    std::uint8_t translation_axis;
 };
 
 struct LaneVolume {
@@ -29,6 +42,8 @@ struct LaneVolume {
     float radius;
     float error;  ///< Bound on how far a computed end can be from the true one.
     float half_length;
+    float length2;          ///< Of the core, squared; only steers where distances are looked for.
+    float inverse_length2;  ///< Zero for a sphere.
     std::uint16_t body;
 };
 
@@ -56,19 +71,47 @@ struct LanePrimitive {
     float frame[12];  ///< Rotation by columns, then translation.
     float half[3];    ///< Box.
     float core[6];    ///< Sphere, capsule.
+    float length2;    ///< Capsule: of the core, squared.
+    float inverse_length2;
     float radius;
     float error;
     std::uint8_t kind;
 };
 
+/// A body that may come near an obstacle within this chunk.
+struct BodyPrimitive {
+    std::uint16_t body = 0;
+    std::uint16_t primitive = 0;
+};
+
+/// The obstacles of one snapshot.
+struct LaneWorld {
+    const LanePrimitive* primitives;
+    const float* bounds;  ///< Blocks of eight obstacles: low x, y, z, high x, y, z.
+    std::uint32_t count;
+};
+
 /// What one group of eight configurations looks like to the lanes. `step` holds how far each body's
 /// joint can be from the configuration.
 struct LaneGroup {
-    float* position;  ///< bodies x 8: joint positions.
-    float* step;      ///< bodies x 8.
-    float* centre;    ///< bodies x 3 x 8.
-    float* core;      ///< volumes x 9 x 8: both ends and the middle.
-    float* tail;      ///< tails x 8.
+    float* position;       ///< bodies x 8: joint positions.
+    float* step;           ///< bodies x 8.
+    float* frame;          ///< bodies x 12 x 8: rotation by columns, then translation.
+    float* centre;         ///< bodies x 3 x 8.
+    float* core;           ///< volumes x 9 x 8: both ends and the middle, of the bodies that are `placed`.
+    float* tool;           ///< effectors x 3 x 8.
+    float* tail;           ///< tails x 8.
+    std::uint8_t* placed;  ///< bodies: whether their volumes stand in `core`.
+};
+
+/// What was closest last time. Looked at first it lets bounds skip everything farther away. It changes no
+/// answer: a skipped pair could not have lowered the result, whatever the order (lanes_kernel.inc).
+struct LaneHint {
+    std::uint32_t body_pair = 0xFFFFFFFFU;
+    std::uint32_t pair = 0;
+    std::uint32_t body = 0;
+    std::uint32_t volume = 0;
+    std::uint32_t primitive = 0xFFFFFFFFU;
 };
 
 struct LaneTables {
@@ -80,11 +123,16 @@ struct LaneTables {
     const float* reach;                 ///< Per tail entry: reach of the joint it adds.
     const std::uint16_t* tail_joint;    ///< Per tail entry: the body whose joint it adds.
     const std::uint16_t* tail_first;    ///< Per body: its entry for depth 0; deeper ones follow, and a zero ends the list.
+    const std::uint16_t* body_volumes;  ///< Volumes, body by body.
+    const std::uint32_t* body_volume_first;
+    const std::uint16_t* movers;        ///< Bodies with volumes that a joint carries.
     std::uint32_t body_count;
     std::uint32_t volume_count;
     std::uint32_t body_pair_count;
     std::uint32_t tail_count;
     std::uint32_t effector_count;  ///< Tool points, kept as volumes behind the others.
+    std::uint32_t mover_count;
+    float slack;  ///< More than what two roundings of one distance differ by.
 };
 
 }  // namespace lastgate

@@ -37,13 +37,18 @@ class ObstacleField {
   public:
     /// Throws std::invalid_argument for empty clouds, and points that are not finite or beyond the world.
     static ObstacleField from_points(std::span<const double> xyz);
+    /// Balls (x y z radius). Their middles are sorted into blocks of at least `block_m_min`, which changes no answer;
+    /// radii should be alike, because the largest is added wherever blocks are compared.
+    static ObstacleField from_balls(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min);
     /// Throws std::invalid_argument for an empty or oversized grid, or numbers that are not finite.
     static ObstacleField from_voxels(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy);
     /// The same for a large, mostly uniform grid: cells not listed are unknown.
     static ObstacleField from_cells(const VoxelSpec& spec, std::span<const CellIndex> occupied, std::span<const CellIndex> free);
+    /// This grid with a few cells changed, without reading the others again. Points and balls have no cells: throws.
+    ObstacleField with_cells(std::span<const CellIndex> occupied, std::span<const CellIndex> free) const;
 
     /// Distance of a segment from the nearest obstacle, exact below `cutoff_m`; `cutoff_m` when nothing is nearer.
-    /// Zero when the segment touches or enters one.
+    /// Zero when the segment touches or enters a point or cell; down to minus its radius inside a ball.
     Witness distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
 
     /// Never larger than the distance of a point from any obstacle; zero inside a solid cell.
@@ -52,13 +57,37 @@ class ObstacleField {
     std::size_t obstacle_count() const noexcept { return x_.size(); }
     /// The cell of an obstacle, x fastest, or the number of a point as it was given.
     std::uint32_t label(std::size_t obstacle) const noexcept { return label_[obstacle]; }
+    /// Of a ball; zero for points and cells.
+    double radius_m(std::size_t obstacle) const noexcept { return radius_.empty() ? 0.0 : radius_[obstacle]; }
     std::size_t memory_bytes() const noexcept;
 
   private:
     ObstacleField() = default;
 
-    void choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles);
-    void sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels);
+    /// A box around some obstacles, all of each of them, rounded outwards.
+    struct Bounds {
+        float centre[3];
+        float half[3];
+    };
+    /// Blocks that lie together: which of them have obstacles, x fastest, and how many such blocks come before.
+    struct Brick {
+        std::uint64_t bits = 0;
+        std::uint32_t first_block = 0;
+        Bounds bounds{};
+    };
+    static constexpr std::uint32_t brick_edge = 4;
+    /// A block that has obstacles.
+    struct Block {
+        std::uint32_t first = 0;
+        std::uint32_t first_group = 0;
+    };
+    /// Obstacles of a block that lie together, with bounds of their own: eight of them are a cache line per axis.
+    static constexpr std::uint32_t group_size = 8;
+
+    static ObstacleField from_centres(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii, double block_m_min);
+    void choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, double block_m_min);
+    void sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii);
+    void bound_groups();
     void spread_clearance();
     void reserve_cells(const VoxelSpec& spec);
     void set_cell(CellIndex cell, bool solid);
@@ -68,24 +97,36 @@ class ObstacleField {
     std::size_t block_index(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
         return x + std::size_t{block_count_[0]} * (y + std::size_t{block_count_[1]} * z);
     }
+    bool has_obstacles(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept;
     bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
     bool is_solid(Vec3 point) const noexcept;
-    double inside_bounds(Vec3 point, int& face) const noexcept;
+    double inside_bounds(Vec3 point) const noexcept;
     double clear_of_blocks(Vec3 point) const noexcept;
+    double nearest_brick_bound(const Segment& segment) const noexcept;
     bool is_far(const Segment& segment, double distance_m) const noexcept;
-    void test_block(std::size_t block, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
+    Bounds bounds_of(std::uint32_t first, std::uint32_t end) const noexcept;
+    void test_block(std::uint32_t rank, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
+    void test_obstacles(std::uint32_t first, std::uint32_t end, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
 
-    // Blocks.
+    // Blocks: a byte and a bit for each, more only for those with obstacles.
     Vec3 block_origin_;
     double block_m_ = 0.0;
+    double blocks_per_m_ = 0.0;
     std::array<std::uint32_t, 3> block_count_{};
-    std::vector<std::uint32_t> block_first_;  ///< One more than blocks: where the obstacles of each start.
-    std::vector<std::uint8_t> block_gap_;     ///< Squared number of whole blocks in between, at most 255.
+    std::array<double, 3> block_size_{};  ///< The counts once more, to compare with.
+    double overhang_m_ = 0.0;             ///< What an obstacle may reach beyond the block it is kept in.
+    std::vector<std::uint8_t> block_gap_;    ///< Squared number of whole blocks to the nearest with obstacles, at most 225.
+    std::array<std::uint32_t, 3> brick_count_{};
+    std::vector<Brick> bricks_;              ///< 4 x 4 x 4 blocks each.
+    std::vector<Block> blocks_;              ///< Those with obstacles, brick by brick, and one more for the end.
+    std::vector<Bounds> block_bounds_;
+    std::vector<Bounds> group_bounds_;
 
-    // Obstacles, sorted by block.
+    // Obstacles, sorted by block and by place within it.
     std::vector<double> x_;
     std::vector<double> y_;
     std::vector<double> z_;
+    std::vector<double> radius_;  ///< Of balls; empty for points and cells.
     std::vector<std::uint32_t> label_;
     double half_m_ = 0.0;  ///< Half the edge of a cell; 0 for points.
 

@@ -65,9 +65,9 @@ class WorldSnapshot {
     double stamp_s() const noexcept { return stamp_s_; }
     std::uint64_t id() const noexcept { return id_; }
     std::span<const Primitive> primitives() const noexcept { return primitives_; }
-    const LanePrimitive& lane_primitive(std::size_t index) const noexcept { return lane_primitives_[index]; }
-    /// Bounds of all obstacles, rounded outwards: low x, y, z, high x, y, z.
-    const float* const* lane_bounds() const noexcept { return lane_bounds_.data(); }
+    LaneWorld for_lanes() const noexcept {
+        return {lane_primitives_.data(), lane_bounds_.data(), static_cast<std::uint32_t>(lane_primitives_.size())};
+    }
 
     const ObstacleField* field(std::size_t slot) const noexcept { return fields_[slot].get(); }
     double field_stamp_s(std::size_t slot) const noexcept { return field_stamps_s_[slot]; }
@@ -81,8 +81,7 @@ class WorldSnapshot {
     std::array<std::shared_ptr<const ObstacleField>, field_slots> fields_;
     std::array<double, field_slots> field_stamps_s_{};
     std::vector<LanePrimitive> lane_primitives_;
-    std::vector<float> lane_bound_values_;
-    std::array<const float*, 6> lane_bounds_{};
+    std::vector<float> lane_bounds_;  ///< Rounded outwards, in blocks of eight obstacles: low x, y, z, high x, y, z.
     double stamp_s_ = 0.0;
     std::uint64_t id_ = 0;
     bool begun_ = false;

@@ -35,6 +35,8 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
 
 bool Validation::check_self_collision() noexcept {
     if (request_.recovery && !sweep_.collect_start_contacts()) return reject_budget();
+    // The stage after this one looks at all obstacles; what it will find closest spares work here already.
+    if (mode() != ControlMode::joint_torque && !request_.world->is_declared_absent()) sweep_.look_at_closest();
     Finding finding;
     const Outcome outcome = mode() == ControlMode::joint_torque
                                 ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)

@@ -16,7 +16,16 @@ from lastgate.cli.demo import demo_command
 from lastgate.cli.doctor import doctor_command
 from lastgate.cli.explain import explain_command
 from lastgate.cli.kernel_file import kernel_config_command
+from lastgate.cli.kernel_run import kernel_run_command
 from lastgate.cli.messages import print_error
+from lastgate.cli.operator import (
+    deadman_command,
+    estop_command,
+    human_command,
+    pendant_command,
+    reset_command,
+    status_command,
+)
 from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
 from lastgate.cli.robot_report import report_command
@@ -51,6 +60,13 @@ app.command("explain", short_help="What a violation means and what to do.")(expl
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 
+app.command("estop", short_help="Stop the robot.")(estop_command)
+app.command("reset", short_help="Clear the latch, if nothing blocks it.")(reset_command)
+app.command("status", short_help="How the kernel stands.")(status_command)
+app.command("deadman", short_help="Stops when accepted chunks cease.")(deadman_command)
+app.command("pendant", short_help="Stops while a real button is pressed or gone.")(pendant_command)
+app.command("human", short_help="Stops for every line on stdin.")(human_command)
+
 robot_app.command("list", short_help="The robots that come with lastgate.")(list_command)
 robot_app.command("show", short_help="One robot: joints, volumes, pairs.")(show_command)
 robot_app.command("vendor-urdf", short_help="A flat URDF of one's own.")(vendor_urdf_command)
@@ -62,6 +78,7 @@ collision_app.command("lower", short_help="Description to volumes and pairs, as 
 collision_app.command("check", short_help="Re-lowers and compares.")(collision_check_command)
 app.add_typer(collision_app, name="collision")
 
+kernel_app.command("run", short_help="The native kernel process.")(kernel_run_command)
 kernel_app.command("config", short_help="The flat YAML file a kernel reads.")(kernel_config_command)
 app.add_typer(kernel_app, name="kernel")
 

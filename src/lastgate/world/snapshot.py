@@ -120,6 +120,31 @@ class World:
             return None
         return _core.ObstacleField.from_points(self.points.xyz)
 
+    def to_message(self) -> bytes:
+        """Returns the snapshot as the message that a kernel process reads."""
+        voxels = self.voxels
+        return _core.encode_world_snapshot(
+            self.stamp_s,
+            self.frame_id,
+            self.world_id,
+            False,
+            self._kinds,
+            self._sizes,
+            self._poses,
+            [primitive.object_id or "" for primitive in self.primitives],
+            None if self.points is None else (self.points.xyz, self.points.stamp_s),
+            None
+            if voxels is None
+            else (
+                voxels.occupancy,
+                voxels.origin_xyz,
+                voxels.resolution_m,
+                voxels.unknown == "free",
+                voxels.outside == "free",
+                voxels.stamp_s,
+            ),
+        )
+
     def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
         snapshot = _core.WorldSnapshot(
             self._kinds,
@@ -148,6 +173,14 @@ class NoWorld:
 
     def __repr__(self) -> str:
         return "NO_WORLD"
+
+    def to_message(self) -> bytes:
+        """Returns what tells a kernel process the same."""
+        nothing = np.empty((0, 3))
+        kinds = np.empty(0, dtype=np.uint8)
+        return _core.encode_world_snapshot(
+            0.0, "", self.world_id, True, kinds, nothing, np.empty((0, 7)), [], None, None
+        )
 
     @cached_property
     def native(self) -> _core.WorldSnapshot:

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translation only: the doors of the kernel process and the messages that go through them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "client.hpp"
+#include "evidence.hpp"
+#include "messages.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace lastgate;
+
+namespace {
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+std::span<const std::byte> span_of(const nb::bytes& bytes) { return {static_cast<const std::byte*>(bytes.data()), bytes.size()}; }
+
+nb::bytes bytes_of(std::span<const std::byte> bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+/// Writes a message into memory that is surely large enough.
+template <typename Write>
+nb::bytes written(std::size_t room, Write write) {
+    std::vector<std::byte> memory(room);
+    const auto bytes = write(std::span<std::byte>(memory));
+    if (bytes.empty()) throw std::invalid_argument("the message does not fit");
+    return bytes_of(bytes);
+}
+
+Stamp stamp_of(double stamp_s) {
+    const double whole = std::floor(stamp_s);
+    if (!(whole >= -2147483648.0 && whole <= 2147483647.0)) throw std::invalid_argument("the stamp does not fit into a ROS time");
+    const auto nanoseconds = static_cast<std::uint32_t>(std::min((stamp_s - whole) * 1e9, 999999999.0));
+    return {static_cast<std::int32_t>(whole), nanoseconds};
+}
+
+nb::bytes encode_action_chunk(Matrix rows, std::uint8_t control_mode, double stamp_s, std::string_view ee_name, std::string_view frame_id, std::string_view rskill_id, std::string_view trace_id,
+                              std::uint32_t tick_index) {
+    if (rows.shape(0) > 65535 || rows.shape(1) > 255) throw std::invalid_argument("a chunk holds at most 65535 rows of 255 numbers");
+    ActionChunkMessage chunk;
+    chunk.stamp = stamp_of(stamp_s);
+    chunk.control_mode = control_mode;
+    chunk.horizon = static_cast<std::uint16_t>(rows.shape(0));
+    chunk.n_dof = static_cast<std::uint8_t>(rows.shape(1));
+    chunk.flat = {rows.data(), rows.size()};
+    chunk.ee_name = ee_name;
+    chunk.frame_id = frame_id;
+    chunk.rskill_id = rskill_id;
+    chunk.trace_id = trace_id;
+    chunk.tick_index = tick_index;
+    const std::size_t room = 128 + 8 * rows.size() + ee_name.size() + frame_id.size() + rskill_id.size() + trace_id.size();
+    return written(room, [&](std::span<std::byte> memory) { return write_action_chunk(chunk, memory); });
+}
+
+nb::object decode_action_chunk(const nb::bytes& payload) {
+    // Where the doubles are aligned, as the kernel keeps it.
+    std::vector<std::uint64_t> memory((payload.size() + payload_offset + 7) / 8);
+    auto* first = reinterpret_cast<std::byte*>(memory.data()) + payload_offset;
+    std::memcpy(first, payload.data(), payload.size());
+    const auto chunk = read_action_chunk({first, payload.size()});
+    if (!chunk) return nb::none();
+    nb::dict fields;
+    fields["stamp_s"] = chunk->stamp.in_seconds();
+    fields["control_mode"] = chunk->control_mode;
+    fields["horizon"] = chunk->horizon;
+    fields["flat"] = nb::cast(std::vector<double>(chunk->flat.begin(), chunk->flat.end()));
+    fields["n_dof"] = chunk->n_dof;
+    fields["ee_name"] = nb::cast(std::string(chunk->ee_name));
+    fields["frame_id"] = nb::cast(std::string(chunk->frame_id));
+    fields["confidence"] = chunk->confidence;
+    fields["rskill_id"] = nb::cast(std::string(chunk->rskill_id));
+    fields["rskill_revision"] = nb::cast(std::string(chunk->rskill_revision));
+    fields["trace_id"] = nb::cast(std::string(chunk->trace_id));
+    fields["tick_index"] = chunk->tick_index;
+    return fields;
+}
+
+nb::bytes encode_joint_state(const std::vector<std::string>& names, Vector positions, std::optional<Vector> velocities, double stamp_s) {
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    std::size_t room = 128 + 16 * positions.size();
+    for (const auto& name : names) room += name.size() + 16;
+    const std::span<const double> speeds = velocities ? std::span<const double>(velocities->data(), velocities->size()) : std::span<const double>{};
+    return written(room, [&](std::span<std::byte> memory) { return write_joint_state(stamp_of(stamp_s), views, {positions.data(), positions.size()}, speeds, memory); });
+}
+
+nb::bytes encode_world_snapshot(double stamp_s, std::string_view frame_id, std::string_view world_id, bool declared_absent, Kinds kinds, Matrix sizes_m, Matrix poses, const std::vector<std::string>& object_id,
+                                std::optional<std::tuple<Matrix, double>> points, std::optional<std::tuple<Bytes3, std::array<double, 3>, double, bool, bool, double>> voxels) {
+    WorldSnapshotMessage world;
+    world.stamp_s = stamp_s;
+    world.frame_id = frame_id;
+    world.world_id = world_id;
+    world.declared_absent = declared_absent;
+    world.kinds.assign(kinds.data(), kinds.data() + kinds.size());
+    world.sizes_m.assign(sizes_m.data(), sizes_m.data() + sizes_m.size());
+    world.xyz_quat_xyzw.assign(poses.data(), poses.data() + poses.size());
+    std::size_t room = 512 + frame_id.size() + world_id.size() + kinds.size() * 96;
+    for (const auto& name : object_id) {
+        world.object_id.emplace_back(name);
+        room += name.size() + 16;
+    }
+    if (points) {
+        const Matrix& xyz = std::get<0>(*points);
+        world.has_points = true;
+        world.points_stamp_s = std::get<1>(*points);
+        world.points.assign(xyz.data(), xyz.data() + xyz.size());
+        room += xyz.size() * 8;
+    }
+    if (voxels) {
+        const auto& [occupancy, origin, resolution_m, unknown_is_free, outside_is_free, voxels_stamp_s] = *voxels;
+        world.has_voxels = true;
+        world.voxels_stamp_s = voxels_stamp_s;
+        world.origin = origin;
+        world.resolution = resolution_m;
+        world.size = {static_cast<std::uint32_t>(occupancy.shape(2)), static_cast<std::uint32_t>(occupancy.shape(1)), static_cast<std::uint32_t>(occupancy.shape(0))};
+        world.unknown_is_free = unknown_is_free;
+        world.outside_is_free = outside_is_free;
+        world.occupancy = {occupancy.data(), occupancy.size()};
+        room += occupancy.size();
+    }
+    return written(room, [&](std::span<std::byte> memory) { return write_world_snapshot(world, memory); });
+}
+
+RingShape shape_of(const std::string& ring) {
+    if (ring == "safe_actions") return chunk_ring;
+    if (ring == "failures") return failure_ring;
+    if (ring == "statuses") return status_ring;
+    if (ring == "traces") return trace_ring;
+    throw std::invalid_argument("no ring `" + ring + "`; there are safe_actions, failures, statuses, traces");
+}
+
+Command command_of(const std::string& word) {
+    if (word == "reset") return Command::reset;
+    if (word == "activate") return Command::activate;
+    if (word == "deactivate") return Command::deactivate;
+    if (word == "shutdown") return Command::shutdown;
+    if (word == "status") return Command::status;
+    throw std::invalid_argument("no command `" + word + "`");
+}
+
+std::int64_t ns_of(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
+
+void bind_messages(nb::module_& module) {
+    module.def("encode_action_chunk", &encode_action_chunk, "rows"_a.noconvert(), "control_mode"_a, "stamp_s"_a, "ee_name"_a, "frame_id"_a, "rskill_id"_a, "trace_id"_a, "tick_index"_a);
+    module.def("decode_action_chunk", &decode_action_chunk, "payload"_a, nb::sig("def decode_action_chunk(payload: bytes) -> dict | None"));
+    module.def("encode_joint_state", &encode_joint_state, "names"_a, "positions"_a.noconvert(), "velocities"_a.none(), "stamp_s"_a);
+    module.def("encode_world_snapshot", &encode_world_snapshot, "stamp_s"_a, "frame_id"_a, "world_id"_a, "declared_absent"_a, "kinds"_a, "sizes_m"_a, "poses"_a, "object_id"_a, "points"_a.none(), "voxels"_a.none());
+    module.def("violation_word", [](int code) { return std::string(violation_word(static_cast<ViolationCode>(code))); }, "code"_a);
+    module.def("failure_kind", [](int code) { return static_cast<int>(failure_kind(static_cast<ViolationCode>(code))); }, "code"_a);
+    module.def("controller_state", [](int code) { return std::string(controller_state(static_cast<ViolationCode>(code))); }, "code"_a);
+    module.def("read_safety_status", [](const nb::bytes& payload) -> nb::object {
+        CdrReader reader(span_of(payload));
+        nb::dict fields;
+        const double seconds = reader.number<std::int32_t>();
+        fields["stamp_s"] = seconds + 1e-9 * reader.number<std::uint32_t>();
+        (void)reader.text();
+        fields["state"] = reader.number<std::uint8_t>();
+        fields["source"] = nb::cast(std::string(reader.text()));
+        fields["reason"] = nb::cast(std::string(reader.text()));
+        fields["sequence"] = reader.number<std::uint32_t>();
+        fields["passed"] = reader.number<std::uint64_t>();
+        fields["dropped"] = reader.number<std::uint64_t>();
+        fields["model_digest"] = nb::cast(std::string(reader.text()));
+        fields["world_id"] = nb::cast(std::string(reader.text()));
+        return reader.at_end() ? nb::object(fields) : nb::none();
+    }, "payload"_a, nb::sig("def read_safety_status(payload: bytes) -> dict | None"));
+}
+
+void bind_doors(nb::module_& module) {
+    nb::class_<DoorClient>(module, "DoorClient")
+        .def(nb::init<const std::string&>(), "instance"_a)
+        .def("submit", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::action_chunk, span_of(payload)); }, "payload"_a)
+        .def("submit_twist", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::twist, span_of(payload)); }, "payload"_a)
+        .def("observe", [](DoorClient& door, const nb::bytes& payload) { door.observe(span_of(payload)); }, "payload"_a)
+        .def("publish_world", [](DoorClient& door, const nb::bytes& payload) { return door.publish_world(MessageType::world_snapshot, span_of(payload)); }, "payload"_a)
+        .def("publish_wire_world", [](DoorClient& door, const std::tuple<std::string, nb::bytes>& message) {
+            const auto& [type, payload] = message;
+            if (type != "world_collision" && type != "occupancy_voxels") throw std::invalid_argument("no world message `" + type + "`");
+            return door.publish_world(type == "world_collision" ? MessageType::world_collision : MessageType::occupancy_voxels, span_of(payload));
+        }, "message"_a)
+        .def("wait_world", [](DoorClient& door, std::uint64_t sequence, double timeout_s) {
+            nb::gil_scoped_release released;
+            return door.wait_world(sequence, ns_of(timeout_s));
+        }, "sequence"_a, "timeout_s"_a)
+        .def("wait_verdict", [](DoorClient& door, std::uint64_t sequence, double timeout_s, double spin_s) -> nb::object {
+            std::optional<DoorClient::Answer> answer;
+            {
+                nb::gil_scoped_release released;
+                answer = door.wait_verdict(sequence, ns_of(timeout_s), ns_of(spin_s));
+            }
+            if (!answer) return nb::none();
+            nb::dict fields;
+            fields["verdict"] = answer->frame.verdict;
+            fields["passed"] = answer->frame.passed == 1;
+            fields["latched"] = answer->frame.latched == 1;
+            fields["latch_sequence"] = answer->frame.latch_sequence;
+            fields["duration_s"] = static_cast<double>(answer->frame.duration_ns) * 1e-9;
+            fields["safe_sequence"] = answer->frame.safe_sequence;
+            fields["evidence"] = nb::cast(answer->evidence);
+            return fields;
+        }, "sequence"_a, "timeout_s"_a, "spin_s"_a, nb::sig("def wait_verdict(self, sequence: int, timeout_s: float, spin_s: float) -> dict | None"))
+        .def("command", [](DoorClient& door, const std::string& word, double timeout_s) -> std::optional<std::tuple<bool, std::string>> {
+            const Command command = command_of(word);
+            nb::gil_scoped_release released;
+            const auto answer = door.command(command, ns_of(timeout_s));
+            if (!answer) return std::nullopt;
+            return std::make_tuple(answer->success == 1, std::string(answer->message.view()));
+        }, "command"_a, "timeout_s"_a)
+        .def_prop_ro("kernel_is_alive", &DoorClient::kernel_is_alive)
+        .def_prop_ro("kernel_id", [](const DoorClient& door) { return door.board().kernel_id; })
+        .def_prop_ro("door", &DoorClient::door);
+
+    nb::class_<RingReader>(module, "RingReader")
+        .def("__init__", [](RingReader* self, const std::string& instance, const std::string& ring, bool from_newest) { new (self) RingReader(instance, ring, shape_of(ring), from_newest); }, "instance"_a, "ring"_a, "from_newest"_a = false)
+        .def("read", [](RingReader& reader, double timeout_s) -> nb::object {
+            std::optional<RingReader::Message> message;
+            {
+                nb::gil_scoped_release released;
+                message = reader.read(ns_of(timeout_s));
+            }
+            if (!message) return nb::none();
+            return nb::make_tuple(message->head.sequence, message->head.origin, static_cast<double>(message->head.written_ns) * 1e-9, bytes_of(message->payload));
+        }, "timeout_s"_a, nb::sig("def read(self, timeout_s: float) -> tuple[int, int, float, bytes] | None"))
+        .def_prop_ro("lost", &RingReader::lost);
+
+    nb::class_<Seat>(module, "Seat")
+        .def("__init__", [](Seat* self, const std::string& instance, const std::string& name, bool actuator) { new (self) Seat(instance, actuator ? Seat::Row::actuator : Seat::Row::source, name); }, "instance"_a, "name"_a, "actuator"_a = false)
+        .def("beat", &Seat::beat)
+        .def("press", [](Seat& seat, std::string_view reason, int kind, std::string_view evidence) { seat.press(reason, static_cast<FailureKind>(kind), evidence); }, "reason"_a, "kind"_a = static_cast<int>(FailureKind::human), "evidence"_a = "")
+        .def("hold", [](Seat& seat, std::string_view reason) { seat.hold(reason); }, "reason"_a)
+        .def("release", &Seat::release)
+        .def("acknowledge", &Seat::acknowledge, "latch_sequence"_a)
+        .def("leave", &Seat::leave)
+        .def_prop_ro("kernel_is_alive", &Seat::kernel_is_alive)
+        .def_prop_ro("kernel_id", [](const Seat& seat) { return seat.board().kernel_id; })
+        .def_prop_ro("kernel_state", [](const Seat& seat) { return seat.board().state.load(std::memory_order_acquire); })
+        .def_prop_ro("latch_sequence", [](const Seat& seat) { return seat.board().latch_sequence.load(std::memory_order_acquire); });
+
+    module.def("kernel_is_alive", [](const std::string& instance) {
+        try {
+            return BoardView::open(instance).is_alive(monotonic_ns());
+        } catch (const std::runtime_error&) {
+            return false;
+        }
+    }, "instance"_a);
+    module.def("decode_trace", [](const nb::bytes& payload) -> nb::object {
+        if (payload.size() != sizeof(TraceFrame)) return nb::none();
+        TraceFrame trace;
+        std::memcpy(&trace, payload.data(), sizeof trace);
+        nb::dict fields;
+        fields["begun_wall_s"] = static_cast<double>(trace.begun_wall_ns) * 1e-9;
+        fields["duration_s"] = static_cast<double>(trace.duration_ns) * 1e-9;
+        fields["chunk_sequence"] = trace.chunk_sequence;
+        fields["door"] = trace.door;
+        fields["passed"] = trace.passed == 1;
+        fields["warn_only"] = trace.warn_only == 1;
+        fields["latched"] = trace.latched == 1;
+        fields["verdict"] = trace.verdict;
+        fields["trace_id"] = nb::cast(std::string(trace.trace_id.view()));
+        fields["rskill_id"] = nb::cast(std::string(trace.rskill_id.view()));
+        return fields;
+    }, "payload"_a, nb::sig("def decode_trace(payload: bytes) -> dict | None"));
+}
+
+}  // namespace
+
+void bind_kernel(nb::module_& module) {
+    bind_messages(module);
+    bind_doors(module);
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace lastgate {
+namespace {
+
+std::uint64_t owner_number() noexcept { return (static_cast<std::uint64_t>(monotonic_ns()) << 20U) ^ static_cast<std::uint64_t>(getpid()) ^ 1U; }
+
+template <std::size_t room>
+void put_text(char (&to)[room], std::string_view text) noexcept {
+    const std::size_t size = std::min(text.size(), room - 1);
+    std::memcpy(to, text.data(), size);
+    std::memset(to + size, 0, room - size);
+}
+
+}  // namespace
+
+DoorClient::DoorClient(const std::string& instance) : board_(BoardView::open(instance)), answer_(verdict_ring.slot_bytes) {
+    for (door_ = 0; door_ < doors_max; ++door_) {
+        chunks_ = Ring::open(door_ring_name(instance, "chunks", door_), chunk_ring);
+        if (chunks_.claim()) break;
+    }
+    if (door_ == doors_max) throw std::runtime_error("all doors of the kernel `" + instance + "` are taken");
+    states_ = Ring::open(door_ring_name(instance, "states", door_), state_ring);
+    worlds_ = Ring::open(door_ring_name(instance, "worlds", door_), world_ring);
+    verdicts_ = Ring::open(door_ring_name(instance, "verdicts", door_), verdict_ring);
+    verdict_cursor_ = verdicts_.newest();
+}
+
+std::uint64_t DoorClient::hand_in(Ring& ring, MessageType type, std::span<const std::byte> payload) {
+    const std::uint64_t sequence = ring.write(type, payload, owner_number());
+    if (sequence == 0) throw std::invalid_argument("a message of " + std::to_string(payload.size()) + " bytes does not fit into a slot of " + std::to_string(ring.shape().slot_bytes));
+    board_->doorbell.ring();
+    return sequence;
+}
+
+std::uint64_t DoorClient::submit(MessageType type, std::span<const std::byte> payload) { return hand_in(chunks_, type, payload); }
+
+void DoorClient::observe(std::span<const std::byte> joint_state) { (void)hand_in(states_, MessageType::joint_state, joint_state); }
+
+std::uint64_t DoorClient::publish_world(MessageType type, std::span<const std::byte> payload) { return hand_in(worlds_, type, payload); }
+
+template <typename Found>
+bool DoorClient::wait_answer(MessageType type, std::int64_t timeout_ns, std::int64_t spin_ns, Found found) {
+    const std::int64_t begun_ns = monotonic_ns();
+    while (true) {
+        const std::uint32_t seen = verdicts_.bell().rung();
+        MessageHead head;
+        std::uint64_t lost = 0;
+        while (verdicts_.read(verdict_cursor_, head, answer_, lost)) {
+            if (head.type == type && found(head)) return true;
+        }
+        const std::int64_t waited_ns = monotonic_ns() - begun_ns;
+        if (waited_ns >= timeout_ns) return false;
+        if (spin_ns >= 0 && waited_ns >= spin_ns) verdicts_.bell().wait(seen, std::min(timeout_ns - waited_ns, heartbeat_period_ns));
+    }
+}
+
+std::optional<DoorClient::Answer> DoorClient::wait_verdict(std::uint64_t sequence, std::int64_t timeout_ns, std::int64_t spin_ns) {
+    Answer answer;
+    const bool found = wait_answer(MessageType::verdict, timeout_ns, spin_ns, [&](const MessageHead& head) {
+        if (head.size < sizeof answer.frame) return false;
+        std::memcpy(&answer.frame, answer_.data(), sizeof answer.frame);
+        const std::size_t evidence = std::min<std::size_t>(answer.frame.evidence_bytes, head.size - sizeof answer.frame);
+        answer.evidence.assign(reinterpret_cast<const char*>(answer_.data()) + sizeof answer.frame, evidence);
+        return answer.frame.chunk_sequence == sequence;
+    });
+    if (!found) return std::nullopt;
+    return answer;
+}
+
+bool DoorClient::wait_world(std::uint64_t sequence, std::int64_t timeout_ns) {
+    const std::int64_t begun_ns = monotonic_ns();
+    while (true) {
+        const std::uint32_t seen = board_->world_bell.rung();
+        if (board_->worlds_taken[door_].load(std::memory_order_acquire) >= sequence) return true;
+        const std::int64_t left_ns = timeout_ns - (monotonic_ns() - begun_ns);
+        if (left_ns <= 0) return false;
+        board_->world_bell.wait(seen, std::min(left_ns, heartbeat_period_ns));
+    }
+}
+
+std::optional<AnswerFrame> DoorClient::command(Command command, std::int64_t timeout_ns) {
+    const CommandFrame frame{command};
+    const std::uint64_t sequence = hand_in(chunks_, MessageType::command, {reinterpret_cast<const std::byte*>(&frame), sizeof frame});
+    AnswerFrame answer;
+    const bool found = wait_answer(MessageType::answer, timeout_ns, 0, [&](const MessageHead& head) {
+        if (head.size != sizeof answer) return false;
+        std::memcpy(&answer, answer_.data(), sizeof answer);
+        return answer.command_sequence == sequence;
+    });
+    if (!found) return std::nullopt;
+    return answer;
+}
+
+RingReader::RingReader(const std::string& instance, const std::string& ring, RingShape shape, bool from_newest) : ring_(Ring::open(ring_name(instance, ring), shape)), bytes_(shape.slot_bytes) {
+    cursor_ = ring_.newest();
+    if (from_newest && cursor_ > 0) --cursor_;
+}
+
+std::optional<RingReader::Message> RingReader::read(std::int64_t timeout_ns) {
+    const std::int64_t begun_ns = monotonic_ns();
+    while (true) {
+        const std::uint32_t seen = ring_.bell().rung();
+        MessageHead head;
+        if (ring_.read(cursor_, head, bytes_, lost_)) return Message{head, {bytes_.begin(), bytes_.begin() + head.size}};
+        const std::int64_t left_ns = timeout_ns - (monotonic_ns() - begun_ns);
+        if (left_ns <= 0) return std::nullopt;
+        ring_.bell().wait(seen, left_ns);
+    }
+}
+
+Seat::Seat(const std::string& instance, Row row, const std::string& name) : board_(BoardView::open(instance)) {
+    auto& seats = row == Row::source ? board_->sources : board_->actuators;
+    if (name.empty() || name.size() >= sizeof seat_->name) throw std::invalid_argument("a seat needs a name of 1 to 31 bytes");
+    seat_ = take_seat(seats, name, owner_number(), monotonic_ns());
+    if (seat_ == nullptr) throw std::runtime_error("no seat for `" + name + "` on the board of `" + instance + "`: the name is in use, or all seats are taken");
+}
+
+void Seat::press(std::string_view reason, FailureKind kind, std::string_view evidence) noexcept {
+    beat();
+    put_text(seat_->reason, reason);
+    put_text(seat_->evidence, evidence);
+    seat_->failure_kind.store(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
+    seat_->presses.fetch_add(1, std::memory_order_release);
+    board_->estop_bell.ring();
+}
+
+void Seat::hold(std::string_view reason) noexcept {
+    beat();
+    put_text(seat_->reason, reason);
+    seat_->asserted.store(1, std::memory_order_release);
+    board_->estop_bell.ring();
+}
+
+void Seat::leave() noexcept {
+    release();
+    seat_->named.store(0, std::memory_order_release);
+    seat_->owner.store(0, std::memory_order_release);
+}
+
+}  // namespace lastgate

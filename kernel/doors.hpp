@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the kernel and everybody else meet: which rings there are, and the board beside them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "lastgate/capacity.hpp"
+#include "lastgate/verdict.hpp"
+#include "latch.hpp"
+#include "ring.hpp"
+
+namespace lastgate {
+
+/// Programs that may propose at the same time: a policy, a teleoperator, a gateway, a tool. Each has a door of its
+/// own, so that none can hide or delay what another says.
+inline constexpr std::size_t doors_max = 4;
+
+/// The largest chunk there is (every row, every joint, as doubles) with 8 KiB of names, in whole pages.
+inline constexpr std::uint32_t chunk_bytes_max = ((capacity::rows_max * capacity::dofs_max * 8 + 8192 + 4095) / 4096) * 4096;
+
+inline constexpr RingShape chunk_ring{8, chunk_bytes_max};
+inline constexpr RingShape state_ring{16, 32 * 1024};
+/// Two worlds of 16 MiB: 256 cells cubed, or 700,000 points. Pages that nobody writes take no memory.
+inline constexpr RingShape world_ring{2, 16 * 1024 * 1024};
+inline constexpr RingShape verdict_ring{16, 8192};
+inline constexpr RingShape failure_ring{64, 16 * 1024};
+inline constexpr RingShape status_ring{16, 4096};
+inline constexpr RingShape trace_ring{1024, 1024};
+
+inline std::string ring_name(std::string_view instance, std::string_view ring) { return "lastgate." + std::string(instance) + "." + std::string(ring); }
+inline std::string door_ring_name(std::string_view instance, std::string_view ring, std::size_t door) { return ring_name(instance, ring) + "." + std::to_string(door); }
+
+/// What a door answers to a chunk; the evidence follows in the same message.
+struct VerdictFrame {
+    std::uint64_t chunk_sequence = 0;  ///< Of the message in the chunk ring.
+    std::uint64_t safe_sequence = 0;   ///< Of the bytes in the ring of safe actions; 0 when they did not pass.
+    std::int64_t duration_ns = 0;      ///< From taking the chunk to this answer.
+    std::uint32_t latch_sequence = 0;
+    std::uint32_t latched = 0;
+    std::uint32_t passed = 0;
+    std::uint32_t evidence_bytes = 0;
+    Verdict verdict;
+};
+
+/// What telemetry learns about each chunk. Names are cut, never the numbers.
+struct TraceFrame {
+    std::int64_t begun_wall_ns = 0;
+    std::int64_t duration_ns = 0;
+    std::uint64_t chunk_sequence = 0;
+    std::uint32_t door = 0;
+    std::uint32_t passed = 0;
+    std::uint32_t warn_only = 0;
+    std::uint32_t latched = 0;
+    Verdict verdict;
+    ShortText<64> trace_id;
+    ShortText<128> rskill_id;
+    ShortText<64> subject;
+};
+
+/// What may be asked of the kernel through a door, as a `MessageType::command`.
+enum class Command : std::uint32_t { nothing = 0, reset = 1, activate = 2, deactivate = 3, shutdown = 4, status = 5 };
+struct CommandFrame {
+    Command command = Command::nothing;
+};
+struct AnswerFrame {
+    std::uint64_t command_sequence = 0;
+    std::uint32_t success = 0;
+    std::uint32_t reserved = 0;
+    ShortText<240> message;
+};
+
+/// A process that can stop the robot, or that drives it. A level, not a message: it cannot be lost, however many
+/// stops are asked for and whatever else is going on.
+struct BoardSeat {
+    std::atomic<std::uint64_t> owner;         ///< 0 free; else a number that the claiming process chose.
+    std::atomic<std::int64_t> heartbeat_ns;   ///< Monotonic; an owner that stops beating is gone.
+    std::atomic<std::uint32_t> asserted;      ///< Sources: 1 while the stop is held.
+    std::atomic<std::uint32_t> acknowledged;  ///< Actuators: the latch sequence they have stopped for.
+    std::atomic<std::uint32_t> named;         ///< 1 when `name` can be read.
+    std::atomic<std::uint32_t> presses;       ///< Sources: grows with every stop.
+    std::atomic<std::uint32_t> failure_kind;  ///< Sources: under which kind their stop is reported.
+    char name[32];
+    char reason[160];
+    char evidence[512];  ///< Sources: the JSON that is reported; empty for none.
+};
+
+/// The small things that must never wait behind a message. Everything is atomic or written once.
+struct Board {
+    static constexpr std::uint32_t magic_value = 0x6C674264U;
+    static constexpr std::uint32_t version_value = 1;
+    std::uint32_t magic;
+    std::uint32_t version;
+    std::uint64_t kernel_id;
+    char robot[64];
+    char model_digest[72];
+    std::atomic<std::int64_t> heartbeat_ns;    ///< Of the kernel.
+    std::atomic<std::uint32_t> state;          ///< `LifecycleState`.
+    std::atomic<std::uint32_t> latch_sequence;
+    alignas(64) Bell doorbell;    ///< Rung by whoever put something into a ring of a door.
+    alignas(64) Bell estop_bell;  ///< Rung by whoever wants a stop. This alone stops; the seats say why.
+    alignas(64) Bell world_bell;  ///< Rung when a world has become the one that is checked against.
+    std::array<std::atomic<std::uint64_t>, doors_max> worlds_taken;  ///< Per door: up to which message.
+    alignas(64) std::array<BoardSeat, sources_max> sources;
+    std::array<BoardSeat, sources_max> actuators;
+};
+
+/// A kernel that has not beaten for this long is gone: fifteen of its periods, and below the 0.2 s after which a
+/// driver without a new chunk stops anyway.
+inline constexpr std::int64_t heartbeat_period_ns = 10'000'000;
+inline constexpr std::int64_t heartbeat_age_ns_max = 150'000'000;
+/// A source or driver may be a Python program on a busy machine and beats every 50 ms; ten of those.
+inline constexpr std::int64_t seat_age_ns_max = 500'000'000;
+
+/// The board of a running kernel.
+class BoardView {
+  public:
+    static BoardView create(std::string_view instance);
+    static BoardView open(std::string_view instance);
+    Board* operator->() const noexcept { return reinterpret_cast<Board*>(memory_.bytes().data()); }
+    Board& operator*() const noexcept { return *reinterpret_cast<Board*>(memory_.bytes().data()); }
+    [[nodiscard]] bool claim() noexcept { return memory_.claim(); }
+
+    bool is_alive(std::int64_t now_ns) const noexcept;
+
+  private:
+    SharedMemory memory_;
+};
+
+/// Takes a free seat, or one whose owner is gone or has the same name; null when all are taken.
+BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view name, std::uint64_t owner, std::int64_t now_ns) noexcept;
+/// The name on a seat that somebody alive holds; empty otherwise.
+std::string_view live_name(const BoardSeat& seat, std::int64_t now_ns) noexcept;
+
+}  // namespace lastgate

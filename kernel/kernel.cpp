@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace lastgate {
+namespace {
+
+/// A JointState may carry other devices' joints beside ours; this many in one message is no robot.
+constexpr std::size_t readings_max = 512;
+
+/// Evidence, and the two names that are copied from the chunk, each as long as a chunk's slot allows.
+constexpr std::size_t failure_bytes_max = evidence_bytes_max + 8192;
+
+Stamp stamp_of(double wall_s) noexcept {
+    const double whole = std::floor(wall_s);
+    return {static_cast<std::int32_t>(whole), static_cast<std::uint32_t>((wall_s - whole) * 1e9)};
+}
+
+bool is_stale_code(ViolationCode code) noexcept {
+    switch (code) {
+        case ViolationCode::state_unavailable:
+        case ViolationCode::world_unavailable:
+        case ViolationCode::world_overflow:
+        case ViolationCode::voxel_unavailable:
+        case ViolationCode::voxel_overflow: return true;
+        default: return false;
+    }
+}
+
+/// The older of what the source says and of what we saw: a source whose clock runs ahead cannot stay fresh, and
+/// a clock that somebody steps cannot make old data young.
+double effective_stamp_s(double stamp_s, double arrived_s, Now now) noexcept {
+    const double by_arrival = now.wall_s - (now.monotonic_s - arrived_s);
+    return std::isfinite(stamp_s) && stamp_s > by_arrival && stamp_s <= now.wall_s ? by_arrival : stamp_s;
+}
+
+/// Not a chunk: whatever it was meant to say, its numbers do not stand where they must.
+Finding undecodable(std::size_t bytes) noexcept {
+    Finding finding;
+    finding.verdict.stage = 4;
+    finding.verdict.violation.code = ViolationCode::dim_mismatch;
+    finding.verdict.violation.element = 2;
+    finding.verdict.violation.value = static_cast<double>(bytes);
+    return finding;
+}
+
+}  // namespace
+
+Kernel::Kernel(KernelConfig config, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
+    : Kernel(config, std::make_shared<Gate>(std::make_shared<RobotModel>(config.model), config.gate), std::move(settings), std::move(model_digest), restored) {}
+
+Kernel::Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
+    : config_(std::move(config)), settings_(std::move(settings)), model_digest_(std::move(model_digest)), gate_(std::move(gate)), latch_(settings_.reset_cooldown_s) {
+    if (!(std::isfinite(settings_.reset_cooldown_s) && settings_.reset_cooldown_s > 0.0)) throw std::invalid_argument("the reset cooldown must be finite and greater than 0");
+    if (settings_.required_sources.size() > sources_max) throw std::invalid_argument("required sources must be at most 16 names");
+    for (const std::string& name : settings_.required_actuators) {
+        if (name.empty() || !latch_.require_actuator(name)) throw std::invalid_argument("required actuators must be at most 16 names");
+    }
+    latch_.restore(restored);
+    no_world_.snapshot.declare_absent();
+    no_world_.names.world_id = "no-world";
+    const std::size_t dofs = config_.joint_names.size();
+    measured_.resize(dofs);
+    readings_.resize(readings_max);
+    positions_.resize(dofs);
+    velocities_.resize(dofs);
+    stamps_s_.resize(dofs);
+    gripper_.resize(dofs);
+    evidence_.resize(evidence_bytes_max);
+    failure_.resize(failure_bytes_max);
+    status_.resize(2048);
+}
+
+bool Kernel::activate(std::span<const std::string_view> live_sources) noexcept {
+    for (const std::string& required : settings_.required_sources) {
+        if (std::find(live_sources.begin(), live_sources.end(), std::string_view(required)) == live_sources.end()) return false;
+    }
+    active_ = true;
+    return true;
+}
+
+bool Kernel::deactivate() noexcept {
+    active_ = false;
+    return true;
+}
+
+LifecycleState Kernel::state() const noexcept {
+    if (latch_.latched()) return LifecycleState::latched;
+    return active_ ? LifecycleState::active : LifecycleState::inactive;
+}
+
+bool Kernel::observe(std::span<const std::byte> payload, Now now) noexcept {
+    const auto state = read_joint_state(payload, readings_);
+    if (!state) return false;
+    for (std::size_t i = 0; i < state->count; ++i) {
+        const JointReading& reading = readings_[i];
+        const auto found = std::find(config_.joint_names.begin(), config_.joint_names.end(), reading.name);
+        if (found == config_.joint_names.end()) continue;
+        Measured& joint = measured_[static_cast<std::size_t>(found - config_.joint_names.begin())];
+        joint = {reading.position, reading.velocity, state->stamp.in_seconds(), now.monotonic_s, true, reading.has_velocity};
+    }
+    return true;
+}
+
+StateView Kernel::measured_state(Now now) noexcept {
+    StateView view;
+    std::size_t rows = 0;
+    std::size_t grippers = 0;
+    bool velocities = true;
+    bool grippers_given = true;
+    double gripper_stamp_s = now.wall_s;
+    for (std::size_t dof = 0; dof < measured_.size(); ++dof) {
+        const Measured& joint = measured_[dof];
+        const double stamp_s = effective_stamp_s(joint.stamp_s, joint.arrived_s, now);
+        if (config_.model.dofs[dof].in_rows) {
+            if (!joint.given) return view;  // a joint that was never seen: no state
+            positions_[rows] = joint.position;
+            velocities_[rows] = joint.velocity;
+            stamps_s_[rows] = stamp_s;
+            velocities = velocities && joint.has_velocity;
+            ++rows;
+        } else {
+            gripper_[grippers++] = joint.position;
+            grippers_given = grippers_given && joint.given;
+            gripper_stamp_s = std::min(gripper_stamp_s, stamp_s);
+        }
+    }
+    view.positions = {positions_.data(), rows};
+    view.stamps_s = {stamps_s_.data(), rows};
+    if (velocities) view.velocities = {velocities_.data(), rows};
+    if (grippers > 0 && grippers_given) view.gripper_positions = {gripper_.data(), grippers};
+    view.stamp_s = gripper_stamp_s;
+    view.given = true;
+    return view;
+}
+
+Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now) noexcept {
+    CheckRequest request;
+    request.chunk.control_mode = chunk.control_mode;
+    request.chunk.row_count = chunk.horizon;
+    request.chunk.width = chunk.n_dof;
+    request.chunk.flat = chunk.flat;
+    request.chunk.effector = chunk.ee_name.empty() && config_.effector_names.size() == 1 ? 0 : none;
+    for (std::uint32_t i = 0; i < config_.effector_names.size(); ++i) {
+        if (config_.effector_names[i] == chunk.ee_name) request.chunk.effector = i;
+    }
+    if (chunk.frame_id.empty() || chunk.frame_id == config_.base_frame) {
+        request.chunk.frame = CartesianFrame::base;
+    } else if (request.chunk.effector < config_.effector_names.size() && chunk.frame_id == config_.effector_names[request.chunk.effector]) {
+        // The rows are turned by the axes of the effector they move; another effector's axes are not these.
+        request.chunk.frame = CartesianFrame::tool;
+    }
+    request.state = measured_state(now);
+    // Its own stamp is judged by the gate. That it did not arrive too long ago is judged here, by the clock that
+    // nobody can set back.
+    const bool arrived_in_time = world == nullptr || world->snapshot.is_declared_absent() || now.monotonic_s - world->arrived_s <= config_.gate.world_age_s_max;
+    request.world = world == nullptr || !arrived_in_time ? nullptr : &world->snapshot;
+    request.now_s = now.wall_s;
+    return gate_->check(request);
+}
+
+Finding Kernel::look(std::span<std::byte> payload, const NamedWorld* world, Now now) noexcept {
+    const auto chunk = read_action_chunk(payload);
+    if (!chunk) return undecodable(payload.size());
+    return {*chunk, judge(*chunk, world_or_none(world), now)};
+}
+
+Finding Kernel::look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {
+    const auto twist = read_twist(payload);
+    if (!twist) return undecodable(payload.size());
+    ActionChunkMessage chunk;
+    chunk.control_mode = static_cast<std::uint8_t>(ControlMode::body_twist);
+    chunk.horizon = 1;
+    chunk.n_dof = 6;
+    std::copy(twist->begin(), twist->end(), twist_.begin());
+    chunk.flat = twist_;
+    return {chunk, judge(chunk, world_or_none(world), now)};
+}
+
+Decision Kernel::conclude(const Finding& finding, const NamedWorld* world, Now now) noexcept {
+    world = world_or_none(world);
+    const auto& [chunk, verdict] = finding;
+    Decision decision;
+    decision.verdict = verdict;
+    // Stage 1 comes last in time: a stop that was asked for while the chunk was looked at counts.
+    ViolationCode stage_one = ViolationCode::not_checked;
+    if (latch_.latched()) stage_one = ViolationCode::estop_latched;
+    else if (!active_) stage_one = ViolationCode::envelope_unconfigured;
+    if (stage_one != ViolationCode::not_checked) {
+        decision.verdict = {};
+        decision.verdict.stage = 1;
+        decision.verdict.violation.code = stage_one;
+        last_drop_ = stage_one;
+        dropped_ += 1;
+        return decision;
+    }
+    const ViolationCode code = verdict.violation.code;
+    if (verdict.accepted == 1) {
+        decision.pass = true;
+        passed_ += 1;
+        return decision;
+    }
+    last_drop_ = code;
+    decision.report = true;
+    decision.evidence = write_evidence(verdict, chunk, config_, world == nullptr ? nullptr : &world->names, evidence_);
+    FailureTriggerMessage failure;
+    failure.stamp = stamp_of(now.wall_s);
+    failure.kind = static_cast<std::uint8_t>(failure_kind(code));
+    failure.severity = severity_abort;
+    failure.evidence_json = decision.evidence;
+    failure.rskill_id = chunk.rskill_id;
+    failure.trace_id = chunk.trace_id;
+    decision.failure = write_failure_trigger(failure, failure_);
+    if (settings_.warn_only) {
+        decision.pass = true;
+        passed_ += 1;
+        return decision;
+    }
+    dropped_ += 1;
+    const bool fault = code == ViolationCode::not_checked || code == ViolationCode::internal_fault;
+    const bool stale = is_stale_code(code);
+    decision.latch = fault || (stale ? settings_.on_stale == OnStale::estop : settings_.on_violation == OnViolation::estop);
+    decision.controlled_stop = !fault && stale && settings_.on_stale == OnStale::stop;
+    if (decision.latch) latch_.trip("kernel", violation_word(code), now.monotonic_s);
+    return decision;
+}
+
+std::span<const std::byte> Kernel::status(const NamedWorld* world, Now now) noexcept {
+    SafetyStatusMessage status;
+    status.stamp = stamp_of(now.wall_s);
+    status.state = static_cast<std::uint8_t>(state());
+    status.source = latch_.record().source.view();
+    status.reason = latch_.record().reason.view();
+    status.sequence = latch_.record().sequence;
+    status.passed = passed_;
+    status.dropped = dropped_;
+    status.model_digest = model_digest_;
+    if (world != nullptr) status.world_id = world->names.world_id;
+    return write_safety_status(status, status_);
+}
+
+}  // namespace lastgate

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config.hpp"
+#include "evidence.hpp"
+#include "latch.hpp"
+#include "messages.hpp"
+
+namespace lastgate {
+
+/// `SafetyStatus.state`.
+enum class LifecycleState : std::uint8_t { unconfigured = 0, inactive = 1, active = 2, latched = 3 };
+
+enum class OnViolation : std::uint8_t { estop, hold };
+enum class OnStale : std::uint8_t { estop, stop, drop };
+
+struct KernelSettings {
+    OnViolation on_violation = OnViolation::estop;
+    OnStale on_stale = OnStale::estop;
+    bool warn_only = false;       ///< Simulation and bring-up: everything is checked, and passes with a warning.
+    bool without_world = false;   ///< Said aloud: nobody looks at the world.
+    double reset_cooldown_s = 0.5;
+    std::vector<std::string> required_sources;    ///< Must be alive before anything passes.
+    std::vector<std::string> required_actuators;  ///< Must acknowledge a stop before it can be reset.
+};
+
+/// Both clocks: sources stamp by the one that people set, ages are held to by the one that nobody can.
+struct Now {
+    double wall_s = 0.0;
+    double monotonic_s = 0.0;
+};
+
+/// A world and the names in it, ready to be checked against.
+struct NamedWorld {
+    WorldSnapshot snapshot;
+    WorldNames names;
+    double arrived_s = 0.0;  ///< Monotonic.
+};
+
+/// What a look at a chunk gave; no decision yet.
+struct Finding {
+    ActionChunkMessage chunk;  ///< Views into the payload it was read from.
+    Verdict verdict;
+};
+
+/// What a chunk led to. `pass` is the only thing that lets its bytes through.
+struct Decision {
+    bool pass = false;
+    bool report = false;           ///< A `FailureTrigger` is due; `failure` holds it.
+    bool latch = false;            ///< An emergency stop is due.
+    bool controlled_stop = false;  ///< The driver is to stop in its own way; nothing is latched.
+    Verdict verdict;
+    std::string_view evidence;
+    std::span<const std::byte> failure;
+};
+
+/// The kernel without its process: no thread, no clock, no file, no shared memory. What happens to it depends on
+/// what it is given and on nothing else, so that a test can replay any schedule of events. Nothing here allocates
+/// after construction.
+class Kernel {
+  public:
+    /// Throws std::invalid_argument for a configuration or settings that cannot be used.
+    Kernel(KernelConfig config, KernelSettings settings, std::string model_digest, const LatchRecord& restored);
+    /// The same with a gate that was built from `config` before: its memory is the costly part.
+    Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings settings, std::string model_digest, const LatchRecord& restored);
+
+    // Lifecycle; each returns whether it is possible from where the kernel stands. None of them clears the latch.
+    bool activate(std::span<const std::string_view> live_sources) noexcept;
+    bool deactivate() noexcept;
+    LifecycleState state() const noexcept;
+    bool is_active() const noexcept { return active_; }
+
+    /// Looks at the bytes of one ActionChunk, which it may turn round in place. Takes as long as a check takes, and
+    /// touches neither the latch nor the counters: a stop that arrives meanwhile need not wait for it.
+    Finding look(std::span<std::byte> payload, const NamedWorld* world, Now now) noexcept;
+    /// The same for the base twist of `/cmd_vel`, as a BODY_TWIST chunk of one row.
+    Finding look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept;
+    /// Decides, by what was found and by how things stand now: latch, lifecycle, settings. Short.
+    Decision conclude(const Finding& finding, const NamedWorld* world, Now now) noexcept;
+
+    /// Takes one JointState; joints of others are ignored. False when the bytes are not one.
+    bool observe(std::span<const std::byte> payload, Now now) noexcept;
+
+    void estop(std::string_view source, std::string_view reason, Now now) noexcept { latch_.trip(source, reason, now.monotonic_s); }
+    Latch& latch() noexcept { return latch_; }
+    const Latch& latch() const noexcept { return latch_; }
+
+    /// Writes the `SafetyStatus`.
+    std::span<const std::byte> status(const NamedWorld* world, Now now) noexcept;
+
+    const KernelConfig& config() const noexcept { return config_; }
+    const KernelSettings& settings() const noexcept { return settings_; }
+    std::uint64_t passed() const noexcept { return passed_; }
+    std::uint64_t dropped() const noexcept { return dropped_; }
+    ViolationCode last_drop() const noexcept { return last_drop_; }
+    const std::string& model_digest() const noexcept { return model_digest_; }
+
+  private:
+    struct Measured {
+        double position = 0.0;
+        double velocity = 0.0;
+        double stamp_s = 0.0;
+        double arrived_s = 0.0;
+        bool given = false;
+        bool has_velocity = false;
+    };
+
+    Verdict judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now) noexcept;
+    const NamedWorld* world_or_none(const NamedWorld* world) const noexcept { return settings_.without_world && world == nullptr ? &no_world_ : world; }
+    StateView measured_state(Now now) noexcept;
+
+    KernelConfig config_;
+    KernelSettings settings_;
+    std::string model_digest_;
+    std::shared_ptr<Gate> gate_;
+    Latch latch_;
+    bool active_ = false;
+    std::uint64_t passed_ = 0;
+    std::uint64_t dropped_ = 0;
+    ViolationCode last_drop_ = ViolationCode::not_checked;
+    NamedWorld no_world_;
+
+    std::vector<Measured> measured_;  ///< Per degree of freedom.
+    std::vector<JointReading> readings_;
+    std::vector<double> positions_;
+    std::vector<double> velocities_;
+    std::vector<double> stamps_s_;
+    std::vector<double> gripper_;
+    std::array<double, 6> twist_{};
+    std::vector<char> evidence_;
+    std::vector<std::byte> failure_;
+    std::vector<std::byte> status_;
+};
+
+}  // namespace lastgate

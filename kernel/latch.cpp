@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "latch.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+namespace lastgate {
+namespace {
+
+constexpr std::uint32_t latch_magic = 0x4C474C31U;  // "LGL1"
+
+/// FNV-1a: finds torn writes and bit rot, which is all that happens to a file of our own.
+std::uint64_t digest(std::span<const std::byte> bytes) noexcept {
+    std::uint64_t hash = 0xCBF29CE484222325U;
+    for (const std::byte byte : bytes) hash = (hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001B3U;
+    return hash;
+}
+
+template <typename Text>
+void put_text(const Text& text, std::byte*& at, std::size_t room) noexcept {
+    const std::string_view view = text.view();
+    *at++ = static_cast<std::byte>(view.size());
+    std::memcpy(at, view.data(), view.size());
+    at += room;
+}
+
+template <typename Text>
+bool get_text(Text& text, const std::byte*& at, std::size_t room) noexcept {
+    const auto size = static_cast<std::size_t>(*at++);
+    if (size > room) return false;
+    text.assign({reinterpret_cast<const char*>(at), size});
+    at += room;
+    return true;
+}
+
+constexpr std::size_t source_room = 32;
+constexpr std::size_t reason_room = 160;
+constexpr std::size_t digest_at = latch_file_bytes - sizeof(std::uint64_t);
+static_assert(4 + 4 + 4 + 1 + source_room + 1 + reason_room <= digest_at);
+
+}  // namespace
+
+bool Latch::require_actuator(std::string_view name) noexcept {
+    if (actuator_count_ == actuators_.size()) return false;
+    actuators_[actuator_count_++].name.assign(name);
+    return true;
+}
+
+void Latch::restore(const LatchRecord& record) noexcept {
+    record_ = record;
+    has_last_stop_ = false;
+}
+
+bool Latch::advance(double now_s) noexcept {
+    if (!std::isfinite(now_s)) return false;
+    latest_s_ = has_latest_ && latest_s_ > now_s ? latest_s_ : now_s;
+    has_latest_ = true;
+    return true;
+}
+
+void Latch::stop(std::string_view source, std::string_view reason, double now_s) noexcept {
+    if (!record_.latched) {
+        record_.latched = true;
+        record_.sequence += 1;  // wraps like the uint32 of SafetyStatus
+        for (Actuator& actuator : actuators_) actuator.acknowledged = false;
+    }
+    record_.source.assign(source);
+    record_.reason.assign(reason);
+    has_last_stop_ = advance(now_s);
+    last_stop_s_ = latest_s_;
+}
+
+void Latch::trip(std::string_view source, std::string_view reason, double now_s) noexcept { stop(source, reason, now_s); }
+
+void Latch::assert_source(std::string_view source, std::string_view reason, double now_s) noexcept {
+    const SourceName name(source);
+    Held* free = nullptr;
+    bool known = false;
+    for (Held& held : held_) {
+        if (held.asserted && held.source.view() == name.view()) known = true;
+        if (!held.asserted && free == nullptr) free = &held;
+    }
+    if (!known && free != nullptr) *free = {name, true};
+    if (!known && free == nullptr) too_many_held_ = true;
+    stop(source, reason, now_s);
+}
+
+void Latch::release_source(std::string_view source) noexcept {
+    const SourceName name(source);
+    for (Held& held : held_) {
+        if (held.source.view() == name.view()) held.asserted = false;
+    }
+}
+
+bool Latch::is_asserted(std::string_view source) const noexcept {
+    const SourceName name(source);
+    for (const Held& held : held_) {
+        if (held.asserted && held.source.view() == name.view()) return true;
+    }
+    return false;
+}
+
+bool Latch::acknowledge(std::string_view actuator, std::uint32_t sequence) noexcept {
+    if (!record_.latched || sequence != record_.sequence) return false;
+    for (std::size_t i = 0; i < actuator_count_; ++i) {
+        if (actuators_[i].name.view() != actuator) continue;
+        actuators_[i].acknowledged = true;
+        return true;
+    }
+    return false;
+}
+
+Latch::Reset Latch::reset(double now_s) noexcept {
+    // Even a reset with nothing to do tells the time: a stop stamped earlier must not cool down sooner.
+    const bool is_time = advance(now_s);
+    if (!record_.latched) return {true, {"not latched, nothing to reset"}};
+    char text[240];
+    const auto refused = [&](const char* format, auto... values) -> Reset {
+        std::snprintf(text, sizeof text, format, values...);
+        return {false, {text}};
+    };
+    if (too_many_held_) return refused("reset refused: more than %zu sources were asserted at once; restart the kernel", sources_max);
+    for (const Held& held : held_) {
+        if (held.asserted) return refused("reset refused: source `%.*s` is still asserted", static_cast<int>(held.source.view().size()), held.source.view().data());
+    }
+    for (std::size_t i = 0; i < actuator_count_; ++i) {
+        const std::string_view name = actuators_[i].name.view();
+        if (!actuators_[i].acknowledged) return refused("reset refused: actuator `%.*s` has not acknowledged the stop", static_cast<int>(name.size()), name.data());
+    }
+    if (!is_time) return refused("reset refused: the clock does not tell a time");
+    if (!has_last_stop_) {
+        last_stop_s_ = latest_s_;
+        has_last_stop_ = true;
+    }
+    const double elapsed_s = latest_s_ - last_stop_s_;
+    if (!(elapsed_s >= cooldown_s_)) return refused("reset refused: cooling down, %.3f s of %.3f s since the most recent stop", elapsed_s, cooldown_s_);
+    record_.latched = false;
+    record_.sequence += 1;
+    record_.source = {};
+    record_.reason = {};
+    has_last_stop_ = false;
+    return {true, {"reset"}};
+}
+
+void encode_latch(const LatchRecord& record, std::span<std::byte, latch_file_bytes> bytes) noexcept {
+    std::memset(bytes.data(), 0, bytes.size());
+    const std::uint32_t latched = record.latched ? 1 : 0;
+    std::memcpy(bytes.data(), &latch_magic, 4);
+    std::memcpy(bytes.data() + 4, &latched, 4);
+    std::memcpy(bytes.data() + 8, &record.sequence, 4);
+    std::byte* at = bytes.data() + 12;
+    put_text(record.source, at, source_room);
+    put_text(record.reason, at, reason_room);
+    const std::uint64_t check = digest(bytes.first<digest_at>());
+    std::memcpy(bytes.data() + digest_at, &check, sizeof check);
+}
+
+LatchRecord decode_latch(std::span<const std::byte> bytes) noexcept {
+    LatchRecord damaged;
+    damaged.latched = true;
+    damaged.source.assign("kernel");
+    damaged.reason.assign("the stored latch state cannot be used");
+    if (bytes.size() != latch_file_bytes) return damaged;
+    std::uint64_t check = 0;
+    std::memcpy(&check, bytes.data() + digest_at, sizeof check);
+    std::uint32_t magic = 0;
+    std::uint32_t latched = 0;
+    std::memcpy(&magic, bytes.data(), 4);
+    std::memcpy(&latched, bytes.data() + 4, 4);
+    if (magic != latch_magic || latched > 1 || check != digest(bytes.first(digest_at))) return damaged;
+    LatchRecord record;
+    record.latched = latched == 1;
+    std::memcpy(&record.sequence, bytes.data() + 8, 4);
+    const std::byte* at = bytes.data() + 12;
+    if (!get_text(record.source, at, source_room) || !get_text(record.reason, at, reason_room)) return damaged;
+    return record;
+}
+
+}  // namespace lastgate

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace lastgate {
+
+/// Text of bounded length that never allocates; what is too long is cut at a whole character.
+template <std::size_t capacity>
+class ShortText {
+  public:
+    ShortText() = default;
+    ShortText(std::string_view text) noexcept { assign(text); }  // NOLINT: a text is a text
+    void assign(std::string_view text) noexcept {
+        size_ = text.size() < capacity ? text.size() : capacity;
+        while (size_ > 0 && size_ < text.size() && (static_cast<unsigned char>(text[size_]) & 0xC0U) == 0x80U) --size_;
+        for (std::size_t i = 0; i < size_; ++i) bytes_[i] = text[i];
+    }
+    std::string_view view() const noexcept { return {bytes_.data(), size_}; }
+    bool empty() const noexcept { return size_ == 0; }
+
+  private:
+    std::array<char, capacity> bytes_{};
+    std::size_t size_ = 0;
+};
+
+using SourceName = ShortText<32>;
+using StopReason = ShortText<160>;
+
+/// E-stop sources and actuators of one robot: pendants, deadmen, people, drives. Sixteen of each is a lot.
+inline constexpr std::size_t sources_max = 16;
+
+/// What is written down, so that a stop outlives the process.
+struct LatchRecord {
+    bool latched = false;
+    std::uint32_t sequence = 0;
+    SourceName source;
+    StopReason reason;
+};
+
+/// Remembers that an emergency stop happened until a reset is both asked for and possible. The same rules as
+/// `lastgate.SafetyLatch`, without a clock, a file or the heap. Times are seconds of one clock; if it runs
+/// backwards, time stands still for the latch, so that the cooldown only gets longer.
+class Latch {
+  public:
+    explicit Latch(double cooldown_s) noexcept : cooldown_s_(cooldown_s) {}
+
+    /// Adds an actuator that must acknowledge every stop; false when there is no room.
+    bool require_actuator(std::string_view name) noexcept;
+    /// Goes on where a process before this one ended: the cooldown begins again with the first reset.
+    void restore(const LatchRecord& record) noexcept;
+
+    bool latched() const noexcept { return record_.latched; }
+    const LatchRecord& record() const noexcept { return record_; }
+
+    /// Latches for an event that is over at once.
+    void trip(std::string_view source, std::string_view reason, double now_s) noexcept;
+    /// Latches for as long as the source holds it, and beyond.
+    void assert_source(std::string_view source, std::string_view reason, double now_s) noexcept;
+    void release_source(std::string_view source) noexcept;
+    bool is_asserted(std::string_view source) const noexcept;
+    /// Notes that an actuator has stopped; a late answer to an earlier stop does not count.
+    bool acknowledge(std::string_view actuator, std::uint32_t sequence) noexcept;
+
+    struct Reset {
+        bool success = false;
+        ShortText<240> message;
+    };
+    /// Clears the latch if nothing blocks it; otherwise the message says the first thing that does.
+    Reset reset(double now_s) noexcept;
+
+  private:
+    struct Held {
+        SourceName source;
+        bool asserted = false;
+    };
+    struct Actuator {
+        SourceName name;
+        bool acknowledged = false;
+    };
+
+    void stop(std::string_view source, std::string_view reason, double now_s) noexcept;
+    bool advance(double now_s) noexcept;
+
+    double cooldown_s_;
+    LatchRecord record_;
+    std::array<Held, sources_max> held_{};
+    std::array<Actuator, sources_max> actuators_{};
+    std::size_t actuator_count_ = 0;
+    bool too_many_held_ = false;  ///< A source that found no room: nobody can tell when it lets go.
+    double latest_s_ = 0.0;
+    bool has_latest_ = false;
+    double last_stop_s_ = 0.0;
+    bool has_last_stop_ = false;  ///< False while latched: the stop happened at a time this clock cannot place.
+};
+
+/// How a record lies in its file: fixed size, so that writing it needs no space on the disk, and a digest.
+inline constexpr std::size_t latch_file_bytes = 256;
+void encode_latch(const LatchRecord& record, std::span<std::byte, latch_file_bytes> bytes) noexcept;
+/// Anything but exactly what `encode_latch` writes reads as latched, with the reason.
+LatchRecord decode_latch(std::span<const std::byte> bytes) noexcept;
+
+}  // namespace lastgate

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The messages of the wire contract, as they lie in memory. Views point into the bytes they were read from.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cdr.hpp"
+
+namespace lastgate {
+
+struct Stamp {
+    std::int32_t seconds = 0;
+    std::uint32_t nanoseconds = 0;
+    double in_seconds() const noexcept { return static_cast<double>(seconds) + 1e-9 * static_cast<double>(nanoseconds); }
+};
+
+/// openral_msgs/ActionChunk. `flat` is read in place, so the payload must lie where `payload_alignment` says.
+struct ActionChunkMessage {
+    Stamp stamp;
+    std::string_view header_frame_id;
+    std::uint8_t control_mode = 0;
+    std::uint16_t horizon = 0;
+    std::span<const double> flat;
+    std::uint8_t n_dof = 0;
+    std::string_view ee_name;
+    std::string_view frame_id;
+    float confidence = 0.0F;
+    std::string_view rskill_id;
+    std::string_view rskill_revision;
+    std::string_view trace_id;
+    std::uint32_t tick_index = 0;
+};
+
+/// A payload starts four bytes before an address divisible by eight, so that its doubles are aligned.
+inline constexpr std::size_t payload_alignment = 8;
+inline constexpr std::size_t payload_offset = payload_alignment - CdrReader::encapsulation_bytes;
+
+/// Reads a chunk; a big-endian one has its numbers turned round in place, which is why the bytes are not const.
+/// Nothing when the bytes are not exactly one such message.
+std::optional<ActionChunkMessage> read_action_chunk(std::span<std::byte> payload) noexcept;
+/// Writes a chunk; the empty span when it does not fit.
+std::span<const std::byte> write_action_chunk(const ActionChunkMessage& chunk, std::span<std::byte> memory) noexcept;
+
+/// sensor_msgs/JointState: calls `joint(name, position, velocity)` for each; velocity is NaN where none is given.
+/// False when the bytes are not exactly one such message, or its lengths disagree; then nothing was called.
+struct JointReading {
+    std::string_view name;
+    double position = 0.0;
+    double velocity = 0.0;
+    bool has_velocity = false;
+};
+struct JointStateMessage {
+    Stamp stamp;
+    std::size_t count = 0;
+};
+std::optional<JointStateMessage> read_joint_state(std::span<const std::byte> payload, std::span<JointReading> joints) noexcept;
+std::span<const std::byte> write_joint_state(Stamp stamp, std::span<const std::string_view> names, std::span<const double> positions,
+                                             std::span<const double> velocities, std::span<std::byte> memory) noexcept;
+
+/// openral_msgs/WorldCollision.
+struct WorldCollisionMessage {
+    Stamp stamp;
+    std::string_view frame_id;
+    std::vector<double> radius;
+    std::vector<double> half_length;
+    std::vector<double> origin_xyzrpy;
+    std::vector<std::string_view> object_id;
+};
+/// Allocates: worlds are read by a thread that does not decide.
+std::optional<WorldCollisionMessage> read_world_collision(std::span<const std::byte> payload);
+
+/// openral_msgs/OccupancyVoxels.
+struct OccupancyVoxelsMessage {
+    Stamp stamp;
+    std::string_view frame_id;
+    std::array<double, 3> origin{};
+    double resolution = 0.0;
+    std::array<std::uint32_t, 3> size{};
+    std::span<const std::uint8_t> occupancy;
+};
+std::optional<OccupancyVoxelsMessage> read_occupancy_voxels(std::span<const std::byte> payload) noexcept;
+
+/// A whole snapshot as `lastgate.KernelClient.publish_world` sends it: what the two messages above cannot say.
+struct WorldSnapshotMessage {
+    double stamp_s = 0.0;
+    std::string_view frame_id;
+    std::string_view world_id;
+    std::vector<std::uint8_t> kinds;       ///< `PrimitiveKind`.
+    std::vector<double> sizes_m;           ///< Three per obstacle.
+    std::vector<double> xyz_quat_xyzw;     ///< Seven per obstacle.
+    std::vector<std::string_view> object_id;
+    bool has_points = false;
+    double points_stamp_s = 0.0;
+    std::vector<double> points;            ///< Three per point.
+    bool has_voxels = false;
+    double voxels_stamp_s = 0.0;
+    std::array<double, 3> origin{};
+    double resolution = 0.0;
+    std::array<std::uint32_t, 3> size{};
+    bool unknown_is_free = false;
+    bool outside_is_free = false;
+    std::span<const std::uint8_t> occupancy;
+    bool declared_absent = false;          ///< `NO_WORLD`, said aloud.
+};
+std::optional<WorldSnapshotMessage> read_world_snapshot(std::span<const std::byte> payload);
+std::span<const std::byte> write_world_snapshot(const WorldSnapshotMessage& world, std::span<std::byte> memory) noexcept;
+
+/// openral_msgs/FailureTrigger.
+struct FailureTriggerMessage {
+    Stamp stamp;
+    std::uint8_t kind = 0;
+    std::uint8_t severity = 0;
+    std::string_view evidence_json;
+    std::string_view rskill_id;
+    std::string_view trace_id;
+};
+std::span<const std::byte> write_failure_trigger(const FailureTriggerMessage& failure, std::span<std::byte> memory) noexcept;
+
+/// openral_msgs/SafetyStatus.
+struct SafetyStatusMessage {
+    Stamp stamp;
+    std::uint8_t state = 0;
+    std::string_view source;
+    std::string_view reason;
+    std::uint32_t sequence = 0;
+    std::uint64_t passed = 0;
+    std::uint64_t dropped = 0;
+    std::string_view model_digest;
+    std::string_view world_id;
+};
+std::span<const std::byte> write_safety_status(const SafetyStatusMessage& status, std::span<std::byte> memory) noexcept;
+
+/// geometry_msgs/Twist: linear x y z, angular x y z.
+std::optional<std::array<double, 6>> read_twist(std::span<const std::byte> payload) noexcept;
+
+}  // namespace lastgate

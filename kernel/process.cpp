@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "process.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+namespace lastgate {
+namespace {
+
+/// Different with every start, so that nobody takes an old kernel's word for a new one's.
+std::uint64_t new_identity() noexcept { return (static_cast<std::uint64_t>(monotonic_ns()) << 16U) ^ static_cast<std::uint64_t>(getpid()) ^ 1U; }
+
+SharedMemory claimed_instance(const std::string& instance) {
+    SharedMemory lock = SharedMemory::create_or_open(ring_name(instance, "lock"), 8);
+    if (!lock.claim()) throw std::runtime_error("a kernel for `" + instance + "` is already running");
+    return lock;
+}
+
+/// A status at least this often, so that one who starts late learns how things stand.
+constexpr std::int64_t status_period_ns = 1'000'000'000;
+
+template <typename Frame>
+std::span<const std::byte> bytes_of(const Frame& frame) noexcept {
+    static_assert(std::is_trivially_copyable_v<Frame>);
+    return {reinterpret_cast<const std::byte*>(&frame), sizeof frame};
+}
+
+template <std::size_t room>
+std::string_view text_of(const char (&text)[room]) noexcept {
+    return {text, strnlen(text, room)};
+}
+
+template <std::size_t room>
+void put_text(char (&to)[room], std::string_view text) noexcept {
+    const std::size_t size = std::min(text.size(), room - 1);
+    std::memcpy(to, text.data(), size);
+}
+
+}  // namespace
+
+KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::string model_digest, ProcessOptions options)
+    : options_(std::move(options)),
+      instance_lock_(claimed_instance(options_.instance)),
+      latch_file_(options_.latch_path),
+      kernel_(std::move(config), std::move(settings), std::move(model_digest), latch_file_.read()),
+      kernel_id_(new_identity()),
+      board_(BoardView::create(options_.instance)) {
+    const std::string& instance = options_.instance;
+    for (std::size_t door = 0; door < doors_max; ++door) {
+        doors_[door].chunks = Ring::create(door_ring_name(instance, "chunks", door), chunk_ring);
+        doors_[door].states = Ring::create(door_ring_name(instance, "states", door), state_ring);
+        doors_[door].worlds = Ring::create(door_ring_name(instance, "worlds", door), world_ring);
+        doors_[door].verdicts = Ring::create(door_ring_name(instance, "verdicts", door), verdict_ring);
+    }
+    safe_actions_ = Ring::create(ring_name(instance, "safe_actions"), chunk_ring);
+    failures_ = Ring::create(ring_name(instance, "failures"), failure_ring);
+    statuses_ = Ring::create(ring_name(instance, "statuses"), status_ring);
+    traces_ = Ring::create(ring_name(instance, "traces"), trace_ring);
+    payload_.resize(payload_offset + chunk_bytes_max);
+    safe_.resize(chunk_bytes_max);
+    answer_.resize(verdict_ring.slot_bytes);
+    written_ = kernel_.latch().record();
+    board_->kernel_id = kernel_id_;
+    put_text(board_->robot, kernel_.config().robot_name);
+    put_text(board_->model_digest, kernel_.model_digest());
+    stop_asked_ = kernel_.latch().latched();
+    {
+        const std::lock_guard hold(gate_lock_);
+        wants_active_ = options_.start_active;
+        if (wants_active_) (void)try_activate();
+        note_change(now());
+    }
+    board_->heartbeat_ns.store(monotonic_ns(), std::memory_order_release);
+    // Last: from here on others may come in.
+    board_->magic = Board::magic_value;
+}
+
+KernelProcess::~KernelProcess() {
+    // Whoever still looks at the board sees a kernel that no longer beats.
+    board_->heartbeat_ns.store(0, std::memory_order_release);
+    const std::string& instance = options_.instance;
+    for (const char* ring : {"board", "safe_actions", "failures", "statuses", "traces"}) SharedMemory::remove(ring_name(instance, ring));
+    for (std::size_t door = 0; door < doors_max; ++door) {
+        for (const char* ring : {"chunks", "states", "worlds", "verdicts"}) SharedMemory::remove(door_ring_name(instance, ring, door));
+    }
+}
+
+Now KernelProcess::now() const noexcept { return {wall_clock_s(), static_cast<double>(monotonic_ns()) * 1e-9}; }
+
+void KernelProcess::shut_down() noexcept {
+    ending_.store(true, std::memory_order_release);
+    board_->doorbell.ring();
+    board_->estop_bell.ring();
+}
+
+// ---- The thread that decides -----------------------------------------------------------------------
+
+void KernelProcess::run() {
+    std::thread stops(&KernelProcess::listen_for_stops, this);
+    std::thread worlds(&KernelProcess::build_worlds, this);
+    std::int64_t worked_ns = monotonic_ns();
+    while (!ending_.load(std::memory_order_acquire)) {
+        const std::uint32_t seen = board_->doorbell.rung();
+        const std::int64_t now_ns = monotonic_ns();
+        board_->heartbeat_ns.store(now_ns, std::memory_order_release);
+        world_ = mailbox_.take();
+        bool worked = false;
+        for (std::size_t door = 0; door < doors_max; ++door) worked = serve_door(door) || worked;
+        if (worked) {
+            worked_ns = now_ns;
+        } else if (options_.spin_ns >= 0 && now_ns - worked_ns > options_.spin_ns) {
+            board_->doorbell.wait(seen, heartbeat_period_ns);
+        }
+    }
+    board_->estop_bell.ring();
+    stops.join();
+    worlds.join();
+}
+
+bool KernelProcess::serve_door(std::size_t index) {
+    Door& door = doors_[index];
+    MessageHead head;
+    const std::span<std::byte> payload(payload_.data() + payload_offset, chunk_bytes_max);
+    // One message per round and door: a flood at one door does not keep the others waiting.
+    if (!door.chunks.read(door.chunk_cursor, head, payload, lost_)) return false;
+    // What was measured before the chunk was sent is known before it is judged.
+    for (Door& any : doors_) take_states(any);
+    world_ = mailbox_.take();
+    const auto message = payload.first(head.size);
+    if (head.type == MessageType::action_chunk) serve_chunk(index, head, message);
+    else if (head.type == MessageType::twist) serve_twist(index, head, message);
+    else if (head.type == MessageType::command) serve_command(index, head, message);
+    return true;
+}
+
+void KernelProcess::take_states(Door& door) {
+    MessageHead head;
+    std::array<std::byte, state_ring.slot_bytes> bytes;
+    while (door.states.read(door.state_cursor, head, bytes, lost_)) {
+        // Since when it is known is when it was written, not when we got round to it.
+        const Now arrived{wall_clock_s(), static_cast<double>(std::min(head.written_ns, monotonic_ns())) * 1e-9};
+        if (head.type == MessageType::joint_state) (void)kernel_.observe({bytes.data(), head.size}, arrived);
+    }
+}
+
+void KernelProcess::serve_chunk(std::size_t index, const MessageHead& head, std::span<std::byte> payload) {
+    const Now begun = now();
+    // Looking may turn numbers round in place; what passes on are the bytes as they came.
+    std::memcpy(safe_.data(), payload.data(), payload.size());
+    settle(index, head, kernel_.look(payload, world_, begun), {safe_.data(), payload.size()}, world_, begun);
+}
+
+void KernelProcess::serve_twist(std::size_t index, const MessageHead& head, std::span<const std::byte> payload) {
+    const Now begun = now();
+    settle(index, head, kernel_.look_at_twist(payload, world_, begun), payload, world_, begun);
+}
+
+void KernelProcess::settle(std::size_t index, const MessageHead& head, const Finding& finding, std::span<const std::byte> safe, const NamedWorld* world, Now begun) {
+    VerdictFrame frame;
+    TraceFrame trace;
+    Decision decision;
+    {
+        const std::lock_guard hold(gate_lock_);
+        // A stop that is being asked for right now waits for this lock; nothing may slip out before it.
+        if (stop_asked_.load(std::memory_order_acquire) && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", now());
+        decision = kernel_.conclude(finding, world, now());
+        if (decision.pass) frame.safe_sequence = safe_actions_.write(head.type, safe, kernel_id_);
+        if (decision.report) failures_.write(MessageType::failure_trigger, decision.failure, kernel_id_);
+        if (decision.latch || decision.report) note_change(now());
+        frame.latched = kernel_.latch().latched() ? 1 : 0;
+        frame.latch_sequence = kernel_.latch().record().sequence;
+    }
+    frame.chunk_sequence = head.sequence;
+    frame.passed = frame.safe_sequence != 0 ? 1 : 0;
+    frame.verdict = decision.verdict;
+    frame.duration_ns = static_cast<std::int64_t>((now().monotonic_s - begun.monotonic_s) * 1e9);
+    frame.evidence_bytes = static_cast<std::uint32_t>(std::min(decision.evidence.size(), answer_.size() - sizeof frame));
+    std::memcpy(answer_.data(), &frame, sizeof frame);
+    std::memcpy(answer_.data() + sizeof frame, decision.evidence.data(), frame.evidence_bytes);
+    doors_[index].verdicts.write(MessageType::verdict, {answer_.data(), sizeof frame + frame.evidence_bytes}, kernel_id_);
+
+    trace.begun_wall_ns = static_cast<std::int64_t>(begun.wall_s * 1e9);
+    trace.duration_ns = frame.duration_ns;
+    trace.chunk_sequence = head.sequence;
+    trace.door = static_cast<std::uint32_t>(index);
+    trace.passed = frame.passed;
+    trace.warn_only = kernel_.settings().warn_only ? 1 : 0;
+    trace.latched = frame.latched;
+    trace.verdict = decision.verdict;
+    trace.trace_id.assign(finding.chunk.trace_id);
+    trace.rskill_id.assign(finding.chunk.rskill_id);
+    traces_.write(MessageType::trace, bytes_of(trace), kernel_id_);
+}
+
+void KernelProcess::serve_command(std::size_t index, const MessageHead& head, std::span<const std::byte> payload) {
+    CommandFrame frame;
+    AnswerFrame answer;
+    answer.message.assign("not a command");
+    if (payload.size() == sizeof frame) {
+        std::memcpy(&frame, payload.data(), sizeof frame);
+        answer = answer_to(frame.command);
+    }
+    answer.command_sequence = head.sequence;
+    doors_[index].verdicts.write(MessageType::answer, bytes_of(answer), kernel_id_);
+}
+
+AnswerFrame KernelProcess::answer_to(Command command) {
+    const std::lock_guard hold(gate_lock_);
+    AnswerFrame answer;
+    switch (command) {
+        case Command::reset: return reset();
+        case Command::activate:
+            wants_active_ = true;
+            answer.success = try_activate() ? 1 : 0;
+            answer.message.assign(answer.success == 1 ? "active" : "refused: a required e-stop source is absent");
+            break;
+        case Command::deactivate:
+            wants_active_ = false;
+            answer.success = kernel_.deactivate() ? 1 : 0;
+            answer.message.assign("inactive");
+            break;
+        case Command::status:
+            answer.success = 1;
+            write_status(now());
+            return answer;
+        case Command::shutdown:
+            answer.success = 1;
+            answer.message.assign("shutting down");
+            ending_.store(true, std::memory_order_release);
+            break;
+        case Command::nothing: answer.message.assign("not a command"); break;
+    }
+    note_change(now());
+    return answer;
+}
+
+bool KernelProcess::try_activate() {
+    std::array<std::string_view, sources_max> live;
+    std::size_t count = 0;
+    const std::int64_t now_ns = monotonic_ns();
+    for (const BoardSeat& seat : board_->sources) {
+        const std::string_view name = live_name(seat, now_ns);
+        if (!name.empty()) live[count++] = name;
+    }
+    return kernel_.activate({live.data(), count});
+}
+
+AnswerFrame KernelProcess::reset() {
+    AnswerFrame answer;
+    const Now moment = now();
+    look_at_seats(moment);
+    for (const BoardSeat& seat : board_->actuators) {
+        const std::string_view name = live_name(seat, monotonic_ns());
+        if (!name.empty()) (void)kernel_.latch().acknowledge(name, seat.acknowledged.load(std::memory_order_acquire));
+    }
+    if (board_->estop_bell.rung() != estop_seen_) {
+        answer.message.assign("reset refused: a stop is being asked for");
+        return answer;
+    }
+    const Latch::Reset outcome = kernel_.latch().reset(moment.monotonic_s);
+    answer.success = outcome.success ? 1 : 0;
+    answer.message.assign(outcome.message.view());
+    if (outcome.success) stop_asked_.store(false, std::memory_order_release);
+    note_change(moment);
+    return answer;
+}
+
+// ---- The thread that listens for stops -------------------------------------------------------------
+
+void KernelProcess::listen_for_stops() {
+    while (!ending_.load(std::memory_order_acquire)) {
+        const std::uint32_t rung = board_->estop_bell.rung();
+        const bool asked = rung != estop_seen_;
+        if (asked) {
+            // Before any lock: the decision that is being made right now will find it, and drivers read the board.
+            stop_asked_.store(true, std::memory_order_release);
+            board_->state.store(static_cast<std::uint32_t>(LifecycleState::latched), std::memory_order_release);
+        }
+        bool wrote = false;
+        {
+            const std::lock_guard hold(gate_lock_);
+            const Now moment = now();
+            estop_seen_ = rung;
+            const bool ending = ending_.load(std::memory_order_acquire);
+            look_at_seats(moment);
+            if (wants_active_ && !kernel_.is_active()) (void)try_activate();
+            if (asked && !ending && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", moment);
+            const std::uint32_t before = written_.sequence;
+            if (!ending) note_change(moment);
+            if (monotonic_ns() - status_ns_ >= status_period_ns) write_status(moment);
+            wrote = written_.sequence != before;
+        }
+        if (wrote) latch_file_.sync();
+        board_->estop_bell.wait(rung, heartbeat_period_ns);
+    }
+}
+
+void KernelProcess::look_at_seats(Now moment) {
+    const std::int64_t now_ns = monotonic_ns();
+    for (std::size_t i = 0; i < sources_max; ++i) {
+        BoardSeat& seat = board_->sources[i];
+        if (seat.named.load(std::memory_order_acquire) != 1) continue;
+        const std::string_view name = text_of(seat.name);
+        const std::uint32_t presses = seat.presses.load(std::memory_order_acquire);
+        if (presses != presses_seen_[i]) {
+            presses_seen_[i] = presses;
+            const std::string_view reason = text_of(seat.reason);
+            kernel_.estop(name, CdrReader::is_utf8(reason) ? reason : "a stop was asked for", moment);
+            report_for(seat, moment);
+        }
+        // One that died while it held stays asserted: only who takes its seat can say that it let go.
+        const bool holds = seat.asserted.load(std::memory_order_acquire) != 0;
+        if (holds && !held_[i]) kernel_.latch().assert_source(name, text_of(seat.reason), moment.monotonic_s);
+        if (!holds && held_[i]) kernel_.latch().release_source(name);
+        held_[i] = holds;
+    }
+    if (!kernel_.is_active()) return;
+    const auto& required = kernel_.settings().required_sources;
+    for (std::size_t k = 0; k < required.size(); ++k) {
+        const bool alive = std::any_of(board_->sources.begin(), board_->sources.end(), [&](const BoardSeat& seat) { return live_name(seat, now_ns) == required[k]; });
+        char name[64];
+        std::snprintf(name, sizeof name, "absence of %.24s", required[k].c_str());
+        if (!alive && !missing_[k]) kernel_.latch().assert_source(name, "a required e-stop source is gone", moment.monotonic_s);
+        if (alive && missing_[k]) kernel_.latch().release_source(name);
+        missing_[k] = !alive;
+    }
+}
+
+void KernelProcess::report_for(const BoardSeat& seat, Now moment) {
+    const std::string_view evidence = text_of(seat.evidence);
+    if (evidence.empty() || !CdrReader::is_utf8(evidence)) return;
+    FailureTriggerMessage failure;
+    const double whole = std::floor(moment.wall_s);
+    failure.stamp = {static_cast<std::int32_t>(whole), static_cast<std::uint32_t>((moment.wall_s - whole) * 1e9)};
+    failure.kind = static_cast<std::uint8_t>(seat.failure_kind.load(std::memory_order_relaxed));
+    failure.severity = severity_abort;
+    failure.evidence_json = evidence;
+    std::array<std::byte, 1024> memory;
+    failures_.write(MessageType::failure_trigger, write_failure_trigger(failure, memory), kernel_id_);
+}
+
+void KernelProcess::note_change(Now moment) {
+    const LatchRecord& record = kernel_.latch().record();
+    if (record.latched) stop_asked_.store(true, std::memory_order_release);
+    const auto state = static_cast<std::uint32_t>(kernel_.state());
+    const bool changed = record.latched != written_.latched || record.sequence != written_.sequence || unwritten_;
+    if (changed) {
+        unwritten_ = !latch_file_.write(record);
+        // A stop that cannot be written down is still a stop here; a reset that cannot is none.
+        if (unwritten_ && !record.latched) kernel_.estop("kernel", "the latch file cannot be written", moment);
+        if (!unwritten_) written_ = record;
+    }
+    const auto shown = stop_asked_.load(std::memory_order_acquire) ? static_cast<std::uint32_t>(LifecycleState::latched) : state;
+    const bool moved = board_->state.exchange(shown, std::memory_order_acq_rel) != shown;
+    board_->latch_sequence.store(record.sequence, std::memory_order_release);
+    if (changed || moved) write_status(moment);
+}
+
+void KernelProcess::write_status(Now moment) {
+    status_ns_ = monotonic_ns();
+    statuses_.write(MessageType::safety_status, kernel_.status(world_, moment), kernel_id_);
+}
+
+// ---- The thread that builds worlds -----------------------------------------------------------------
+
+void KernelProcess::build_worlds() {
+    WorldBuilder builder(kernel_.config().base_frame);
+    std::vector<std::byte> bytes(world_ring.slot_bytes);
+    while (!ending_.load(std::memory_order_acquire)) {
+        const std::uint32_t seen = board_->doorbell.rung();
+        bool worked = false;
+        for (Door& door : doors_) {
+            MessageHead head;
+            std::uint64_t lost = 0;
+            if (!door.worlds.read(door.world_cursor, head, bytes, lost)) continue;
+            worked = true;
+            auto world = builder.take(head.type, {bytes.data(), head.size}, {wall_clock_s(), static_cast<double>(head.written_ns) * 1e-9});
+            const bool world_was_read = world != nullptr;
+            if (world) mailbox_.put(std::move(world));
+            board_->worlds_taken[static_cast<std::size_t>(&door - doors_.data())].store(head.sequence, std::memory_order_release);
+            board_->world_bell.ring();
+            if (!world_was_read) std::fprintf(stderr, "lastgate-kernel: a world message that cannot be read was ignored\n");
+        }
+        mailbox_.free_retired();
+        if (!worked) board_->doorbell.wait(seen, heartbeat_period_ns);
+    }
+}
+
+}  // namespace lastgate

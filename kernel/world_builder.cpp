@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "world_builder.hpp"
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace lastgate {
+namespace {
+
+/// A pose of fixed-axis angles, as URDF writes them, as position and quaternion.
+std::array<double, 7> pose_of_xyzrpy(const double* xyzrpy) {
+    const double cr = std::cos(xyzrpy[3] / 2.0), sr = std::sin(xyzrpy[3] / 2.0);
+    const double cp = std::cos(xyzrpy[4] / 2.0), sp = std::sin(xyzrpy[4] / 2.0);
+    const double cy = std::cos(xyzrpy[5] / 2.0), sy = std::sin(xyzrpy[5] / 2.0);
+    return {xyzrpy[0], xyzrpy[1], xyzrpy[2], sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy};
+}
+
+std::shared_ptr<const ObstacleField> field_of(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy) {
+    try {
+        return std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, occupancy));
+    } catch (const std::invalid_argument&) {
+        return nullptr;
+    }
+}
+
+/// An obstacle that no snapshot can hold, so that the snapshot it is added to cannot be used.
+PrimitiveSpec unusable_obstacle() {
+    PrimitiveSpec spec;
+    spec.radius_m = std::numeric_limits<double>::quiet_NaN();
+    return spec;
+}
+
+}  // namespace
+
+std::unique_ptr<NamedWorld> WorldBuilder::take(MessageType type, std::span<const std::byte> payload, Now now) {
+    std::unique_ptr<NamedWorld> world;
+    switch (type) {
+        case MessageType::world_snapshot: world = from_snapshot(payload); break;
+        case MessageType::world_collision:
+            if (read_collision(payload)) world = compose();
+            break;
+        case MessageType::occupancy_voxels:
+            if (read_voxels(payload)) world = compose();
+            break;
+        default: break;
+    }
+    if (world) world->arrived_s = now.monotonic_s;
+    return world;
+}
+
+std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byte> payload) {
+    const auto message = read_world_snapshot(payload);
+    if (!message) return nullptr;
+    auto world = std::make_unique<NamedWorld>();
+    world->names.world_id = std::string(message->world_id);
+    if (message->declared_absent) {
+        world->snapshot.declare_absent();
+        return world;
+    }
+    world->snapshot.begin(next_id_++, message->stamp_s, is_base_frame(message->frame_id));
+    for (std::size_t i = 0; i < message->kinds.size(); ++i) {
+        const double* size = &message->sizes_m[3 * i];
+        const bool known = message->kinds[i] <= static_cast<std::uint8_t>(PrimitiveKind::half_space);
+        world->snapshot.add(known ? make_primitive(static_cast<PrimitiveKind>(message->kinds[i]), {size[0], size[1], size[2]}, &message->xyz_quat_xyzw[7 * i]) : unusable_obstacle());
+        world->names.object_id.emplace_back(message->object_id[i]);
+    }
+    if (message->has_voxels) {
+        const VoxelSpec spec{{message->origin[0], message->origin[1], message->origin[2]}, message->resolution, message->size, message->unknown_is_free, message->outside_is_free};
+        auto field = field_of(spec, message->occupancy);
+        if (field) world->snapshot.set_field(voxel_slot, std::move(field), message->voxels_stamp_s);
+        else world->snapshot.add(unusable_obstacle());
+    }
+    if (message->has_points && !message->points.empty()) {
+        try {
+            world->snapshot.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(message->points)), message->points_stamp_s);
+        } catch (const std::invalid_argument&) {
+            world->snapshot.add(unusable_obstacle());
+        }
+    }
+    return world;
+}
+
+bool WorldBuilder::read_collision(std::span<const std::byte> payload) {
+    const auto message = read_world_collision(payload);
+    if (!message) return false;
+    has_obstacles_ = true;
+    obstacles_in_base_ = is_base_frame(message->frame_id);
+    obstacles_stamp_s_ = message->stamp.in_seconds();
+    obstacles_.clear();
+    obstacle_ids_.clear();
+    for (std::size_t i = 0; i < message->radius.size(); ++i) {
+        const double half_length = message->half_length[i];
+        const auto pose = pose_of_xyzrpy(&message->origin_xyzrpy[6 * i]);
+        obstacles_.push_back(make_primitive(half_length == 0.0 ? PrimitiveKind::sphere : PrimitiveKind::capsule, {message->radius[i], half_length, 0.0}, pose.data()));
+        obstacle_ids_.emplace_back(message->object_id[i]);
+    }
+    return true;
+}
+
+bool WorldBuilder::read_voxels(std::span<const std::byte> payload) {
+    const auto message = read_occupancy_voxels(payload);
+    if (!message) return false;
+    has_voxels_ = true;
+    voxels_in_base_ = is_base_frame(message->frame_id);
+    voxels_stamp_s_ = message->stamp.in_seconds();
+    // The message cannot say otherwise: what is unknown or outside counts as solid.
+    const VoxelSpec spec{{message->origin[0], message->origin[1], message->origin[2]}, message->resolution, message->size, false, false};
+    voxels_ = field_of(spec, message->occupancy);
+    voxels_usable_ = voxels_ != nullptr;
+    return true;
+}
+
+std::unique_ptr<NamedWorld> WorldBuilder::compose() {
+    auto world = std::make_unique<NamedWorld>();
+    const bool in_base = (!has_obstacles_ || obstacles_in_base_) && (!has_voxels_ || voxels_in_base_);
+    const std::uint64_t id = next_id_++;
+    world->snapshot.begin(id, has_obstacles_ ? obstacles_stamp_s_ : voxels_stamp_s_, in_base);
+    world->names.world_id = "world-" + std::to_string(id);
+    for (const PrimitiveSpec& obstacle : obstacles_) world->snapshot.add(obstacle);
+    world->names.object_id = obstacle_ids_;
+    if (has_voxels_) {
+        if (voxels_usable_) world->snapshot.set_field(voxel_slot, voxels_, voxels_stamp_s_);
+        else world->snapshot.add(unusable_obstacle());
+    }
+    return world;
+}
+
+}  // namespace lastgate

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kernel.hpp"
+#include "ring.hpp"
+
+namespace lastgate {
+
+/// Makes worlds of the messages that arrive. Obstacles, cells and a whole snapshot may come from three sources; a
+/// world is made of the newest of each, and is as old as the oldest of them.
+class WorldBuilder {
+  public:
+    explicit WorldBuilder(std::string base_frame) : base_frame_(std::move(base_frame)) {}
+
+    /// Takes one message. Null when it is not a world at all; what it says is then ignored, and the world before it
+    /// grows stale. A world that can be read but not used (over capacity, not finite, another frame) is returned,
+    /// and every check calls it unavailable.
+    std::unique_ptr<NamedWorld> take(MessageType type, std::span<const std::byte> payload, Now now);
+
+  private:
+    std::unique_ptr<NamedWorld> from_snapshot(std::span<const std::byte> payload);
+    bool read_collision(std::span<const std::byte> payload);
+    bool read_voxels(std::span<const std::byte> payload);
+    std::unique_ptr<NamedWorld> compose();
+    bool is_base_frame(std::string_view frame_id) const { return frame_id.empty() || frame_id == base_frame_; }
+
+    std::string base_frame_;
+    std::uint64_t next_id_ = 1;
+    // Newest WorldCollision.
+    bool has_obstacles_ = false;
+    bool obstacles_in_base_ = false;
+    double obstacles_stamp_s_ = 0.0;
+    std::vector<PrimitiveSpec> obstacles_;
+    std::vector<std::string> obstacle_ids_;
+    // Newest OccupancyVoxels.
+    bool has_voxels_ = false;
+    bool voxels_in_base_ = false;
+    bool voxels_usable_ = false;
+    double voxels_stamp_s_ = 0.0;
+    std::shared_ptr<const ObstacleField> voxels_;
+};
+
+}  // namespace lastgate

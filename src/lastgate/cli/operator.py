@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a person at the machine may ask: stop, reset, how do things stand. And the e-stop sources, each a process."""
+
+import json
+import time
+from typing import Annotated
+
+import typer
+
+from lastgate.cli.messages import print_note, print_warning
+
+ANSWER_TIMEOUT_S = 2.0
+
+Instance = Annotated[
+    str,
+    typer.Option("--robot", "--instance", metavar="NAME", help="The kernel: its robot's name, or its own."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+
+
+def _native(instance: str, make):
+    from lastgate.contracts import ROSConfigError
+
+    try:
+        return make(instance)
+    except (RuntimeError, ValueError) as error:
+        raise ROSConfigError(
+            f"{error}\n\nhint: `lastgate kernel run --robot {instance} --rate-hz 50`"
+        ) from None
+
+
+def estop_command(
+    *,
+    robot: Instance,
+    reason: Annotated[
+        str, typer.Option(help="Shown in the status and in reports.")
+    ] = "asked for on the command line",
+) -> int:
+    """Stops the robot. Anybody may; it stays stopped until `lastgate reset` succeeds."""
+    from lastgate import _core
+    from lastgate.contracts import FailureKind, HumanEvidence, ROSConfigError
+    from lastgate.kernel_client import KernelState
+
+    seat = _native(robot, lambda name: _core.Seat(name, f"operator-{time.monotonic_ns() % 10**9}"))
+    evidence = HumanEvidence(actor="operator", reason=reason).model_dump_json()
+    seat.press(reason, int(FailureKind.HUMAN), evidence)
+    deadline = time.monotonic() + ANSWER_TIMEOUT_S
+    while seat.kernel_state != KernelState.LATCHED:
+        if time.monotonic() > deadline or not seat.kernel_is_alive:
+            raise ROSConfigError(f"the kernel `{robot}` did not latch: use the hardware stop")
+        time.sleep(0.002)
+    seat.leave()
+    print("latched")
+    return 0
+
+
+def reset_command(*, robot: Instance) -> int:
+    """Asks for the latch to be cleared, and says what blocks it; exit code 1 when it is refused."""
+    from lastgate import _core
+    from lastgate.contracts import ROSConfigError
+
+    door = _native(robot, _core.DoorClient)
+    answer = door.command("reset", ANSWER_TIMEOUT_S)
+    if answer is None:
+        raise ROSConfigError(f"the kernel `{robot}` did not answer")
+    print(answer[1])
+    return 0 if answer[0] else 1
+
+
+def status_command(*, robot: Instance, as_json: AsJson = False) -> int:
+    """Prints how the kernel stands; exit code 1 while a stop is latched."""
+    from lastgate import _core
+    from lastgate.contracts import ROSConfigError
+    from lastgate.kernel_client import KernelState
+
+    reader = _native(robot, lambda name: _core.RingReader(name, "statuses", from_newest=True))
+    message = reader.read(ANSWER_TIMEOUT_S) if _core.kernel_is_alive(robot) else None
+    fields = None if message is None else _core.read_safety_status(message[3])
+    if fields is None:
+        raise ROSConfigError(f"the kernel `{robot}` is not alive")
+    state = KernelState(fields["state"])
+    fields["state"] = state.name.lower()
+    if as_json:
+        print(json.dumps(fields))
+    else:
+        why = f": {fields['reason']} ({fields['source']})" if fields["reason"] else ""
+        print(f"{fields['state']}{why}, {fields['passed']} passed, {fields['dropped']} dropped")
+    return 1 if state is KernelState.LATCHED else 0
+
+
+def deadman_command(
+    *,
+    robot: Instance,
+    deadline_s: Annotated[
+        float, typer.Option("--safe-action-deadline-s", help="Longest pause between accepted chunks.")
+    ] = 0.2,
+    check_period_s: Annotated[float, typer.Option(help="How often to look.")] = 0.05,
+) -> int:
+    """Stops the robot when accepted chunks cease; armed again after every reset."""
+    from lastgate import _core
+    from lastgate.contracts import FailureKind
+    from lastgate.estop.deadman import Deadman
+    from lastgate.kernel_client import KernelState
+
+    deadman = Deadman(deadline_s=deadline_s)
+    seat = _native(robot, lambda name: _core.Seat(name, "deadman"))
+    reader = _native(robot, lambda name: _core.RingReader(name, "safe_actions"))
+    print_note(f"deadman: {deadline_s:g} s between accepted chunks of `{robot}`")
+    while seat.kernel_is_alive:
+        seat.beat()
+        # Waits for the next chunk or for the period, whichever comes first.
+        message = reader.read(check_period_s)
+        now_s = time.monotonic()
+        if message is not None:
+            deadman.safe_action(now_s=message[2])
+        evidence = deadman.look(active=seat.kernel_state == KernelState.ACTIVE, now_s=now_s)
+        if evidence is not None:
+            seat.press("no accepted chunk in time", int(FailureKind.TIMEOUT), evidence.model_dump_json())
+    print_warning(f"the kernel `{robot}` is gone")
+    return 3
+
+
+def human_command(*, robot: Instance) -> int:
+    """Reads lines from stdin: each one is a stop, with the line as its reason."""
+    import sys
+
+    for line in sys.stdin:
+        estop_command(robot=robot, reason=line.strip() or "human")
+    return 0
+
+
+def pendant_command(
+    *,
+    robot: Instance,
+    device: Annotated[
+        str,
+        typer.Option(
+            metavar="D",
+            help="/dev/gpiochipN:LINE, /dev/input/eventN:KEY, or a serial port (button from RTS to CTS).",
+        ),
+    ],
+    active_high: Annotated[
+        bool, typer.Option("--active-high", help="The contact closes when pressed.")
+    ] = False,
+) -> int:
+    """Stops the robot while a real button is pressed, cut off or unplugged; a held button blocks every reset."""
+    from lastgate import _core
+    from lastgate.estop.pendant import POLL_PERIOD_S, Pendant
+
+    seat = _native(robot, lambda name: _core.Seat(name, "pendant"))
+    with Pendant(device, active_low=not active_high) as pendant:
+        held = False
+        while seat.kernel_is_alive:
+            seat.beat()
+            pressed = pendant.pressed()
+            if pressed and not held:
+                seat.hold(pendant.trouble or "the pendant is pressed")
+                print_warning(pendant.trouble or "pressed")
+            elif held and not pressed:
+                seat.release()
+                print_note("released")
+            held = pressed
+            time.sleep(POLL_PERIOD_S)
+    print_warning(f"the kernel `{robot}` is gone")
+    return 3

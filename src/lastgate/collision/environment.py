@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Obstacles around a robot of balls, asked by planners: touching, and how far."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate import _core
+from lastgate.arrays import Float64
+from lastgate.collision.ball_arrays import EXTENT_M_MAX, require_ball_sets, require_balls
+from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive
+from lastgate.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.world.finite_numbers import Vector3, require_not_negative, require_positive, require_xyz
+from lastgate.world.points import Points
+from lastgate.world.voxels import CountsAs, Voxels, require_counts_as
+
+Flags = NDArray[np.bool_]
+Bounds = tuple[Vector3, Vector3]
+
+# As the core numbers them (core/include/lastgate/collision_environment.hpp).
+_SPHERES, _PRIMITIVES, _POINTS, _CELLS = 1, 2, 3, 4
+# What the core calls "nothing nearer": farther than any two places it takes.
+_NOTHING_M = 1.0e30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """Is what lies nearest to a robot.
+
+    Attributes:
+        in_collision: Whether robot and obstacle touch: `distance_m <= 0`.
+        distance_m: Signed; never above the true distance. Infinite when there is nothing.
+        robot_index: Which of the robot's balls, or None when there is nothing.
+        obstacle: Its id; `sphere_3`, `world_2`, `point_5`, `cell_77` for those without one; `outside` for the
+            space around the bounds; None when there is nothing.
+        on_robot, on_obstacle: The two points that are that far apart, or None.
+        outside_bounds: Whether any of the robot's balls reaches out of the bounds.
+    """
+
+    in_collision: bool
+    distance_m: float
+    robot_index: int | None
+    obstacle: str | None
+    on_robot: Vector3 | None
+    on_obstacle: Vector3 | None
+    outside_bounds: bool
+
+
+class CollisionEnvironment:
+    """Is a set of obstacles, built once and then only read, from any number of threads.
+
+    Distances are signed, exact to a hundredth of a nanometre and never above the truth; touching counts as contact.
+    Inside a solid cell depth is not measured: the distance is then minus the ball's radius.
+
+    The bounds say which space the obstacles speak for. Obstacles beyond them are kept and count, and a robot beyond
+    them is measured like any other; `outside_bounds` says that it is there. With `outside="occupied"` leaving
+    the bounds is itself a contact, and their faces count as obstacles.
+    """
+
+    def __init__(self, *, resolution_m: float, bounds: object, outside: CountsAs = "free") -> None:
+        self.resolution_m = require_positive(resolution_m, name="resolution_m")
+        if self.resolution_m > EXTENT_M_MAX:
+            raise ROSConfigError(f"resolution_m is {self.resolution_m!r} m, at most {EXTENT_M_MAX:g} m is taken")
+        self.bounds = _require_bounds(bounds)
+        self.outside = require_counts_as(outside, name="outside")
+        self._lower, self._upper = np.array(self.bounds[0]), np.array(self.bounds[1])
+        self._native = _core.CollisionEnvironment()
+        self._sphere_ids: tuple[str, ...] = ()
+        self._primitive_ids: tuple[str, ...] = ()
+        self.obstacle_count = 0
+
+    @classmethod
+    def build(
+        cls,
+        spheres: Any,
+        resolution_m: float,
+        bounds: tuple[Sequence[float], Sequence[float]],
+        *,
+        ids: Sequence[object] | None = None,
+        primitives: Sequence[WorldCollisionPrimitive] = (),
+        points: Points | Float64 | None = None,
+        point_radius_m: float = 0.0,
+        voxels: Voxels | None = None,
+        outside: CountsAs = "free",
+    ) -> Self:
+        """Returns the environment of some obstacles.
+
+        Args:
+            spheres: float64 (K, 4): x, y, z, radius. May be empty.
+            resolution_m: Edge of the finest block that the tables are cut into. It is about speed and memory; no
+                answer depends on it.
+            bounds: Lower and upper corner of the space that the obstacles speak for.
+            ids: A name per sphere; several may share one.
+            primitives: Spheres, capsules, boxes and half-spaces, exact.
+            points: A cloud, each point a ball of `point_radius_m`.
+            voxels: A grid; what is unknown or outside of it counts as it declares.
+            outside: What leaving the bounds counts as; `free` leaves it to whoever reads `outside_bounds`.
+
+        Raises:
+            ROSConfigError: Numbers that are not finite, bounds the wrong way round, a resolution of zero, arrays of
+                another shape or dtype.
+        """
+        env = cls(resolution_m=resolution_m, bounds=bounds, outside=outside)
+        balls = require_balls(spheres, name="spheres")
+        env._sphere_ids = _require_ids(ids, len(balls))
+        try:
+            if len(balls):
+                env._native.add_balls(balls, env.resolution_m)
+            for primitive in primitives:
+                env._add_primitive(primitive)
+            if points is not None:
+                env._add_points(points, point_radius_m)
+            if voxels is not None:
+                env._add_voxels(voxels)
+        except ValueError as error:
+            raise ROSConfigError(f"the obstacles cannot be used: {error}") from None
+        env.obstacle_count += len(balls)
+        return env
+
+    @classmethod
+    def empty(cls, resolution_m: float, bounds: tuple[Sequence[float], Sequence[float]]) -> Self:
+        """Returns the environment without obstacles."""
+        return cls.build([], resolution_m, bounds)
+
+    def _add_primitive(self, primitive: object) -> None:
+        index = len(self._primitive_ids)
+        if not isinstance(primitive, WorldCollisionPrimitive):
+            raise ROSConfigError(
+                f"primitives[{index}] is a {type(primitive).__name__}, expected a WorldCollisionPrimitive"
+            )
+        pose = np.array([*primitive.pose.xyz, *primitive.pose.quat_xyzw])
+        kind, size = SHAPE_KIND[primitive.shape.shape], np.array(shape_size_m(primitive.shape), dtype=np.float64)
+        self._native.add_primitive(kind, size, pose)
+        self._primitive_ids += (primitive.object_id or f"world_{index}",)
+        self.obstacle_count += 1
+
+    def _add_points(self, points: Points | Float64, radius_m: float) -> None:
+        cloud = points if isinstance(points, Points) else Points(xyz=points, stamp_s=0.0)
+        radius_m = require_not_negative(radius_m, name="point_radius_m")
+        if len(cloud):
+            self._native.add_points(cloud.xyz, radius_m)
+        self.obstacle_count += len(cloud)
+
+    def _add_voxels(self, voxels: object) -> None:
+        if not isinstance(voxels, Voxels):
+            raise ROSConfigError(f"voxels is a {type(voxels).__name__}, expected Voxels")
+        field = _core.ObstacleField.from_voxels(
+            voxels.occupancy,
+            origin=voxels.origin_xyz,
+            resolution_m=voxels.resolution_m,
+            unknown_is_free=voxels.unknown == "free",
+            outside_is_free=voxels.outside == "free",
+        )
+        self._native.add_cells(field)
+        self.obstacle_count += field.obstacle_count
+
+    @property
+    def memory_bytes(self) -> int:
+        """Is what the tables take; it follows the obstacles, not the bounds."""
+        return self._native.memory_bytes
+
+    def is_outside(self, robot_spheres: Float64) -> Flags:
+        """Returns, per ball of the last axis but one, whether it reaches out of the bounds."""
+        balls, _ = self._balls(robot_spheres)
+        return self._inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self._inside_m(balls) < 0.0)[0]
+
+    def _inside_m(self, sets: Float64) -> Float64:
+        """Returns how far each ball is from leaving the bounds; negative when it does."""
+        xyz, radius = sets[..., :3], sets[..., 3]
+        gaps: Float64 = np.minimum(xyz - self._lower, self._upper - xyz).min(axis=-1, initial=math.inf) - radius
+        return gaps
+
+    @staticmethod
+    def _balls(robot_spheres: object) -> tuple[Float64, bool]:
+        """Returns (N, M, 4) and whether there was only one set."""
+        if isinstance(robot_spheres, np.ndarray) and robot_spheres.ndim == 3:
+            return require_ball_sets(robot_spheres, name="robot_spheres"), False
+        return require_balls(robot_spheres, name="robot_spheres")[np.newaxis], True
+
+    @overload
+    def check_collision(self, robot_spheres: Float64, margin_m: float = 0.0) -> Any: ...
+    @overload
+    def check_collision(self, robot_spheres: Sequence[Sequence[float]], margin_m: float = 0.0) -> bool: ...
+    def check_collision(self, robot_spheres: Any, margin_m: float = 0.0) -> Any:
+        """Says whether any of the robot's balls comes as near as `margin_m` to an obstacle; touching counts.
+
+        Args:
+            robot_spheres: float64 (M, 4) for one answer, or (N, M, 4) for N answers.
+        """
+        sets, single = self._balls(robot_spheres)
+        margin = require_not_negative(margin_m, name="margin_m")
+        found = np.empty(len(sets), dtype=np.bool_)
+        self._native.any_within(sets, margin, found)
+        if self.outside == "occupied":
+            found |= (self._inside_m(sets) <= margin).any(axis=-1)
+        return bool(found[0]) if single else found
+
+    @overload
+    def min_distance(self, robot_spheres: Float64) -> Any: ...
+    @overload
+    def min_distance(self, robot_spheres: Sequence[Sequence[float]]) -> float: ...
+    def min_distance(self, robot_spheres: Any) -> Any:
+        """Returns the signed distance of the robot from its nearest obstacle; infinite when there is none.
+
+        Args:
+            robot_spheres: float64 (M, 4) for one answer, or (N, M, 4) for N answers.
+        """
+        sets, single = self._balls(robot_spheres)
+        found = self._distances(sets)
+        return float(found[0]) if single else found
+
+    def distances(self, robot_spheres: Float64) -> Float64:
+        """Returns the signed distance of every ball (M, 4) by itself."""
+        return self._distances(require_balls(robot_spheres, name="robot_spheres")[:, np.newaxis])
+
+    def _distances(self, sets: Float64) -> Float64:
+        found = np.empty(len(sets))
+        self._native.min_distances(np.ascontiguousarray(sets), _NOTHING_M, found)
+        found[found == _NOTHING_M] = math.inf
+        if self.outside == "occupied" and sets.shape[1]:
+            found = np.minimum(found, self._inside_m(sets).min(axis=-1))
+        return found
+
+    def nearest(self, robot_spheres: Any) -> Nearest:
+        """Returns what is nearest to the robot (M, 4), where, and whether the robot is outside of the bounds."""
+        balls = require_balls(robot_spheres, name="robot_spheres")
+        inside_m = self._inside_m(balls)
+        outside_bounds = bool((inside_m < 0.0).any())
+        distance_m, ball, source, index, on_robot, on_obstacle = self._native.nearest(balls, _NOTHING_M)
+        if self.outside == "occupied" and len(balls) and float(inside_m.min()) < distance_m:
+            wall = int(inside_m.argmin())
+            gap_m = float(inside_m[wall])
+            return Nearest(
+                in_collision=gap_m <= 0.0,
+                distance_m=gap_m,
+                robot_index=wall,
+                obstacle="outside",
+                on_robot=None,
+                on_obstacle=None,
+                outside_bounds=outside_bounds,
+            )
+        if source == 0:
+            return Nearest(
+                in_collision=False,
+                distance_m=math.inf,
+                robot_index=None,
+                obstacle=None,
+                on_robot=None,
+                on_obstacle=None,
+                outside_bounds=outside_bounds,
+            )
+        return Nearest(
+            in_collision=distance_m <= 0.0,
+            distance_m=distance_m,
+            robot_index=ball,
+            obstacle=self._name(source, index),
+            on_robot=on_robot,
+            on_obstacle=on_obstacle,
+            outside_bounds=outside_bounds,
+        )
+
+    def _name(self, source: int, index: int) -> str:
+        if source == _SPHERES:
+            return self._sphere_ids[index]
+        if source == _PRIMITIVES:
+            return self._primitive_ids[index]
+        if source == _POINTS:
+            return f"point_{index}"
+        return f"cell_{index}" if index != _core.NONE else "cell"
+
+
+def _require_bounds(bounds: object) -> Bounds:
+    if not isinstance(bounds, Sequence | np.ndarray) or isinstance(bounds, str | bytes) or len(bounds) != 2:
+        raise ROSConfigError(f"bounds must be two corners, (lower_xyz, upper_xyz), got {bounds!r}")
+    lower = require_xyz(_as_tuple(bounds[0]), name="bounds[0]")
+    upper = require_xyz(_as_tuple(bounds[1]), name="bounds[1]")
+    for axis, low, high in zip("xyz", lower, upper, strict=True):
+        if not low < high:
+            raise ROSConfigError(
+                f"bounds are empty along {axis}: from {low!r} m to {high!r} m; the lower corner comes first"
+            )
+    return lower, upper
+
+
+def _as_tuple(corner: object) -> object:
+    return tuple(corner) if isinstance(corner, list) else corner
+
+
+def _require_ids(ids: Sequence[object] | None, count: int) -> tuple[str, ...]:
+    if ids is None:
+        return tuple(f"sphere_{index}" for index in range(count))
+    if len(ids) != count:
+        raise ROSConfigError(f"there are {len(ids)} ids for {count} spheres: give one per sphere")
+    return tuple(str(name) for name in ids)

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel as a process of its own, with nothing to set up: started here, spoken to through shared memory."""
+
+import hashlib
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from lastgate import _core
+from lastgate.action import ActionChunk, require_number
+from lastgate.arrays import Float64, require_array
+from lastgate.contracts import (
+    ControlMode,
+    RobotDescription,
+    ROSConfigError,
+    RSkillManifest,
+)
+from lastgate.estop import ResetOutcome
+from lastgate.gate import Gate
+from lastgate.kernel_config import flat_config
+from lastgate.kernel_process import KernelSettings, default_state_dir, kernel_command
+from lastgate.naming import VerdictNames
+from lastgate.verdict import Verdict
+from lastgate.world import NO_WORLD, NoWorld, World
+
+# A kernel answers in microseconds; one that has not for this long is not going to.
+ANSWER_TIMEOUT_S = 1.0
+END_TIMEOUT_S = 10.0
+
+
+class KernelState(IntEnum):
+    """Names the states of `SafetyStatus`."""
+
+    UNCONFIGURED = 0
+    INACTIVE = 1
+    ACTIVE = 2
+    LATCHED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelStatus:
+    """Is how the kernel stands, as it says itself."""
+
+    state: KernelState
+    source: str
+    reason: str
+    sequence: int
+    passed: int
+    dropped: int
+    model_digest: str
+    world_id: str
+
+    @property
+    def latched(self) -> bool:
+        """Tells whether everything is dropped."""
+        return self.state is KernelState.LATCHED
+
+
+class KernelClient:
+    """Starts the native kernel for one robot, hands chunks in and gets verdicts out.
+
+    The kernel is another process: what crashes or hangs here cannot change what it decides. It ends with this
+    object. Its latch is on disk and does not: a stop must be reset, by `reset`, whoever runs next.
+
+    Stamps are seconds of the wall clock (`time.time()`), which every process shares.
+
+    Args:
+        robot: A name of the fleet, the path of a `robot.yaml`, or a `RobotDescription`.
+        rate_hz: Rows per second: a chunk carries no time step.
+        skill: Tightens the robot's envelope.
+        settings: How the kernel responds and runs.
+        instance: Under which name other programs find it; the robot's name when not given.
+        state_dir: Where the latch is written down.
+
+    Raises:
+        ROSConfigError: The robot cannot be armed, or a kernel of this name is already running.
+    """
+
+    def __init__(
+        self,
+        robot: str | Path | RobotDescription,
+        *,
+        rate_hz: float,
+        skill: RSkillManifest | None = None,
+        settings: KernelSettings | None = None,
+        instance: str | None = None,
+        state_dir: Path | None = None,
+        spin_us: float = 200.0,
+    ) -> None:
+        if not isinstance(robot, RobotDescription):
+            from lastgate.robots import load_robot
+
+            robot = load_robot(robot)
+        rate_hz = require_number(rate_hz, name="rate_hz")
+        if not (np.isfinite(rate_hz) and rate_hz > 0.0):
+            raise ROSConfigError(f"rate_hz must be a positive number, got {rate_hz!r}")
+        # Building a gate here refuses, with names, what the kernel would refuse with numbers.
+        self._gate = Gate(robot, step_s=1.0 / rate_hz, skill=skill)
+        text = flat_config(robot, step_s=1.0 / rate_hz, skill=skill)
+        self.robot = robot
+        self.instance = instance or robot.name
+        self.model_digest = hashlib.sha256(text.encode()).hexdigest()
+        self._settings = settings or KernelSettings()
+        self._spin_s = spin_us * 1e-6
+        self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
+        self._names = VerdictNames(robot=robot, config=_core.read_config(text), attachments={})
+        self._seat: _core.Seat | None = None
+        with tempfile.TemporaryDirectory(prefix="lastgate-") as folder:
+            config = Path(folder) / "kernel.yaml"
+            config.write_text(text, encoding="utf-8")
+            command = kernel_command(
+                config=config,
+                digest=self.model_digest,
+                instance=self.instance,
+                state_dir=state_dir or default_state_dir(),
+                settings=self._settings,
+            )
+            self._process = subprocess.Popen(
+                [*command, "--exit-with-parent"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            try:
+                self._door = self._open_door()
+            except BaseException:
+                self._end_process()
+                raise
+
+    @property
+    def n_dof(self) -> int:
+        """Is how many joints a joint row commands."""
+        return self._gate.n_dof
+
+    @property
+    def joint_names(self) -> tuple[str, ...]:
+        """Is the order rows are read in."""
+        return self._gate.joint_names
+
+    @property
+    def pid(self) -> int:
+        """Is the kernel's process."""
+        return self._process.pid
+
+    def observe(
+        self,
+        positions: Float64,
+        *,
+        velocities: Float64 | None = None,
+        gripper_positions: Float64 | None = None,
+        stamp_s: float | None = None,
+    ) -> None:
+        """Tells the kernel what was measured, now unless `stamp_s` says when."""
+        measured = require_array(positions, name="positions", dimensions=1)
+        self._require_count(measured, self._gate.joint_names, name="positions")
+        speeds = None
+        names = list(self._gate.joint_names)
+        if velocities is not None:
+            speeds = require_array(velocities, name="velocities", dimensions=1)
+            self._require_count(speeds, self._gate.joint_names, name="velocities")
+        stamp = time.time() if stamp_s is None else require_number(stamp_s, name="stamp_s")
+        self._door.observe(_core.encode_joint_state(names, measured, speeds, stamp))
+        if gripper_positions is not None:
+            fingers = require_array(gripper_positions, name="gripper_positions", dimensions=1)
+            self._require_count(fingers, self._gate.gripper_joint_names, name="gripper_positions")
+            grippers = list(self._gate.gripper_joint_names)
+            self._door.observe(_core.encode_joint_state(grippers, fingers, None, stamp))
+
+    def publish_world(self, world: World | NoWorld) -> None:
+        """Hands a world over, and returns when chunks are checked against it.
+
+        Raises:
+            ROSConfigError: Not a world, larger than a message may be, or the kernel does not take it.
+        """
+        if not isinstance(world, World | NoWorld):
+            raise ROSConfigError(f"world is a {type(world).__name__}, expected a World or NO_WORLD")
+        try:
+            sequence = self._door.publish_world(world.to_message())
+        except ValueError as error:
+            raise ROSConfigError(f"world `{world.world_id}` cannot be handed over: {error}") from None
+        if not self._door.wait_world(sequence, ANSWER_TIMEOUT_S):
+            raise ROSConfigError(f"the kernel `{self.instance}` did not take the world: {self._fate()}")
+        self._world = world
+
+    def submit(
+        self, rows: Float64 | ActionChunk, *, mode: ControlMode | int = ControlMode.JOINT_POSITION
+    ) -> Verdict:
+        """Hands a chunk in and waits for the verdict. A kernel that does not answer is a rejection."""
+        chunk = rows if isinstance(rows, ActionChunk) else ActionChunk(rows, mode=mode)
+        payload = _core.encode_action_chunk(
+            chunk.rows,
+            int(chunk.mode),
+            time.time(),
+            chunk.ee_name,
+            chunk.frame_id,
+            chunk.rskill_id,
+            chunk.trace_id,
+            0,
+        )
+        native = _core.Verdict()
+        try:
+            answer = self._door.wait_verdict(self._door.submit(payload), ANSWER_TIMEOUT_S, self._spin_s)
+        except ValueError as error:
+            raise ROSConfigError(f"the chunk cannot be handed over: {error}") from None
+        if answer is not None:
+            native = answer["verdict"]
+        violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=self._world)
+        return Verdict(
+            native=native,
+            chunk=chunk,
+            violation=violation,
+            joint_rows=np.empty((0, self.n_dof)),
+            world_id="" if self._world is None else self._world.world_id,
+            model_digest=self.model_digest,
+        )
+
+    def estop(self, reason: str) -> None:
+        """Stops, and returns when the kernel has latched."""
+        if self._seat is None:
+            self._seat = _core.Seat(self.instance, f"client-{self._door.door}")
+        self._seat.press(reason)
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        while self._seat.kernel_state != KernelState.LATCHED and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+    def reset(self) -> ResetOutcome:
+        """Asks for the latch to be cleared; the message says what blocks it."""
+        answer = self._door.command("reset", ANSWER_TIMEOUT_S)
+        if answer is None:
+            return ResetOutcome(success=False, message=f"the kernel did not answer: {self._fate()}")
+        success, message = answer
+        return ResetOutcome(success=success, message=message)
+
+    def status(self) -> KernelStatus:
+        """Returns how the kernel stands.
+
+        Raises:
+            ROSConfigError: The kernel does not answer.
+        """
+        reader = _core.RingReader(self.instance, "statuses")
+        if self._door.command("status", ANSWER_TIMEOUT_S) is None:
+            raise ROSConfigError(f"the kernel `{self.instance}` did not answer: {self._fate()}")
+        message = reader.read(ANSWER_TIMEOUT_S)
+        fields = None if message is None else _core.read_safety_status(message[3])
+        if fields is None:
+            raise ROSConfigError(f"the kernel `{self.instance}` gave no status: {self._fate()}")
+        del fields["stamp_s"]
+        return KernelStatus(**{**fields, "state": KernelState(fields["state"])})
+
+    def close(self) -> None:
+        """Ends the kernel process; its latch stays on disk."""
+        if self._seat is not None:
+            self._seat.leave()
+            self._seat = None
+        self._end_process()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open_door(self) -> _core.DoorClient:
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        # Memory of a kernel that was killed may still lie there; this line says that it is ours now.
+        if not self._process.stdout.readline().startswith("ready"):
+            said = self._process.stderr.read().strip().removeprefix("error: ")
+            raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {said}")
+        try:
+            return _core.DoorClient(self.instance)
+        except RuntimeError as error:
+            raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {error}") from None
+
+    def _end_process(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(END_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+    def _fate(self) -> str:
+        code = self._process.poll()
+        return "it is running" if code is None else f"it ended with code {code}"
+
+    def _require_count(self, values: Float64, joints: tuple[str, ...], *, name: str) -> None:
+        if len(values) != len(joints):
+            raise ROSConfigError(
+                f"{name} has {len(values)} numbers, needs {len(joints)}: {', '.join(joints) or 'none'}"
+            )
+
+
+__all__ = ["KernelClient", "KernelSettings", "KernelState", "KernelStatus"]

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting the native kernel: its program, its settings, where its latch is written down."""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lastgate import _core
+from lastgate.contracts import ROSConfigError
+from lastgate.estop import OnStale, OnViolation
+from lastgate.gate import chosen_lanes
+
+# The latch file must outlive the process, and a reboot.
+STATE_DIR_VARIABLE = "LASTGATE_STATE_DIR"
+
+
+def kernel_program() -> Path:
+    """Returns the path of the native program that was built with this package."""
+    program = Path(_core.__file__).with_name("lastgate-kernel")
+    if not program.is_file():
+        raise ROSConfigError(f"the kernel program is missing beside {_core.__file__}: build lastgate again")
+    return program
+
+
+def default_state_dir() -> Path:
+    """Returns where latches are written down unless somebody says otherwise."""
+    named = os.environ.get(STATE_DIR_VARIABLE)
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(home) / "lastgate"
+
+
+def require_instance(name: str) -> str:
+    """Returns the name under which a kernel is found, or says which letters it may have."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        raise ROSConfigError(f"instance must be 1 to 64 letters, digits, `_` and `-`, got {name!r}")
+    return name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelSettings:
+    """Says how a kernel responds and runs; no setting turns a check off.
+
+    Attributes:
+        on_violation: `estop` latches; `hold` drops and reports. Neither lets the chunk through.
+        on_stale: What missing, stale or overflowing data leads to: `estop`, `stop` or `drop`.
+        warn_only: For simulation and bring-up: everything is checked, and passes with a warning.
+        without_world: Said aloud: nobody looks at the world.
+        reset_cooldown_s: A reset is refused this long after the most recent stop.
+        required_sources: E-stop sources that must be alive before anything passes.
+        required_actuators: Drivers that must acknowledge a stop before it can be reset.
+        spin_us: How long the kernel looks for work before it sleeps; -1 never sleeps.
+        sched_fifo: Real-time priority, 0 for none. Refused by the system: a warning.
+        cpu: The processor to stay on, -1 for any.
+        lock_memory: Keep all pages in memory.
+    """
+
+    on_violation: str = OnViolation.ESTOP
+    on_stale: str = OnStale.ESTOP
+    warn_only: bool = False
+    without_world: bool = False
+    reset_cooldown_s: float = 0.5
+    required_sources: Sequence[str] = ()
+    required_actuators: Sequence[str] = ()
+    spin_us: float = 50.0
+    sched_fifo: int = 0
+    cpu: int = -1
+    lock_memory: bool = False
+
+    def arguments(self) -> list[str]:
+        """Returns the settings as the program reads them."""
+        flags = {
+            "--warn-only": self.warn_only,
+            "--without-world": self.without_world,
+            "--lock-memory": self.lock_memory,
+        }
+        return [
+            *("--on-violation", str(self.on_violation)),
+            *("--on-stale", str(self.on_stale)),
+            *("--reset-cooldown-s", repr(float(self.reset_cooldown_s))),
+            *("--spin-us", repr(float(self.spin_us))),
+            *("--lanes", chosen_lanes()),
+            *(word for name in self.required_sources for word in ("--require-source", name)),
+            *(word for name in self.required_actuators for word in ("--require-actuator", name)),
+            *(("--sched-fifo", str(self.sched_fifo)) if self.sched_fifo else ()),
+            *(("--cpu", str(self.cpu)) if self.cpu >= 0 else ()),
+            *(flag for flag, wanted in flags.items() if wanted),
+        ]
+
+
+def kernel_command(
+    *, config: Path, digest: str, instance: str, state_dir: Path, settings: KernelSettings
+) -> list[str]:
+    """Returns the command that starts a kernel from a flat configuration file.
+
+    Raises:
+        ROSConfigError: The folder for the latch cannot be made, or the instance has no usable name.
+    """
+    require_instance(instance)
+    try:
+        state_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ROSConfigError(f"cannot make the folder `{state_dir}`: {error.strerror}") from None
+    return [
+        str(kernel_program()),
+        *("--config", str(config)),
+        *("--digest", digest),
+        *("--instance", instance),
+        *("--latch", str(state_dir / f"{instance}.latch")),
+        *settings.arguments(),
+    ]

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels for tests: each under a name of its own, with a latch of its own, and gone at the end."""
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+
+import lastgate as lg
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def start_kernel(tmp_path: Path):
+    """Starts kernels for a manifest and ends them with the test."""
+    running: list[lg.KernelClient] = []
+
+    def start(manifest, *, rate_hz: float = 10.0, instance: str | None = None, **settings) -> lg.KernelClient:
+        robot = manifest if isinstance(manifest, lg.RobotDescription) else lg.RobotDescription(**manifest)
+        client = lg.KernelClient(
+            robot,
+            rate_hz=rate_hz,
+            instance=instance or f"test-{os.getpid()}-{next(_numbers)}",
+            state_dir=tmp_path,
+            settings=lg.KernelSettings(**settings),
+        )
+        running.append(client)
+        return client
+
+    yield start
+    for client in running:
+        client.close()

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stop, reset, status and the sources, as a person runs them: real processes, real exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ros_messages as ros
+from paper_robots import stacked
+
+import lastgate as lg
+from lastgate import _core
+
+PROGRAM = str(Path(sys.executable).with_name("lastgate"))
+
+
+def lastgate(*arguments, **options):
+    command = [PROGRAM, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+def start(*arguments):
+    return subprocess.Popen(
+        [PROGRAM, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until(holds, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_stop_status_and_reset_of_a_running_kernel(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True, reset_cooldown_s=0.05)
+    failures = _core.RingReader(kernel.instance, "failures")
+    assert lastgate("status", "--robot", kernel.instance).returncode == 0
+    stopped = lastgate("estop", "--robot", kernel.instance, "--reason", "smoke")
+    assert (stopped.returncode, stopped.stdout) == (0, "latched\n")
+    failure = ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger")
+    assert failure.kind == lg.FailureKind.HUMAN
+    assert lg.read_evidence(failure.evidence_json).reason == "smoke"
+    status = lastgate("status", "--robot", kernel.instance, "--json")
+    assert status.returncode == 1
+    assert json.loads(status.stdout)["reason"] == "smoke"
+    assert lastgate("reset", "--robot", kernel.instance).returncode == 0
+    assert lastgate("status", "--robot", kernel.instance).returncode == 0
+
+
+def test_refused_reset_exits_1_and_says_why(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True, reset_cooldown_s=60.0)
+    kernel.estop("now")
+    refused = lastgate("reset", "--robot", kernel.instance)
+    assert refused.returncode == 1
+    assert "cooling down" in refused.stdout
+
+
+@pytest.mark.parametrize("word", ["estop", "reset", "status", "deadman"])
+def test_without_a_kernel_the_command_says_how_to_start_one(word):
+    answer = lastgate(word, "--robot", "nobody")
+    assert answer.returncode == 2
+    assert "is the kernel running?" in answer.stderr
+    assert "lastgate kernel run" in answer.stderr
+
+
+def test_deadman_stops_when_chunks_cease_and_again_after_a_reset(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True, required_sources=["deadman"], reset_cooldown_s=0.05)
+    failures = _core.RingReader(kernel.instance, "failures")
+    assert kernel.status().state is lg.KernelState.INACTIVE
+    deadman = start("deadman", "--robot", kernel.instance, "--safe-action-deadline-s", "0.6")
+    try:
+        wait_until(lambda: kernel.status().state is lg.KernelState.ACTIVE)
+        for _ in range(30):  # 1.5 s of chunks in time
+            kernel.observe(np.zeros(2))
+            assert kernel.submit(np.zeros((1, 2))).accepted
+            time.sleep(0.05)
+        wait_until(lambda: kernel.status().latched)
+        assert kernel.status().source == "deadman"
+        failure = ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger")
+        assert failure.kind == lg.FailureKind.TIMEOUT
+        evidence = lg.read_evidence(failure.evidence_json)
+        assert (evidence.operation, evidence.elapsed_s > 0.6) == ("safe_action", True)
+        wait_until(lambda: kernel.reset().success)
+        wait_until(lambda: kernel.status().latched)  # armed again
+    finally:
+        deadman.kill()
+        deadman.communicate()
+    # The deadman itself is required: its death stops too, and blocks the reset.
+    wait_until(lambda: "absence of deadman" in kernel.reset().message)
+
+
+def test_pendant_that_is_not_there_holds_the_stop(start_kernel, tmp_path):
+    kernel = start_kernel(stacked(2), without_world=True, reset_cooldown_s=0.01)
+    pendant = start("pendant", "--robot", kernel.instance, "--device", str(tmp_path / "ttyUSB0"))
+    try:
+        wait_until(lambda: kernel.status().latched)
+        assert "lost" in kernel.status().reason
+        assert "`pendant` is still asserted" in kernel.reset().message
+    finally:
+        pendant.kill()
+        pendant.communicate()
+
+
+def test_kernel_run_needs_a_rate_and_a_robot(tmp_path):
+    assert "--rate-hz" in lastgate("kernel", "run", "--robot", "franka_panda").stderr
+    assert lastgate("kernel", "run").returncode == 2
+    broken = tmp_path / "kernel.yaml"
+    broken.write_text("schema_version: 1\n")
+    answer = lastgate("kernel", "run", "--config", str(broken))
+    assert answer.returncode == 2
+    assert "robot_name" in answer.stderr
+
+
+def test_kernel_run_becomes_the_kernel_and_ends_cleanly(tmp_path):
+    instance = f"run-{os.getpid()}"
+    environment = {**os.environ, "LASTGATE_STATE_DIR": str(tmp_path)}
+    command = [
+        "kernel",
+        "run",
+        "--robot",
+        "franka_panda",
+        "--rate-hz",
+        "50",
+        "--instance",
+        instance,
+        "--without-world",
+    ]
+    kernel = subprocess.Popen(
+        [PROGRAM, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    assert kernel.stdout is not None
+    assert kernel.stdout.readline() == "ready franka_panda\n"
+    # The panda's envelope asks for a deadman, and none runs: not armed.
+    assert lastgate("status", "--robot", instance).stdout.startswith("inactive")
+    kernel.terminate()
+    kernel.communicate(timeout=10)
+    assert kernel.returncode == 0
+    assert not _core.kernel_is_alive(instance)
