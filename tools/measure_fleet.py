@@ -36,8 +36,6 @@ def measured(name: str, samples: int, *, write: bool) -> dict[str, Any]:
     """Lowers one robot, measures what its manifest then says, and returns the numbers."""
     from lastgate.cli.collision_lower import relowered, replace_file
     from lastgate.contracts.exceptions import ROSConfigError
-    from lastgate.lowering.manifest_splice import read_manifest
-    from lastgate.lowering.measure import measure
     from lastgate.robots import find_manifest
 
     path = find_manifest(name)
@@ -49,11 +47,21 @@ def measured(name: str, samples: int, *, write: bool) -> dict[str, Any]:
     seconds = time.process_time() - start
     if write and before != after:
         replace_file(path, after)
-    robot = read_manifest(after if write else before, source=str(path))
+    return row_of(path, after if write else before, samples) | {
+        "same": before == after,
+        "seconds": round(seconds, 1),
+    }
+
+
+def row_of(path: Path, text: str, samples: int) -> dict[str, Any]:
+    """Returns the counts for a manifest's text against the meshes of its description."""
+    from lastgate.lowering.manifest_splice import read_manifest
+    from lastgate.lowering.measure import measure
+
+    robot = read_manifest(text, source=str(path))
     rates = measure(robot, path.parent, samples=samples)
     covered = {volume.link_name for volume in robot.collision_geometry}
     return {
-        "same": before == after,
         "volumes": len(robot.collision_geometry),
         "checked_pairs": len(covered) * (len(covered) - 1) // 2 - len(robot.allowed_collision_pairs),
         "engines": rates.engines,
@@ -63,7 +71,6 @@ def measured(name: str, samples: int, *, write: bool) -> dict[str, Any]:
         "hidden": sum(rates.hidden.values()),
         "phantoms": rates.refused_clear,
         "phantom_pairs": [[*pair, count] for pair, count in rates.phantom_pairs.most_common(3)],
-        "seconds": round(seconds, 1),
     }
 
 
