@@ -44,6 +44,7 @@ void Sweep::test_keep_in(const LaneGroup& group, float margin_m, float* best, st
     for (std::size_t volume = 0; volume < volume_count(); ++volume) {
         const LaneVolume& shape = tables.volumes[volume];
         const bool moves = gate_.model_->bodies()[shape.body].depth > 0;
+        if (moves) gate_.lanes_.kernels().place_cores(tables, group, shape.body);
         for (std::size_t zone = 0; zone < zones; ++zone) {
             const std::size_t entry = volume * zones + zone;
             doubt[entry] = 0;
@@ -52,7 +53,6 @@ void Sweep::test_keep_in(const LaneGroup& group, float margin_m, float* best, st
                 doubt[entry] = 0xFF;
                 continue;
             }
-            gate_.lanes_.kernels().place_cores(tables, group, shape.body);
             for (std::size_t lane = 0; lane < lane_count; ++lane) {
                 const float* core = group.core + 6 * lane_count * volume + lane;
                 const Segment segment{{static_cast<double>(core[0]), static_cast<double>(core[8]), static_cast<double>(core[16])},

@@ -161,8 +161,21 @@ def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
                 continue
             cores = [_cheap_capsule(side) for side in sides]
             cuts.append((without_noise(piece.field.excess(*cores)), len(cuts), axis, offset))
+    likely = [(axis, offset) for _, _, axis, offset in sorted(cuts, key=lambda cut: cut[:2])[:_CUTS_FITTED]]
+    # Long triangles have no corner near a cut through them, so what the probe finds useless is tried exactly.
+    for exact in (False, True):
+        halves = _best_halves(piece, likely, None if exact else probe)
+        if halves is not None:
+            return halves
+    return None
+
+
+def _best_halves(
+    piece: Piece, cuts: list[tuple[Array, float]], probe: Array | None
+) -> tuple[Piece, Piece] | None:
+    """Returns the two sides of the best of a few cuts, judged by a probe or exactly; None where none helps."""
     best: tuple[float, Array, float] | None = None
-    for _, _, axis, offset in sorted(cuts, key=lambda cut: cut[:2])[:_CUTS_FITTED]:
+    for axis, offset in cuts:
         sides = _probed_sides(piece.triangles, probe, axis, offset)
         if min(len(side) for side in sides) == 0:
             continue
@@ -191,9 +204,9 @@ def _sides(triangles: Array, axis: Array, offset: float) -> list[Array]:
     return [clip(triangles, axis, offset + CUT_OVERLAP_M), clip(triangles, -axis, CUT_OVERLAP_M - offset)]
 
 
-def _probed_sides(triangles: Array, probe: Array, axis: Array, offset: float) -> list[Array]:
-    """Returns points that stand for the two sides of a cut: exact for coarse meshes, the probe's for fine ones."""
-    if len(triangles) > _PROBE_POINTS_MAX:
+def _probed_sides(triangles: Array, probe: Array | None, axis: Array, offset: float) -> list[Array]:
+    """Returns points that stand for the two sides of a cut: a probe's for fine meshes, else exact ones."""
+    if probe is not None and len(triangles) > _PROBE_POINTS_MAX:
         height = probe @ axis
         return [probe[height <= offset], probe[height > offset]]
     return [_probe(side) if len(side) else np.empty((0, 3)) for side in _sides(triangles, axis, offset)]

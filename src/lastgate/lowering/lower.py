@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from threadpoolctl import threadpool_limits
+
 from lastgate.assets.live_description import LiveDescription
 from lastgate.assets.resolver import resolve_asset
 from lastgate.contracts.exceptions import ROSConfigError
@@ -168,6 +170,9 @@ def _frame_fields(joint: JointSpec, frame: JointFrame) -> dict[str, object]:
     return fields
 
 
+# Sums that BLAS splits over threads depend on their number, and a descent turns the last bit into another volume:
+# one thread gives the same bytes on any number of cores.
+@threadpool_limits.wrap(limits=1)
 def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progress = _silent) -> LoweredRobot:
     """Lowers a robot completely; raises with every problem of its files, or when a proof fails."""
     progress("reading the description", 0.0)
@@ -208,6 +213,7 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     )
 
 
+@threadpool_limits.wrap(limits=1)
 def sort_pairs_of_manifest(
     robot: RobotDescription, manifest_dir: Path, *, progress: Progress = _silent
 ) -> LoweredRobot:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.lowering.fit import LinkCover, Piece
-from lastgate.lowering.refit import cost_of_depth, refit
+from lastgate.lowering.refit import PARTNERS_MAX, Partners, cost_of_depth, refit
 from lastgate.lowering.sweep import Index, Pair, Sweep, capsule_rows
 from lastgate.lowering.ties import without_noise
 from lastgate.lowering.volumes import Volume
@@ -143,9 +143,9 @@ class Refinement:
             if link in pair:
                 self.states[pair] = self._evaluate(pair)
 
-    def _partners(self, link: str, piece: Piece) -> Array:
+    def _partners(self, link: str, piece: Piece) -> Partners:
         """Returns the volumes that come near a piece in samples where the pair's meshes are clear."""
-        found = [np.empty((0, 7))]
+        found: list[tuple[str, list[Volume], Index, Index]] = []
         for pair in self.pairs:
             if link not in pair:
                 continue
@@ -157,13 +157,22 @@ class Refinement:
             meeting = np.zeros(self.sweep.count, dtype=bool)
             meeting[state.samples[state.contact]] = True
             free = ~meeting[samples]
-            near = clearance[free].reshape(-1, len(volumes)) <= _REACH_M
-            which, volume = np.nonzero(near)
-            if len(which):
-                found.append(
-                    self.sweep.placed_rows(link, other, capsule_rows(volumes), samples[free][which], volume)
-                )
-        return np.concatenate(found)
+            which, volume = np.nonzero(clearance[free].reshape(-1, len(volumes)) <= _REACH_M)
+            found.append((other, volumes, samples[free][which], volume))
+        return self._every_nth(link, found)
+
+    def _every_nth(self, link: str, found: list[tuple[str, list[Volume], Index, Index]]) -> Partners:
+        """Returns a bounded number of found volumes, evenly spread, in a link's frame."""
+        count = sum(len(samples) for _, _, samples, _ in found)
+        stride = max(1, -(-count // PARTNERS_MAX))
+        rows, first = [np.empty((0, 7))], 0
+        for other, volumes, samples, volume in found:
+            chosen = np.arange(-first % stride, len(samples), stride)
+            first += len(samples)
+            if len(chosen):
+                own = capsule_rows(volumes)
+                rows.append(self.sweep.placed_rows(link, other, own, samples[chosen], volume[chosen]))
+        return Partners(np.concatenate(rows), stride)
 
     def _blame(self) -> list[tuple[float, str, Piece]]:
         """Returns pieces by what the refused clear samples cost in which they are the deepest to overlap."""
@@ -214,8 +223,8 @@ class Refinement:
         key = (id(piece), deeper)
         if key not in self._divisions:
             parts = piece.quarters() if deeper else list(piece.halves or ())
-            partners = self._partners(link, piece) if parts else np.empty((0, 7))
-            self._divisions[key] = (piece, [refit(part, partners) for part in parts])
+            partners = self._partners(link, piece) if parts else None
+            self._divisions[key] = (piece, [refit(part, partners) for part in parts if partners is not None])
         return self._divisions[key][1]
 
     def _removed(self, link: str, piece: Piece, pieces: list[Piece]) -> float:
