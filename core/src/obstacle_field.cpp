@@ -23,8 +23,7 @@ constexpr std::size_t cloud_blocks_max = std::size_t{1} << 17;
 /// Smallest block for points: finer ones hold single points and cost more than they save.
 constexpr double point_block_m_min = 0.02;
 
-/// Cells along one edge, and in all when they are written out one by one.
-constexpr std::uint32_t cells_per_edge_max = 2048;
+/// Cells in all when they are written out one by one.
 constexpr std::size_t dense_cells_max = std::size_t{1} << 27;
 
 /// Cells per edge of a bit block.
@@ -43,7 +42,7 @@ void require_grid(const VoxelSpec& spec) {
     if (!(spec.resolution_m > 0.0 && spec.resolution_m <= 10.0)) throw std::invalid_argument("the grid's resolution must be positive and at most 10 m");
     for (const std::uint32_t edge : spec.size) {
         if (edge == 0) throw std::invalid_argument("the grid is empty: a grid without cells is not a free world");
-        if (edge > cells_per_edge_max) throw std::invalid_argument("the grid has more than 2048 cells along an edge");
+        if (edge > capacity::cells_per_edge_max) throw std::invalid_argument("the grid has more than 2048 cells along an edge");
     }
 }
 

@@ -96,6 +96,11 @@ double ObstacleField::inside_bounds(Vec3 point) const noexcept {
                      point.z - low.z, low.z + r * grid_.size[2] - point.z});
 }
 
+double ObstacleField::room(Vec3 low, Vec3 high) const noexcept {
+    if (cell_block_.empty() || grid_.outside_is_free) return 1e30;
+    return std::min(inside_bounds(low), inside_bounds(high));
+}
+
 /// Whole blocks between the point's block and the nearest with obstacles, and from outside the way to the blocks.
 /// `overhang_m_` is what obstacles reach beyond the block of their middle, and what rounding may move them.
 double ObstacleField::clear_of_blocks(Vec3 point) const noexcept {
