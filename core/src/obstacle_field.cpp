@@ -116,6 +116,26 @@ std::uint32_t ObstacleField::block_of(Vec3 point) const noexcept {
 /// Rounding moves a middle by less than this across the face of its block: coordinates are below 1e4 m.
 constexpr double block_rounding_m = 1e-11;
 
+/// Within a block by place, so that the eight of a group lie together. Cells come in order already.
+void ObstacleField::sort_within_blocks(std::span<const Vec3> centres, std::span<std::uint32_t> order) const {
+    const std::size_t count = centres.size();
+    std::vector<std::uint16_t> place(count);
+    const double steps = 16.0 * blocks_per_m_;
+    for (std::size_t index = 0; index < count; ++index) {
+        const Vec3 at = steps * (centres[index] - block_origin_);
+        const std::uint32_t axis[3] = {static_cast<std::uint32_t>(at.x) % 16, static_cast<std::uint32_t>(at.y) % 16, static_cast<std::uint32_t>(at.z) % 16};
+        std::uint32_t key = 0;
+        for (std::uint32_t bit = 0; bit < 12; ++bit) key |= (axis[bit % 3] >> (bit / 3) & 1U) << bit;
+        place[index] = static_cast<std::uint16_t>(key);
+    }
+    for (std::size_t rank = 0; rank + 1 < blocks_.size(); ++rank) {
+        if (blocks_[rank + 1].first - blocks_[rank].first <= group_size) continue;
+        std::sort(order.begin() + blocks_[rank].first, order.begin() + blocks_[rank + 1].first, [&](std::uint32_t l, std::uint32_t r) {
+            return place[l] != place[r] ? place[l] < place[r] : l < r;
+        });
+    }
+}
+
 void ObstacleField::sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii) {
     const std::size_t block_total = std::size_t{block_count_[0]} * block_count_[1] * block_count_[2];
     const std::size_t count = centres.size();
@@ -162,26 +182,9 @@ void ObstacleField::sort_into_blocks(std::span<const Vec3> centres, std::span<co
     }
     blocks_.push_back({obstacles, groups});
 
-    // Within a block by place, so that the eight of a group lie together.
     std::vector<std::uint32_t> order(count);
     for (std::size_t index = 0; index < count; ++index) order[next[home[index]]++] = static_cast<std::uint32_t>(index);
-    if (half_m_ == 0.0) {
-        std::vector<std::uint16_t> place(count);
-        const double steps = 16.0 * blocks_per_m_;
-        for (std::size_t index = 0; index < count; ++index) {
-            const Vec3 at = steps * (centres[index] - block_origin_);
-            const std::uint32_t axis[3] = {static_cast<std::uint32_t>(at.x) % 16, static_cast<std::uint32_t>(at.y) % 16, static_cast<std::uint32_t>(at.z) % 16};
-            std::uint32_t key = 0;
-            for (std::uint32_t bit = 0; bit < 12; ++bit) key |= (axis[bit % 3] >> (bit / 3) & 1U) << bit;
-            place[index] = static_cast<std::uint16_t>(key);
-        }
-        for (std::size_t rank = 0; rank + 1 < blocks_.size(); ++rank) {
-            if (blocks_[rank + 1].first - blocks_[rank].first <= group_size) continue;
-            std::sort(order.begin() + blocks_[rank].first, order.begin() + blocks_[rank + 1].first, [&](std::uint32_t l, std::uint32_t r) {
-                return place[l] != place[r] ? place[l] < place[r] : l < r;
-            });
-        }
-    }
+    if (half_m_ == 0.0) sort_within_blocks(centres, order);
     x_.resize(count);
     y_.resize(count);
     z_.resize(count);

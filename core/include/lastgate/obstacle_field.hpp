@@ -118,6 +118,7 @@ class ObstacleField {
     static ObstacleField from_centres(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii, double block_m_min);
     void choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, double block_m_min);
     void sort_into_blocks(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii);
+    void sort_within_blocks(std::span<const Vec3> centres, std::span<std::uint32_t> order) const;
     void bound_groups();
     void spread_clearance();
     void reserve_cells(const VoxelSpec& spec);

@@ -69,7 +69,7 @@ class CollisionEnvironment:
                 f"resolution_m is {self.resolution_m!r} m, at most {EXTENT_M_MAX:g} m is taken"
             )
         self.bounds = _require_bounds(bounds)
-        self.outside = require_counts_as(outside, name="outside")
+        self.outside: CountsAs = require_counts_as(outside, name="outside")
         self._lower, self._upper = np.array(self.bounds[0]), np.array(self.bounds[1])
         self._native = _core.CollisionEnvironment()
         self._sphere_ids: tuple[str, ...] = ()
