@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-sanitize test-python test-queries test-fleet check fuzz canary bench errors format generate clean tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz canary bench errors format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -42,18 +42,44 @@ CTEST := PATH="$(abspath $(BIN)):$$PATH" ctest
 BUILD_JOBS ?= 2
 PYTEST_ARGS ?=
 SANITIZERS := address,undefined
+# Those that compare builds of the lanes, verdicts and motions; the others say nothing about a processor.
+NEON_TESTS := verdict_test sweep_test recovery_test lanes_test stage_test mode_test verdict_digest
 
-test: test-native test-sanitize test-python  ## Creates the environment, builds everything and passes every test.
+test: test-native test-sanitize test-threads test-python  ## Creates the environment, builds everything and passes every test.
 
 test-native: $(VENV)/.requirements
 	$(call timed,C++ tests,$(CMAKE) -S . -B build/tests -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON >/dev/null && \
 	  $(CMAKE) --build build/tests -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/tests --output-on-failure --no-tests=error)
+
+# What 64-bit ARM does, on a machine that is none: NEON lanes must give the bytes that the generic ones give.
+test-neon: $(VENV)/.requirements  ## The core's tests for 64-bit ARM under qemu-user; says so where it or the cross compiler is absent.
+	@if ! command -v aarch64-linux-gnu-g++ >/dev/null || ! command -v qemu-aarch64 >/dev/null; then \
+	  echo "== C++ tests on 64-bit ARM: skipped, needs apt-get install g++-aarch64-linux-gnu qemu-user"; \
+	else \
+	  echo "== C++ tests on 64-bit ARM"; start=$$(date +%s); \
+	  $(CMAKE) -S . -B build/neon -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON -DCMAKE_SYSTEM_NAME=Linux \
+	    -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+	    "-DCMAKE_CROSSCOMPILING_EMULATOR=qemu-aarch64;-L;/usr/aarch64-linux-gnu" >/dev/null && \
+	  $(CMAKE) --build build/neon -j $(BUILD_JOBS) -- --quiet $(NEON_TESTS) && \
+	  $(CTEST) --test-dir build/neon --output-on-failure --no-tests=error -R "^($$(echo $(NEON_TESTS) | tr ' ' '|'))$$" && \
+	  $(CMAKE) -S . -B build/tests -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON >/dev/null && \
+	  $(CMAKE) --build build/tests -j $(BUILD_JOBS) -- --quiet verdict_digest && here=$$(build/tests/core/tests/verdict_digest) && \
+	  there=$$(qemu-aarch64 -L /usr/aarch64-linux-gnu build/neon/core/tests/verdict_digest) && \
+	  echo "here $$here; 64-bit ARM $$there" && test "$$here" = "$$there" && \
+	  echo "== C++ tests on 64-bit ARM: $$(( $$(date +%s) - start )) s"; \
+	fi
 
 # -O1: unoptimised sanitizer builds take minutes where this takes seconds, and find the same.
 test-sanitize: $(VENV)/.requirements
 	$(call timed,C++ tests under address and undefined behaviour sanitizers,$(CMAKE) -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
 	  $(CMAKE) --build build/sanitize -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/sanitize --output-on-failure --no-tests=error)
+
+# Worlds change hands between two threads in one place; the core itself belongs to one.
+test-threads: $(VENV)/.requirements
+	$(call timed,C++ threads under the thread sanitizer,$(CMAKE) -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=thread >/dev/null && \
+	  $(CMAKE) --build build/threads -j $(BUILD_JOBS) --target snapshot_mailbox_test -- --quiet && build/threads/kernel/tests/snapshot_mailbox_test)
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built

@@ -125,6 +125,29 @@ void read_zones(FlatYaml& file, KernelConfig& config) {
     }
 }
 
+void read_keep_in_zones(FlatYaml& file, KernelConfig& config) {
+    config.keep_in_names = file.strings("keep_in_names");
+    const std::size_t count = config.keep_in_names.size();
+    const auto kind = file.integers("keep_in_kind", count);
+    const auto size = file.numbers("keep_in_size_m", 3 * count);
+    const auto pose = file.numbers("keep_in_xyz_quat_xyzw", 7 * count);
+    for (std::size_t zone = 0; zone < count; ++zone) {
+        if (kind[zone] < 0 || kind[zone] > 3) file.refuse_value("keep_in_kind", "must be 0 sphere, 1 capsule, 2 box or 3 half-space");
+        KeepInZone made;
+        made.shape = make_primitive(static_cast<PrimitiveKind>(kind[zone]), vec3(size, 3 * zone), &pose[7 * zone]);
+        config.gate.keep_in_zones.push_back(made);
+    }
+    // Zone and link by turns; a zone that is not listed is about every link that moves.
+    const auto links = file.integers("keep_in_links");
+    if (links.size() % 2 != 0) file.refuse_value("keep_in_links", "must hold a zone and a link per pair");
+    for (std::size_t at = 0; at < links.size(); at += 2) {
+        const bool known = links[at] >= 0 && static_cast<std::size_t>(links[at]) < count && links[at + 1] >= 0 &&
+                           static_cast<std::size_t>(links[at + 1]) < config.link_names.size() && links[at + 1] < static_cast<std::int64_t>(capacity::links_max);
+        if (!known) file.refuse_value("keep_in_links", "names a zone or a link that does not exist");
+        config.gate.keep_in_zones[static_cast<std::size_t>(links[at])].links.set(static_cast<std::size_t>(links[at + 1]));
+    }
+}
+
 void read_envelope(FlatYaml& file, KernelConfig& config) {
     GateConfig& gate = config.gate;
     const auto optional_number = [&](const char* key, std::optional<double>& value) {
@@ -175,6 +198,7 @@ KernelConfig read_config(std::string_view text) {
     read_pieces(file, config);
     read_effectors(file, config);
     read_zones(file, config);
+    read_keep_in_zones(file, config);
     read_envelope(file, config);
     file.require_all_taken();
     return config;

@@ -114,9 +114,9 @@ FAULTS = (
     ),
     Fault(
         "half_of_first_segment_skipped_in_lanes",
-        "core/src/sweep_lanes.cpp",
-        r"index == 1 \? 1\.0 : 0\.5",
-        r"index == 1 ? 0.5 : 0.5",
+        "core/src/lanes_kernel.inc",
+        r"share_before\[0\] = 1\.0",
+        r"share_before[0] = 0.5",
     ),
     Fault(
         "allowed_pair_inverted",

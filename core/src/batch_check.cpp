@@ -20,9 +20,9 @@ class BatchCheck {
     void run(const double* configurations, std::size_t count, std::uint8_t* accepted, double* clearance_m) noexcept;
 
   private:
-    std::uint8_t unfold(const double* configurations, std::size_t count) noexcept;
     std::uint8_t test_group(float* best) noexcept;
     std::uint8_t test_fields(float* best) noexcept;
+    std::uint8_t test_keep_in(float* best) noexcept;
     void decide(std::size_t lane, std::uint8_t& accepted, double& clearance_m) noexcept;
 
     Gate& gate_;
@@ -66,25 +66,6 @@ BatchCheck::BatchCheck(Gate& gate, std::span<const double> gripper_positions, co
     gate.lanes_.kernels().sum_tails(tables_, group_);
 }
 
-/// Writes joint rows into lanes, idle ones repeating the last; set bits are outside the limits (NaN included) and stand at
-/// zero instead, which keeps NaN and huge angles out of the lanes.
-std::uint8_t BatchCheck::unfold(const double* configurations, std::size_t count) noexcept {
-    const RobotModel& model = *gate_.model_;
-    const auto dofs = model.row_dofs();
-    unsigned outside = grippers_inside_ ? 0 : 0xFF;
-    for (std::size_t column = 0; column < dofs.size(); ++column) {
-        const DofSpec limits = model.dof(dofs[column]);
-        double* lanes = gate_.lane_variables_.data() + dofs[column] * lane_count;
-        for (std::size_t lane = 0; lane < lane_count; ++lane) {
-            const double position = configurations[std::min(lane, count - 1) * dofs.size() + column];
-            const bool inside = limits.position_min <= position && position <= limits.position_max;
-            outside |= static_cast<unsigned>(!inside) << lane;
-            lanes[lane] = inside ? position : 0.0;
-        }
-    }
-    return static_cast<std::uint8_t>(outside);
-}
-
 std::uint8_t BatchCheck::test_fields(float* best) noexcept {
     if (world_.field(voxel_slot) == nullptr && world_.field(point_slot) == nullptr) return 0;
     const std::size_t entries = gate_.shapes_.volumes().size() * field_slots;
@@ -94,6 +75,17 @@ std::uint8_t BatchCheck::test_fields(float* best) noexcept {
     sweep.set_world(&world_);
     sweep.test_fields(group_, world_margin_m_, false, best, gate_.lane_doubt_.data());
     std::uint8_t doubt = 0;
+    for (std::size_t entry = 0; entry < entries; ++entry) doubt |= gate_.lane_doubt_[entry];
+    return doubt;
+}
+
+std::uint8_t BatchCheck::test_keep_in(float* best) noexcept {
+    if (gate_.keep_in_.primitives().empty()) return 0;
+    Verdict unused{};
+    Sweep sweep(gate_, unused);
+    sweep.test_keep_in(group_, world_margin_m_, best, gate_.lane_doubt_.data());
+    std::uint8_t doubt = 0;
+    const std::size_t entries = gate_.shapes_.volumes().size() * gate_.config_.keep_in_zones.size();
     for (std::size_t entry = 0; entry < entries; ++entry) doubt |= gate_.lane_doubt_[entry];
     return doubt;
 }
@@ -108,6 +100,7 @@ std::uint8_t BatchCheck::test_group(float* best) noexcept {
     if (look) kernels.test_hint(tables_, group_, world, world_margin_m_, false, best, &hint);
     std::uint8_t doubt = kernels.test_self(tables_, group_, self_margin_m_, false, best, gate_.lane_doubt_.data(), &hint);
     if (look) doubt = static_cast<std::uint8_t>(doubt | kernels.test_world(tables_, group_, world, world_margin_m_, best, &hint) | test_fields(best));
+    doubt = static_cast<std::uint8_t>(doubt | test_keep_in(best));
     if (gate_.zones_.primitives().empty()) return doubt;
     LaneHint unused;
     return static_cast<std::uint8_t>(doubt | kernels.test_world(tables_, group_, gate_.zones_.for_lanes(), world_margin_m_, best, &unused));
@@ -128,9 +121,10 @@ void BatchCheck::decide(std::size_t lane, std::uint8_t& accepted, double& cleara
 }
 
 void BatchCheck::run(const double* configurations, std::size_t count, std::uint8_t* accepted, double* clearance_m) noexcept {
-    const std::uint8_t outside = unfold(configurations, count);
-    gate_.lanes_.kernels().fill_configurations(tables_, group_, gate_.lane_variables_.data());
-    gate_.lanes_.kernels().place(tables_, group_);
+    const LaneKernels& kernels = gate_.lanes_.kernels();
+    const std::uint8_t rows_outside = kernels.fill_configurations(tables_, group_, configurations, count, gate_.lane_variables_.data());
+    const std::uint8_t outside = grippers_inside_ ? rows_outside : std::uint8_t{0xFF};
+    kernels.place(tables_, group_);
     alignas(32) float best[lane_count];
     std::fill_n(best, lane_count, 1.0F);
     const std::uint8_t doubt = test_group(best);

@@ -119,6 +119,7 @@ LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild 
     movers_.reserve(body_count);
     rotation_error_.resize(body_count);
     translation_error_.resize(body_count);
+    for (const std::uint16_t dof : model.row_dofs()) columns_.push_back({model.dof(dof).position_min, model.dof(dof).position_max, dof});
     rebuild(model, shapes);
 }
 
@@ -182,6 +183,7 @@ void LaneModel::write_volumes(const RobotModel& model, const ShapeSet& shapes) n
         LaneVolume volume{};
         write3(volume.ends, from.end_a);
         write3(volume.ends + 3, from.end_b);
+        write3(volume.middle, 0.5 * (from.end_a + from.end_b));
         volume.radius = round_up(from.radius_m);
         volume.error = round_up(std::max(point_error(from.body, from.end_a), point_error(from.body, from.end_b)) + distance_roundings * extent_m_);
         const double length = norm(from.end_b - from.end_a);
@@ -302,6 +304,8 @@ LaneTables LaneModel::tables() const noexcept {
     tables.body_volumes = body_volumes_.data();
     tables.body_volume_first = body_volume_first_.data();
     tables.movers = movers_.data();
+    tables.columns = columns_.data();
+    tables.column_count = static_cast<std::uint32_t>(columns_.size());
     tables.body_count = static_cast<std::uint32_t>(bodies_.size());
     tables.volume_count = volume_count_;
     tables.body_pair_count = static_cast<std::uint32_t>(body_pairs_.size());

@@ -92,11 +92,11 @@ void Sweep::test_fields(const LaneGroup& group, float margin_m, bool one_motion,
                 if (spare_m > 0.0 && spare_m >= static_cast<double>(best[lane])) far = static_cast<std::uint8_t>(far | (1U << lane));
             }
             if (far == 0xFF) continue;
-            gate_.lanes_.kernels().place_volumes(tables, group, static_cast<std::uint32_t>(body));
+            gate_.lanes_.kernels().place_cores(tables, group, static_cast<std::uint32_t>(body));
             for (const std::uint16_t volume : carried) {
                 const LaneVolume& shape = tables.volumes[volume];
                 for (std::size_t lane = 0; lane < lane_count; ++lane) {
-                    const float* core = group.core + 9 * lane_count * volume + lane;
+                    const float* core = group.core + 6 * lane_count * volume + lane;
                     lanes.core[lane] = {lane_point(core), lane_point(core + 3 * lane_count)};
                     lanes.demand_m[lane] = needed_m[lane] + static_cast<double>(shape.radius) + static_cast<double>(shape.error);
                 }

@@ -291,7 +291,9 @@ Refined Refinement::run() noexcept {
 }
 
 Refined Sweep::refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept {
-    if (kind == PairKind::box || gate_.model_->pieces().empty()) return {};
+    // Only pairs that must stay apart: what must stay inside a box or a zone is judged by its volumes.
+    const bool apart = kind == PairKind::self || kind == PairKind::world || kind == PairKind::field;
+    if (!apart || gate_.model_->pieces().empty()) return {};
     return Refinement(*this, kind, item, frames, motion).run();
 }
 

@@ -58,7 +58,7 @@ TEST(comments_and_empty_lines_are_skipped) {
 
 TEST(missing_key_is_refused_by_name) {
     for (const char* key : {"schema_version", "step_s", "link_parent", "velocity_max", "volume_radius_m", "self_collision_margin_m",
-                            "state_age_s_max", "control_modes", "deadman_required", "zone_names", "evaluations_max"}) {
+                            "state_age_s_max", "control_modes", "deadman_required", "zone_names", "keep_in_names", "keep_in_links", "evaluations_max"}) {
         REQUIRE_REFUSED(read_config(key == std::string("schema_version") ? config_text.substr(config_text.find('\n') + 1) : with(key, "")), key);
     }
 }
@@ -118,6 +118,10 @@ TEST(index_that_fits_nothing_is_refused) {
     REQUIRE_REFUSED(read_config(with("joint_kind", "joint_kind: [0, 3]")), "joint_kind");
     REQUIRE_REFUSED(read_config(with("control_modes", "control_modes: [13]")), "control_modes");
     REQUIRE_REFUSED(read_config(with("zone_kind", "zone_kind: [4]")), "zone_kind");
+    REQUIRE_REFUSED(read_config(with("keep_in_kind", "keep_in_kind: [4, 3]")), "keep_in_kind");
+    REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [1]")), "keep_in_links");
+    REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [2, 1]")), "keep_in_links");
+    REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [1, 2]")), "keep_in_links");
     REQUIRE_REFUSED(arm(with("volume_link", "volume_link: [2]")), "volume 0");
     REQUIRE_REFUSED(arm(with("velocity_max", "velocity_max: [-2.0]")), "degree of freedom 0");
 }

@@ -51,6 +51,11 @@ zone_names: ["cabinet"]
 zone_kind: [2]
 zone_size_m: [0.1, 0.1, 0.1]
 zone_xyz_quat_xyzw: [5, 0, 0, 0, 0, 0, 1]
+keep_in_names: ["cell", "table"]
+keep_in_kind: [2, 3]
+keep_in_size_m: [3, 3, 3, 0, 0, 0]
+keep_in_xyz_quat_xyzw: [0, 0, 0, 0, 0, 0, 1, 0, 0, 2.5, 0, 0, 0, 1]
+keep_in_links: [1, 1]
 self_collision_margin_m: 0.01
 world_collision_margin_m: 0.02
 cartesian_deviation_m: 0.0

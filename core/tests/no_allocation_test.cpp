@@ -231,6 +231,34 @@ TEST(recovery_does_not_allocate) {
     REQUIRE(decided == 12000, decided);
 }
 
+TEST(keep_in_zones_and_declared_contacts_do_not_allocate) {
+    Mobile mobile;
+    const RobotModelSpec spec = mobile_manipulator();
+    GateConfig config = wide_config(spec);
+    config.world_margin_m = 0.05;
+    config.keep_in_zones.push_back({box({0.0, 0.0, 1.0}, {3.0, 3.0, 3.0}), {}});
+    config.keep_in_zones.push_back({sphere({0.0, 0.0, 0.5}, 1.0), {}});
+    Gate gate = make_gate(spec, config);
+    DeclaredContact contact;
+    contact.links.set(8);
+    contact.obstacles.set(0);
+    contact.region = box({0.5, 0.0, 0.8}, {1.0, 1.0, 1.0});
+    contact.expires_s = 10.0;
+    int decided = 0;
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.accepted.empty()) continue;
+        for (const WorldSnapshot* world : {&mobile.empty, &mobile.blocked}) {
+            CheckRequest request = mobile.request(chunk, chunk.accepted, *world);
+            if (world == &mobile.blocked) request.contacts = {&contact, 1};
+            const long found = heap_calls([&] {
+                for (int index = 0; index < 200; ++index) decided += gate.check(request).stage > 0 ? 1 : 0;
+            });
+            REQUIRE(found == 0, static_cast<int>(chunk.mode), found);
+        }
+    }
+    REQUIRE(decided == 12 * 2 * 200, decided);
+}
+
 TEST(filling_a_snapshot_does_not_allocate) {
     WorldSnapshot world;
     const long found = heap_calls([&] {

@@ -2,6 +2,7 @@
 """Rules about the files themselves that a person would forget to look at."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -145,9 +146,11 @@ def test_functions_of_the_core_are_seen():
     assert len(function_lengths((ROOT / "core" / "src" / "gate.cpp").read_text())) >= 10
 
 
-def test_committed_stub_is_what_the_native_module_says():
+@pytest.mark.parametrize("name", load_tool("generate_stubs").MODULES)
+def test_committed_stub_is_what_the_native_module_says(name):
     stubs = load_tool("generate_stubs")
-    assert stubs.STUB.read_text() == stubs.stub_text(), "the stub is old: run `make generate`"
+    committed = (stubs.PACKAGE / f"_{name}.pyi").read_text()
+    assert committed == stubs.stub_text(name), "the stub is old: run `make generate`"
 
 
 def test_package_says_that_it_is_typed():
@@ -168,6 +171,13 @@ def test_fault_that_finds_no_place_or_two_is_refused():
         fault.planted("if (a <= b)")
     with pytest.raises(ValueError, match="matches 2 times"):
         fault.planted("a < b; a < b")
+
+
+def test_fleet_page_is_what_the_stored_numbers_say():
+    fleet = load_tool("measure_fleet")
+    results = json.loads(fleet.RESULTS.read_text())
+    assert fleet.PAGE.read_text() == fleet.page(results), "run `python tools/measure_fleet.py --render`"
+    assert all(row["missed"] == 0 and row["hidden"] == 0 for row in results.values())
 
 
 def test_benchmark_page_is_what_the_result_files_say():

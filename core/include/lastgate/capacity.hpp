@@ -40,6 +40,15 @@ inline constexpr std::size_t effectors_max = 8;
 /// Obstacles in one snapshot. Sixteen times the 64 of the peer that speaks this wire contract.
 inline constexpr std::size_t primitives_max = 1024;
 
+/// Cells along one edge of a grid: 20 m at 1 cm, more than a robot reaches within a chunk.
+inline constexpr std::size_t cells_per_edge_max = 2048;
+
+/// Zones the robot must stay inside. A cell has a handful of walls, a floor and a ceiling.
+inline constexpr std::size_t keep_in_zones_max = 16;
+
+/// Contacts that may be declared at once: two hands, each on two things, and what either puts down.
+inline constexpr std::size_t declared_contacts_max = 8;
+
 /// Items (pairs that a row could not clear) waiting for bisection. Every pair of a 40-body robot for
 /// one row is below 1,000; a chunk that fills this is in contact everywhere.
 inline constexpr std::size_t items_max = 16384;

@@ -20,6 +20,17 @@ inline constexpr std::uint8_t lane_dense = 4;
 /// Says that a constant offset is zero.
 inline constexpr std::uint8_t lane_zero = 3;
 
+/// What of a body's volumes stands in a group.
+inline constexpr std::uint8_t lane_middles = 1;
+inline constexpr std::uint8_t lane_cores = 2;
+
+/// One column of joint rows: which variable it sets, and between which limits.
+struct LaneColumn {
+    double position_min;
+    double position_max;
+    std::uint32_t variable;
+};
+
 struct LaneBody {
     double multiplier;  ///< Joint position = multiplier * variable + offset.
     double offset;
@@ -39,6 +50,7 @@ struct LaneBody {
 
 struct LaneVolume {
     float ends[6];
+    float middle[3];
     float radius;
     float error;  ///< Bound on how far a computed end can be from the true one.
     float half_length;
@@ -98,10 +110,11 @@ struct LaneGroup {
     float* step;           ///< bodies x 8.
     float* frame;          ///< bodies x 12 x 8: rotation by columns, then translation.
     float* centre;         ///< bodies x 3 x 8.
-    float* core;           ///< volumes x 9 x 8: both ends and the middle, of the bodies that are `placed`.
+    float* middle;         ///< volumes x 3 x 8: of the bodies that are `placed`.
+    float* core;           ///< volumes x 6 x 8: both ends, of the bodies that fields were asked about.
     float* tool;           ///< effectors x 3 x 8.
     float* tail;           ///< tails x 8.
-    std::uint8_t* placed;  ///< bodies: whether their volumes stand in `core`.
+    std::uint8_t* placed;  ///< bodies: `lane_middles`, `lane_cores`.
 };
 
 /// What was closest last time. Looked at first it lets bounds skip everything farther away. It changes no
@@ -126,6 +139,8 @@ struct LaneTables {
     const std::uint16_t* body_volumes;  ///< Volumes, body by body.
     const std::uint32_t* body_volume_first;
     const std::uint16_t* movers;        ///< Bodies with volumes that a joint carries.
+    const LaneColumn* columns;          ///< Of joint rows.
+    std::uint32_t column_count;
     std::uint32_t body_count;
     std::uint32_t volume_count;
     std::uint32_t body_pair_count;

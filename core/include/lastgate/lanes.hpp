@@ -57,6 +57,7 @@ class LaneModel {
     std::vector<std::uint16_t> body_volumes_;
     std::vector<std::uint32_t> body_volume_first_;
     std::vector<std::uint16_t> movers_;
+    std::vector<LaneColumn> columns_;
     std::vector<double> rotation_error_;
     std::vector<double> translation_error_;
     std::span<const Volume> last_volumes_;  ///< Valid during rebuild only.

@@ -67,8 +67,9 @@ inline SinCos sincos(double angle) noexcept {
     constexpr double part1 = 1.57079632673412561417e+00;  // first 33 bits of pi/2
     constexpr double part2 = 6.07710050630396597660e-11;  // next 33 bits
     constexpr double part3 = 2.02226624879595063154e-21;  // and the rest
-    const double turns = std::nearbyint(angle * two_over_pi);
-    const double r = ((angle - turns * part1) - turns * part2) - turns * part3;
+    constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to a whole number
+    const double turns = (angle * two_over_pi + magic) - magic;
+    const double r = (((angle + 0.0) - turns * part1) - turns * part2) - turns * part3;  // + 0.0: the sine of -0 is 0
     const double z = r * r;
     const double sin_r =
         r + r * z *
@@ -85,13 +86,10 @@ inline SinCos sincos(double angle) noexcept {
                   z * (2.48015872894767294178e-05 +
                        z * (-2.75573143513906633035e-07 +
                             z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11)))));
-    const auto quadrant = static_cast<long long>(turns) & 3;
-    switch (quadrant) {
-        case 0: return {sin_r, cos_r};
-        case 1: return {cos_r, -sin_r};
-        case 2: return {-sin_r, -cos_r};
-        default: return {-cos_r, sin_r};
-    }
+    const auto quadrant = static_cast<long long>(turns);
+    const double sine = (quadrant & 1) != 0 ? cos_r : sin_r;
+    const double cosine = (quadrant & 1) != 0 ? sin_r : cos_r;
+    return {(quadrant & 2) != 0 ? -sine : sine, ((quadrant + 1) & 2) != 0 ? -cosine : cosine};
 }
 
 /// URDF convention: rotation = Rz(yaw) Ry(pitch) Rx(roll).

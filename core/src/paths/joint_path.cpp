@@ -145,13 +145,13 @@ bool Validation::build_path() noexcept {
     }
     if (!built) return false;
     // A path outside the range in which the arithmetic is bounded cannot be swept.
-    const std::size_t variables = model().variable_count();
-    for (std::size_t index = 0; index < (gate_.path_rows_ + 1) * variables; ++index) {
-        const std::size_t variable = index % variables;
-        const double bound = variable < model().dof_count() ? capacity::joint_position_max : capacity::base_travel_m_max;
-        if (std::abs(gate_.path_[index]) <= bound) continue;
-        const std::size_t row = index / variables;
-        return require_inside(gate_.path_[index], -bound, bound, blame_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, variable));
+    for (std::size_t row = 0; row <= gate_.path_rows_; ++row) {
+        for (std::size_t variable = 0; variable < model().variable_count(); ++variable) {
+            const double bound = variable < model().dof_count() ? capacity::joint_position_max : capacity::base_travel_m_max;
+            const double value = path_row(row)[variable];
+            if (std::abs(value) <= bound) continue;
+            return require_inside(value, -bound, bound, blame_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, variable));
+        }
     }
     sweep_.place_rows();
     return true;

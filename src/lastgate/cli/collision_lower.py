@@ -4,11 +4,17 @@
 from __future__ import annotations
 
 import difflib
+import io
 import json
+import multiprocessing
 import os
 import sys
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -93,9 +99,9 @@ def check_command(
     for path in paths:
         if not _has_all_files(path):
             outcomes[str(path)] = "unresolved"
-    for path in paths:
-        if str(path) not in outcomes:
-            outcomes[str(path)] = _check_one(path, scope=scope, every=every)
+    there = [path for path in paths if str(path) not in outcomes]
+    compare = partial(_check_one, scope=scope, every=every)
+    outcomes |= dict(zip(map(str, there), _over_processes(compare, there), strict=True))
     outcomes = {str(path): outcomes[str(path)] for path in paths}
     if as_json:
         print(json.dumps({"robots": outcomes}, indent=2))
@@ -129,6 +135,35 @@ def _print_summary(outcomes: dict[str, str]) -> None:
         names = [Path(path).parent.name for path, outcome in outcomes.items() if outcome == word]
         if names:
             print(f"{word}: {len(names)} ({', '.join(names)})", file=sys.stderr)
+
+
+def _over_processes(compare: Callable[[Path], str], paths: list[Path]) -> list[str]:
+    """Returns the outcome per manifest, computed on every core; what is printed keeps the order of the manifests.
+
+    A robot is lowered within one process, so the number of processes cannot change a result.
+    """
+    from lastgate.cli.progress_bar import progress_bar
+
+    workers = min(len(paths), os.cpu_count() or 1)
+    if workers < 2:
+        return [compare(path) for path in paths]
+    outcomes: list[str] = []
+    # Forking a process that has threads (BLAS, the progress bar) can hang; a spawned one starts clean.
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn) as pool, progress_bar("fleet") as progress:
+        for outcome, printed, messages in pool.map(partial(_captured, compare), paths):
+            sys.stdout.write(printed)
+            sys.stderr.write(messages)
+            outcomes.append(outcome)
+            progress(f"{len(outcomes)} of {len(paths)} robots", len(outcomes) / len(paths))
+    return outcomes
+
+
+def _captured(compare: Callable[[Path], str], path: Path) -> tuple[str, str, str]:
+    """Returns the outcome for one manifest and what was printed on the way."""
+    with redirect_stdout(io.StringIO()) as printed, redirect_stderr(io.StringIO()) as messages:
+        outcome = compare(path)
+    return outcome, printed.getvalue(), messages.getvalue()
 
 
 def _check_one(path: Path, *, scope: Scope, every: bool) -> str:

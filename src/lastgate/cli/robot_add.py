@@ -11,6 +11,11 @@ import typer
 
 from lastgate.contracts.exceptions import ROSConfigError
 
+# How a note ends that makes a robot useless until somebody decides about the pair (lowering/allowed_pairs.py).
+REFUSES_EVERYTHING = "refuses everything"
+# Pairs named per warning: enough to recognise a hand or a neck, few enough to be read.
+_SUBJECTS_SHOWN = 3
+
 
 def add_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the robot is called.")],
@@ -66,10 +71,31 @@ def add_command(
     except ROSConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         raise typer.Exit(2) from error
-    for note in notes:
-        print(f"warning: {note}", file=sys.stderr)
+    for warning in grouped_warnings(notes):
+        print(f"warning: {warning}", file=sys.stderr)
+    if any(REFUSES_EVERYTHING in note for note in notes):
+        print(
+            "\nhint: no chunk will pass while a pair refuses everything. If these shapes overlap by design, say so: "
+            "give an SRDF that disables the pairs (`--srdf`), or put each under `allowed_collision_pairs` of "
+            f"`{path}` with `reason: waived` and why, then `lastgate collision lower --robot {path} --write`\n",
+            file=sys.stderr,
+        )
     print(f"report: {report}", file=sys.stderr)
     print(path)
+
+
+def grouped_warnings(notes: list[str]) -> list[str]:
+    """Returns one sentence per thing that is wrong, with the first pairs it is wrong with; the report lists all."""
+    subjects: dict[str, list[str]] = {}
+    for note in notes:
+        subject, _, sentence = note.partition(": ")
+        subjects.setdefault(sentence, []).append(subject)
+    return [
+        f"{', '.join(named[:_SUBJECTS_SHOWN])}"
+        + (f" and {len(named) - _SUBJECTS_SHOWN} more pairs" if len(named) > _SUBJECTS_SHOWN else "")
+        + f": {sentence}"
+        for sentence, named in subjects.items()
+    ]
 
 
 def _require_reachable(option: str, ref: str | None, folder: Path) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lastgate import _core
 from lastgate.arrays import Float64
+from lastgate.collision.allowed_collision_matrix import AllowedCollisionMatrix
 from lastgate.collision.ball_arrays import EXTENT_M_MAX, require_ball_sets, require_balls
 from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
@@ -74,6 +75,10 @@ class CollisionEnvironment:
         self._sphere_ids: tuple[str, ...] = ()
         self._primitive_ids: tuple[str, ...] = ()
         self.obstacle_count = 0
+        # Kept for `without`; the tables are not changed in place, because other threads may be asking them.
+        self._balls_given: Float64 = np.empty((0, 4))
+        self._primitives: tuple[WorldCollisionPrimitive, ...] = ()
+        self._others: dict[str, Any] = {}
 
     @classmethod
     def build(
@@ -108,6 +113,8 @@ class CollisionEnvironment:
         """
         env = cls(resolution_m=resolution_m, bounds=bounds, outside=outside)
         balls = require_balls(spheres, name="spheres")
+        env._balls_given, env._primitives = balls, tuple(primitives)
+        env._others = {"points": points, "point_radius_m": point_radius_m, "voxels": voxels}
         env._sphere_ids = _require_ids(ids, len(balls))
         try:
             if len(balls):
@@ -162,6 +169,39 @@ class CollisionEnvironment:
         )
         self._native.add_cells(field)
         self.obstacle_count += field.obstacle_count
+
+    def without(self, *ids: str) -> Self:
+        """Returns the environment without the spheres and primitives of these ids; all that share an id go together.
+
+        Raises:
+            ROSConfigError: No sphere or primitive has one of the ids.
+        """
+        known = {*self._sphere_ids, *self._primitive_ids}
+        for name in ids:
+            if name not in known:
+                raise ROSConfigError(
+                    f"no obstacle is called {name!r}: there are {', '.join(sorted(known)[:8]) or 'none'}"
+                )
+        kept = [index for index, name in enumerate(self._sphere_ids) if name not in ids]
+        return type(self).build(
+            np.ascontiguousarray(self._balls_given[kept]),
+            self.resolution_m,
+            self.bounds,
+            ids=[self._sphere_ids[index] for index in kept],
+            primitives=[
+                primitive
+                for primitive, name in zip(self._primitives, self._primitive_ids, strict=True)
+                if name not in ids
+            ],
+            outside=self.outside,
+            **self._others,
+        )
+
+    def for_link(self, link_name: str, allowed: AllowedCollisionMatrix) -> Self:
+        """Returns the environment as one link has to see it: without the obstacles that it may touch."""
+        known = {*self._sphere_ids, *self._primitive_ids}
+        touched = sorted(allowed.touched_by(link_name) & known)
+        return self.without(*touched) if touched else self
 
     @property
     def memory_bytes(self) -> int:

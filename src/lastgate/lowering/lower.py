@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from threadpoolctl import threadpool_limits
+
 from lastgate.assets.live_description import LiveDescription
 from lastgate.assets.resolver import resolve_asset
 from lastgate.contracts.exceptions import ROSConfigError
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 # 2000 states fit those states and refuse half as many again on fresh ones.
 _REFINE_SAMPLES = 6000
 # Volumes a link gets for its form alone, before the sweep says where more are needed.
-_FORM_VOLUMES_MAX = 3
+_FORM_VOLUMES_MAX = 2
 _FORM_GAIN_MIN = 0.15
 
 Progress = Callable[[str, float], None]
@@ -168,6 +170,9 @@ def _frame_fields(joint: JointSpec, frame: JointFrame) -> dict[str, object]:
     return fields
 
 
+# Sums that BLAS splits over threads depend on their number, and a descent turns the last bit into another volume:
+# one thread gives the same bytes on any number of cores.
+@threadpool_limits.wrap(limits=1)
 def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progress = _silent) -> LoweredRobot:
     """Lowers a robot completely; raises with every problem of its files, or when a proof fails."""
     progress("reading the description", 0.0)
@@ -208,6 +213,7 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     )
 
 
+@threadpool_limits.wrap(limits=1)
 def sort_pairs_of_manifest(
     robot: RobotDescription, manifest_dir: Path, *, progress: Progress = _silent
 ) -> LoweredRobot:

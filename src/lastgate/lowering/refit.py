@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +26,15 @@ _PUSHES = (0.0, 0.7)
 # The cost has kinks; what thirty steps do not find is not worth another thirty.
 _STEPS_MAX = 30
 # Partner volumes a descent looks at; a stride through all keeps them evenly spread.
-_PARTNERS_MAX = 1500
+PARTNERS_MAX = 1500
+
+
+@dataclass(frozen=True)
+class Partners:
+    """Volumes of other links in a link's frame, as rows of start, end, radius; each stands for several."""
+
+    rows: Array
+    stride: int
 
 
 def cost_of_depth(depth_m: Array) -> Array:
@@ -33,10 +43,9 @@ def cost_of_depth(depth_m: Array) -> Array:
     return np.where(depth_m >= 0.0, reached_m / (reached_m + HALF_M), 0.0)
 
 
-def refit(piece: Piece, partners: Array) -> Piece:
-    """Returns the piece with the cheapest core found among partner volumes (rows of start, end, radius)."""
-    stride = max(1, -(-len(partners) // _PARTNERS_MAX))
-    near = np.ascontiguousarray(partners[::stride])
+def refit(piece: Piece, partners: Partners) -> Piece:
+    """Returns the piece with the cheapest core found among partner volumes."""
+    near, stride = np.ascontiguousarray(partners.rows), partners.stride
     scale_m3 = max(piece.fields.whole.volume_m3, 1e-12)
 
     def objective(row: Array) -> tuple[float, Array]:

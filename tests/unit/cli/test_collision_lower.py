@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from lastgate.cli.collision_lower import check_command, lower_command
-from lastgate.cli.robot_add import add_command
+from lastgate.cli.robot_add import REFUSES_EVERYTHING, add_command, grouped_warnings
 from lastgate.cli.robot_report import report_command
 
 URDF = Path(__file__).parents[2] / "robots" / "planar_two_link.urdf"
@@ -180,3 +180,25 @@ def test_robot_no_gate_would_arm_with_is_not_written(cli: typer.Typer, tmp_path:
     assert outcome.exit_code == 2
     assert "there is nothing to check" in outcome.stderr
     assert not (tmp_path / "robot.yaml").exists()
+
+
+def test_warnings_about_many_pairs_are_one_sentence() -> None:
+    always = "volumes touch in every state and the meshes meet in some: the pair stays checked and refuses everything"
+    notes = [f"`a` / `b{number}`: {always}" for number in range(50)] + ["`c` / `d`: the waiver is not needed"]
+    assert grouped_warnings(notes) == [
+        f"`a` / `b0`, `a` / `b1`, `a` / `b2` and 47 more pairs: {always}",
+        "`c` / `d`: the waiver is not needed",
+    ]
+
+
+def test_robot_that_refuses_everything_says_what_to_do(cli: typer.Typer, tmp_path: Path) -> None:
+    # A plate on the tip that the base never leaves, so that their meshes meet in every state.
+    block = '<collision><geometry><box size="3 3 0.3"/></geometry></collision>'
+    text = URDF.read_text().replace('<link name="tip">', f'<link name="tip">{block}')
+    (tmp_path / "arm.urdf").write_text(text)
+    outcome = CliRunner().invoke(
+        cli, ["add", "arm", "--urdf", "file:arm.urdf", "-o", str(tmp_path), "--samples", "100"]
+    )
+    assert outcome.exit_code == 0, outcome.stderr
+    assert REFUSES_EVERYTHING in outcome.stderr
+    assert "`reason: waived`" in outcome.stderr

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
+from lastgate import _core
 from lastgate.collision import CollisionEnvironment
 
 BOUNDS = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
@@ -95,8 +96,6 @@ def test_other_sources_are_judged_too():
 
 
 def test_changed_cells_make_the_same_grid_as_all_of_them_again():
-    from lastgate import _core
-
     rng = np.random.default_rng(11)
     occupancy = (rng.random((30, 30, 30)) < 0.02).astype(np.uint8)
     shape = {

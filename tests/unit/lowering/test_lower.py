@@ -2,11 +2,14 @@
 """Lowering as a whole: proofs hold, refusals name the link, the result repeats to the byte."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.lowering.diagnostics import DescriptionError, LoweringError
+from lastgate.lowering.fit import fit_link
 from lastgate.lowering.lower import lower_robot, prove_geometry, read_description, sort_pairs_of_manifest
 from lastgate.lowering.manifest_splice import read_manifest, splice
 
@@ -31,6 +34,24 @@ def test_lowered_robot_is_proved_and_repeats_to_the_byte(planar_manifest: Path) 
     assert {proof.link for proof in lowered.proofs} == {"base", "upper", "lower", "tip"}
     assert "# GENERATED (source: sampling)" in texts[0]
     assert texts[0].startswith("# kept\n")
+
+
+def test_lowering_sums_on_one_thread_whatever_the_number_of_cores(
+    planar_manifest: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[int]] = []
+
+    def fit_and_look(*arguments: Any, **options: Any) -> Any:
+        seen.append([library["num_threads"] for library in threadpool_info()])
+        return fit_link(*arguments, **options)
+
+    monkeypatch.setattr("lastgate.lowering.lower.fit_link", fit_and_look)
+    with threadpool_limits(limits=2):
+        assert {library["num_threads"] for library in threadpool_info()} == {2}
+        lower_robot(read_manifest(planar_manifest.read_text(), source="r"), planar_manifest.parent)
+        assert {library["num_threads"] for library in threadpool_info()} == {2}
+    assert len(seen) == 4
+    assert all(threads and set(threads) == {1} for threads in seen)
 
 
 def test_volume_that_shrank_after_lowering_fails_the_proof(planar_manifest: Path) -> None:
