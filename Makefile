@@ -127,7 +127,7 @@ canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requir
 ERROR_SAMPLES ?= 200000
 errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
 	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
-	  --results benchmarks/results/error_rates.json --page docs/error-rates.md $(ARGS)
+	  --results benchmarks/error_rates.json --page docs/error-rates.md $(ARGS)
 
 bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and says which budgets are met.
 	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null

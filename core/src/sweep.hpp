@@ -140,6 +140,7 @@ class Sweep {
     bool sample_segment(std::size_t segment, double t) noexcept;
     std::uint32_t open_segment(PairKind kind, std::size_t segment) noexcept;
     Outcome bisect_segment(PairKind kind, std::size_t segment, Finding& finding) noexcept;
+    bool shown_by_pieces(PairKind kind, std::span<const double> half_width, OpenItem& item, Witness& witness) noexcept;
     bool find_unshown(PairKind kind, std::span<const double> half_width, OpenItem& item, Witness& witness) noexcept;
     std::size_t widest_variable(PairKind kind, const OpenItem& item, std::span<const double> half_width) noexcept;
     void report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept;

@@ -7,6 +7,23 @@
 
 namespace lastgate {
 
+/// The second look at a pair that a box around the sampled configuration cannot clear. What it could not show either
+/// is described by whichever look saw it farther apart.
+bool Sweep::shown_by_pieces(PairKind kind, std::span<const double> half_width, OpenItem& item, Witness& witness) noexcept {
+    const Refined refined = refine(kind, item, gate_.sample_frames_.data(), {half_width, 1.0});
+    if (refined.shown) {
+        best_m_ = std::min(best_m_, refined.spare_m);
+        return true;
+    }
+    violated_here_ = violated_here_ && refined.violated;
+    if (refined.applies) {
+        item.demand_m = refined.demand_m;
+        item.motion_m = std::max(item.motion_m, refined.motion_m);
+        if (refined.witness.distance_m > witness.distance_m) witness = refined.witness;
+    }
+    return false;
+}
+
 /// The pair that a box around the sampled configuration cannot clear, or none.
 bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, OpenItem& item, Witness& witness) noexcept {
     const Transform* frames = gate_.sample_frames_.data();
@@ -20,18 +37,8 @@ bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, Open
         const bool shown = distance_m >= item.demand_m + item.motion_m + slack_m;
         if (shown && kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - item.demand_m - item.motion_m);
         if (shown) return false;
-        const Refined refined = refine(kind, item, frames, {half_width, 1.0});
-        if (refined.shown) {
-            best_m_ = std::min(best_m_, refined.spare_m);
-            return false;
-        }
-        violated_here_ = !(distance_m > item.demand_m) && refined.violated;
-        if (refined.applies) {
-            item.demand_m = refined.demand_m;
-            item.motion_m = std::max(item.motion_m, refined.motion_m);
-            if (refined.witness.distance_m > witness.distance_m) witness = refined.witness;
-        }
-        return true;
+        violated_here_ = !(distance_m > item.demand_m);
+        return !shown_by_pieces(kind, half_width, item, witness);
     };
     if (kind == PairKind::box) {
         for (std::size_t index = 0; index < gate_.model_->effectors().size(); ++index) {
