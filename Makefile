@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-python test-queries test-fleet check fuzz canary bench format generate clean tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz canary bench errors format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -45,7 +45,7 @@ SANITIZERS := address,undefined
 # Those that compare builds of the lanes, verdicts and motions; the others say nothing about a processor.
 NEON_TESTS := verdict_test sweep_test recovery_test lanes_test stage_test mode_test verdict_digest
 
-test: test-native test-sanitize test-python  ## Creates the environment, builds everything and passes every test.
+test: test-native test-sanitize test-threads test-python  ## Creates the environment, builds everything and passes every test.
 
 test-native: $(VENV)/.requirements
 	$(call timed,C++ tests,$(CMAKE) -S . -B build/tests -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON >/dev/null && \
@@ -74,6 +74,12 @@ test-sanitize: $(VENV)/.requirements
 	$(call timed,C++ tests under address and undefined behaviour sanitizers,$(CMAKE) -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
 	  $(CMAKE) --build build/sanitize -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/sanitize --output-on-failure --no-tests=error)
+
+# Worlds change hands between two threads in one place; the core itself belongs to one.
+test-threads: $(VENV)/.requirements
+	$(call timed,C++ threads under the thread sanitizer,$(CMAKE) -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=thread >/dev/null && \
+	  $(CMAKE) --build build/threads -j $(BUILD_JOBS) --target snapshot_mailbox_test -- --quiet && build/threads/kernel/tests/snapshot_mailbox_test)
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built
@@ -116,6 +122,12 @@ fuzz: $(VENV)/.requirements  ## Throws random bytes at the core for FUZZ_SECONDS
 
 canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
 	$(BIN)/python tools/canary.py $(ARGS)
+
+# Overnight: 200,000 random configurations per robot, then the page.
+ERROR_SAMPLES ?= 200000
+errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
+	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
+	  --results benchmarks/results/error_rates.json --page docs/error-rates.md $(ARGS)
 
 bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and says which budgets are met.
 	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null

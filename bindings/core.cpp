@@ -101,6 +101,7 @@ void bind_verdict(nb::module_& module) {
         .def_ro("state_age_s", &Verdict::state_age_s)
         .def_ro("world_age_s", &Verdict::world_age_s)
         .def_ro("world_id", &Verdict::world_id)
+        .def_ro("contacts_used", &Verdict::contacts_used)
         .def_ro("violation", &Verdict::violation)
         .def_static("from_bytes", [](nb::bytes bytes) {
             if (bytes.size() != sizeof(Verdict)) throw std::invalid_argument("not the bytes of a verdict");
@@ -142,6 +143,13 @@ using Numbers = std::vector<double>;
     def_volumes("volume_link", [](const VolumeSpec& v) { return Numbers{double(v.link)}; });
     def_volumes("volume_radius_m", [](const VolumeSpec& v) { return Numbers{v.radius_m}; });
     def_volumes("volume_ends_m", [both](const VolumeSpec& v) { return both(v.end_a, v.end_b); });
+    const auto def_pieces = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.pieces, numbers_of); });
+    };
+    def_pieces("piece_link", [](const PieceSpec& p) { return Numbers{double(p.link)}; });
+    def_pieces("piece_radius_m", [](const PieceSpec& p) { return Numbers{p.radius_m}; });
+    def_pieces("piece_corner_count", [](const PieceSpec& p) { return Numbers{double(p.corners.size())}; });
+    def_pieces("piece_corners_m", [](const PieceSpec& p) { return flattened(p.corners, [](Vec3 c) { return Numbers{c.x, c.y, c.z}; }); });
     const auto def_grippers = [&](const char* key, auto numbers_of) {
         config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.gripper_joints, numbers_of); });
     };
@@ -151,18 +159,36 @@ using Numbers = std::vector<double>;
     def_grippers("gripper_position_open", [](const GripperJointConfig& g) { return Numbers{g.position_open}; });
     def_grippers("gripper_channel_closed", [](const GripperJointConfig& g) { return Numbers{g.channel_closed}; });
     def_grippers("gripper_channel_open", [](const GripperJointConfig& g) { return Numbers{g.channel_open}; });
-    const auto def_zones = [&](const char* key, auto numbers_of) {
-        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.no_go_zones, numbers_of); });
+    // No-go and keep-in zones have the same four keys.
+    const auto def_zones = [&](const std::string& prefix, auto shapes_of) {
+        const auto def_key = [&](const char* key, auto numbers_of) {
+            config.def_prop_ro((prefix + key).c_str(), [=](const KernelConfig& c) { return flattened(shapes_of(c), numbers_of); });
+        };
+        def_key("_kind", [](const PrimitiveSpec& z) { return Numbers{double(z.kind)}; });
+        def_key("_size_m", [](const PrimitiveSpec& z) { return Numbers{z.half_extents_m.x, z.half_extents_m.y, z.half_extents_m.z}; });
+        def_key("_xyz", [](const PrimitiveSpec& z) {
+            const Vec3 p = z.in_base.translation;
+            return Numbers{p.x, p.y, p.z};
+        });
+        def_key("_rotation_columns", [](const PrimitiveSpec& z) {
+            const Mat3& r = z.in_base.rotation;
+            return Numbers{r.x.x, r.x.y, r.x.z, r.y.x, r.y.y, r.y.z, r.z.x, r.z.y, r.z.z};
+        });
     };
-    def_zones("zone_kind", [](const PrimitiveSpec& z) { return Numbers{double(z.kind)}; });
-    def_zones("zone_size_m", [](const PrimitiveSpec& z) { return Numbers{z.half_extents_m.x, z.half_extents_m.y, z.half_extents_m.z}; });
-    def_zones("zone_xyz", [](const PrimitiveSpec& z) {
-        const Vec3 p = z.in_base.translation;
-        return Numbers{p.x, p.y, p.z};
+    def_zones("zone", [](const KernelConfig& c) { return c.gate.no_go_zones; });
+    def_zones("keep_in", [](const KernelConfig& c) {
+        std::vector<PrimitiveSpec> shapes;
+        for (const KeepInZone& zone : c.gate.keep_in_zones) shapes.push_back(zone.shape);
+        return shapes;
     });
-    def_zones("zone_rotation_columns", [](const PrimitiveSpec& z) {
-        const Mat3& r = z.in_base.rotation;
-        return Numbers{r.x.x, r.x.y, r.x.z, r.y.x, r.y.y, r.y.z, r.z.x, r.z.y, r.z.z};
+    config.def_prop_ro("keep_in_links", [](const KernelConfig& c) {
+        Numbers pairs;
+        for (std::size_t zone = 0; zone < c.gate.keep_in_zones.size(); ++zone) {
+            for (std::size_t link = 0; link < capacity::links_max; ++link) {
+                if (c.gate.keep_in_zones[zone].links.test(link)) pairs.insert(pairs.end(), {double(zone), double(link)});
+            }
+        }
+        return pairs;
     });
     config
         .def_prop_ro("dof_in_rows", [](const KernelConfig& c) {
@@ -191,6 +217,7 @@ void bind_config(nb::module_& module) {
         .def_ro("dof_names", &KernelConfig::joint_names)
         .def_ro("effector_names", &KernelConfig::effector_names)
         .def_ro("zone_names", &KernelConfig::zone_names)
+        .def_ro("keep_in_names", &KernelConfig::keep_in_names)
         .def_ro("deadman_required", &KernelConfig::deadman_required)
         .def_prop_ro("step_s", [](const KernelConfig& c) { return c.gate.step_s; })
         .def_prop_ro("velocity_max", [](const KernelConfig& c) { return c.gate.velocity_max; })
@@ -237,6 +264,19 @@ void bind_config(nb::module_& module) {
     bind_config_arrays(config);
 }
 
+/// Corners by coordinate, as the core reads them.
+struct Columns {
+    std::vector<double> x, y, z;
+    explicit Columns(const Matrix& rows) {
+        for (std::size_t index = 0; index < rows.shape(0); ++index) {
+            x.push_back(rows(index, 0));
+            y.push_back(rows(index, 1));
+            z.push_back(rows(index, 2));
+        }
+    }
+    ConvexView view() const { return {x.data(), y.data(), z.data(), static_cast<std::uint32_t>(x.size())}; }
+};
+
 VoxelSpec voxel_spec(std::tuple<double, double, double> origin, double resolution_m, std::array<std::uint32_t, 3> size, bool unknown_is_free, bool outside_is_free) {
     return {{std::get<0>(origin), std::get<1>(origin), std::get<2>(origin)}, resolution_m, size, unknown_is_free, outside_is_free};
 }
@@ -251,21 +291,25 @@ std::vector<CellIndex> cells_of(const Cells& cells) {
     return indices;
 }
 
+/// Tables are built without the interpreter's lock: a check in another thread must not wait for one.
 void bind_field(nb::module_& module) {
     nb::class_<ObstacleField>(module, "ObstacleField")
         .def_static("from_points", [](Matrix xyz) {
             if (xyz.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
+            const nb::gil_scoped_release release;
             return std::make_shared<ObstacleField>(ObstacleField::from_points({xyz.data(), xyz.size()}));
         }, "xyz"_a.noconvert())
         .def_static("from_voxels", [](Bytes3 occupancy, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
             const std::array<std::uint32_t, 3> size{static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(2), 0xFFFFFFFFU)),
                                                     static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(1), 0xFFFFFFFFU)),
                                                     static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(0), 0xFFFFFFFFU))};
+            const nb::gil_scoped_release release;
             return std::make_shared<ObstacleField>(ObstacleField::from_voxels(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), {occupancy.data(), occupancy.size()}));
         }, "occupancy"_a.noconvert(), nb::kw_only(), "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
         .def_static("from_cells", [](Cells occupied, Cells free, std::array<std::uint32_t, 3> size, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
             const auto solid = cells_of(occupied);
             const auto open = cells_of(free);
+            const nb::gil_scoped_release release;
             return std::make_shared<ObstacleField>(ObstacleField::from_cells(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), solid, open));
         }, "occupied"_a.noconvert(), "free"_a.noconvert(), nb::kw_only(), "size"_a, "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
         .def("with_cells", [](const ObstacleField& field, Cells occupied, Cells free) {
@@ -368,18 +412,32 @@ void bind_world(nb::module_& module) {
         .def("set_points", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
             world.set_field(point_slot, std::move(field), stamp_s);
         }, "field"_a, "stamp_s"_a)
+        .def("overflow_voxels", [](WorldSnapshot& world) { world.overflow_field(voxel_slot); })
+        .def_static("never_filled", [] { return new WorldSnapshot(); }, nb::rv_policy::take_ownership)
         .def_static("declared_absent", [] {
             auto world = std::make_unique<WorldSnapshot>();
             world->declare_absent();
             return world.release();
         }, nb::rv_policy::take_ownership)
         .def_prop_ro("usable", &WorldSnapshot::is_usable)
-        .def_prop_ro("overflowing", &WorldSnapshot::is_overflowing)
+        .def_prop_ro("overflowing", [](const WorldSnapshot& world) {
+            return world.is_overflowing() || world.is_field_overflowing(voxel_slot) || world.is_field_overflowing(point_slot);
+        })
         .def_prop_ro("count", [](const WorldSnapshot& world) { return world.primitives().size(); })
         .def("distance", [](const WorldSnapshot& world, std::size_t index, Vector ends) {
             if (index >= world.primitives().size()) throw std::invalid_argument("no such obstacle");
             return tuple_of(distance_segment_primitive(segment_of(ends), world.primitives()[index]));
         }, "index"_a, "ends"_a.noconvert());
+    module.def("convex_distance", [](Matrix first, Matrix second, Vector second_in_first) {
+        if (first.shape(1) != 3 || second.shape(1) != 3 || second_in_first.size() != 12) throw std::invalid_argument("corners need three numbers each, a pose twelve by rows");
+        const Columns a(first);
+        const Columns b(second);
+        const double* p = second_in_first.data();
+        const Transform pose{{{p[0], p[4], p[8]}, {p[1], p[5], p[9]}, {p[2], p[6], p[10]}}, {p[3], p[7], p[11]}};
+        const ConvexDistance found = convex_distance(a.view(), b.view(), pose, {});
+        return nb::typed<nb::tuple, double, double, Triple, Triple, std::uint32_t>(
+            nb::make_tuple(found.lower_m, found.upper_m, tuple_of(found.on_first), tuple_of(found.on_second), found.iterations));
+    }, "first"_a.noconvert(), "second"_a.noconvert(), "second_in_first"_a.noconvert());
     module.def("distance_segments", [](Vector first, Vector second) {
         return tuple_of(distance_segment_segment(segment_of(first), segment_of(second)));
     }, "first"_a.noconvert(), "second"_a.noconvert());
@@ -394,6 +452,26 @@ Attachment attachment_of(std::uint16_t id, std::int32_t link, double radius_m, c
     return attachment;
 }
 
+void bind_contact(nb::module_& module) {
+    nb::class_<DeclaredContact>(module, "DeclaredContact")
+        .def(
+            "__init__",
+            [](DeclaredContact* self, const std::vector<std::size_t>& links, const std::vector<std::size_t>& held, const std::vector<std::size_t>& obstacles,
+               bool voxels, bool points, Vector region_size, Vector region_pose, double expires_s) {
+                if (region_size.size() != 3 || region_pose.size() != 7) throw std::invalid_argument("a region needs three sizes and seven pose numbers");
+                new (self) DeclaredContact();
+                for (const std::size_t index : links) self->links.set(index);
+                for (const std::size_t index : held) self->held.set(index);
+                for (const std::size_t index : obstacles) self->obstacles.set(index);
+                self->fields.set(voxel_slot, voxels);
+                self->fields.set(point_slot, points);
+                const double* size = region_size.data();
+                self->region = make_primitive(PrimitiveKind::box, {size[0], size[1], size[2]}, region_pose.data());
+                self->expires_s = expires_s;
+            },
+            nb::kw_only(), "links"_a, "held"_a, "obstacles"_a, "voxels"_a, "points"_a, "region_size"_a.noconvert(), "region_pose"_a.noconvert(), "expires_s"_a);
+}
+
 void bind_gate(nb::module_& module) {
     nb::class_<Gate>(module, "Gate")
         .def("__init__", [](Gate* self, const KernelConfig& config, int lanes) {
@@ -406,7 +484,7 @@ void bind_gate(nb::module_& module) {
             // The GIL stays held: a check is bounded and short, and nobody may write the arrays meanwhile.
             [](Gate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, int frame, std::optional<Vector> positions,
                std::optional<Vector> velocities, std::optional<Vector> gripper_positions, std::optional<Vector> stamps_s, double stamp_s,
-               const WorldSnapshot* world, double now_s, bool recovery) {
+               const WorldSnapshot* world, double now_s, bool recovery, const std::vector<DeclaredContact>& contacts) {
                 CheckRequest request;
                 request.chunk = {control_mode, rows.shape(0), rows.shape(1), {rows.data(), rows.size()}, effector,
                                  static_cast<CartesianFrame>(frame)};
@@ -415,10 +493,12 @@ void bind_gate(nb::module_& module) {
                 request.world = world;
                 request.now_s = now_s;
                 request.recovery = recovery;
+                request.contacts = contacts;
                 return gate.check(request);
             },
             "rows"_a.noconvert(), "control_mode"_a, "effector"_a, "frame"_a, "positions"_a.noconvert().none(), "velocities"_a.noconvert().none(),
-            "gripper_positions"_a.noconvert().none(), "stamps_s"_a.noconvert().none(), "stamp_s"_a, "world"_a.none(), "now_s"_a, "recovery"_a)
+            "gripper_positions"_a.noconvert().none(), "stamps_s"_a.noconvert().none(), "stamp_s"_a, "world"_a.none(), "now_s"_a, "recovery"_a,
+            "contacts"_a)
         .def(
             "check_configurations",
             [](Gate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableFlags accepted,
@@ -496,7 +576,10 @@ NB_MODULE(_core, module) {
     module.attr("ROWS_MAX") = capacity::rows_max;
     module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
     module.attr("BATCH_UNDER_LOCK_MAX") = batch_under_lock_max;
+    module.attr("CELLS_PER_EDGE_MAX") = capacity::cells_per_edge_max;
     module.attr("LINKS_MAX") = capacity::links_max;
+    module.attr("KEEP_IN_ZONES_MAX") = capacity::keep_in_zones_max;
+    module.attr("DECLARED_CONTACTS_MAX") = capacity::declared_contacts_max;
     module.attr("NONE") = none;
     module.def("has_lanes", [](int build) { return has_lane_build(static_cast<LaneBuild>(build)); }, "build"_a);
     bind_verdict(module);
@@ -504,6 +587,7 @@ NB_MODULE(_core, module) {
     bind_field(module);
     bind_environment(module);
     bind_world(module);
+    bind_contact(module);
     bind_gate(module);
     bind_kernel(module);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config.hpp"
 
+#include <utility>
+
 #include "flat_yaml.hpp"
 
 namespace lastgate {
@@ -69,6 +71,26 @@ void read_volumes(FlatYaml& file, KernelConfig& config) {
     }
 }
 
+/// All four keys or none: a robot without pieces is checked by its volumes alone.
+void read_pieces(FlatYaml& file, KernelConfig& config) {
+    if (!file.has("piece_link")) return;
+    const auto link = file.integers("piece_link");
+    const auto radius = file.numbers("piece_radius_m", link.size());
+    const auto corner_count = file.integers("piece_corner_count", link.size());
+    std::size_t total = 0;
+    for (const std::int64_t count : corner_count) {
+        if (count < 1 || count > static_cast<std::int64_t>(capacity::piece_corners_max)) file.refuse_value("piece_corner_count", "must be from 1 to 256");
+        total += static_cast<std::size_t>(count);
+    }
+    const auto corners = file.numbers("piece_corners_m", 3 * total);
+    std::size_t at = 0;
+    for (std::size_t piece = 0; piece < link.size(); ++piece) {
+        PieceSpec spec{index<std::int32_t>(file, link[piece], "piece_link"), radius[piece], {}};
+        for (std::int64_t corner = 0; corner < corner_count[piece]; ++corner, ++at) spec.corners.push_back(vec3(corners, 3 * at));
+        config.model.pieces.push_back(std::move(spec));
+    }
+}
+
 void read_effectors(FlatYaml& file, KernelConfig& config) {
     config.effector_names = file.strings("effector_names");
     const std::size_t count = config.effector_names.size();
@@ -100,6 +122,29 @@ void read_zones(FlatYaml& file, KernelConfig& config) {
     for (std::size_t zone = 0; zone < count; ++zone) {
         if (kind[zone] < 0 || kind[zone] > 3) file.refuse_value("zone_kind", "must be 0 sphere, 1 capsule, 2 box or 3 half-space");
         config.gate.no_go_zones.push_back(make_primitive(static_cast<PrimitiveKind>(kind[zone]), vec3(size, 3 * zone), &pose[7 * zone]));
+    }
+}
+
+void read_keep_in_zones(FlatYaml& file, KernelConfig& config) {
+    config.keep_in_names = file.strings("keep_in_names");
+    const std::size_t count = config.keep_in_names.size();
+    const auto kind = file.integers("keep_in_kind", count);
+    const auto size = file.numbers("keep_in_size_m", 3 * count);
+    const auto pose = file.numbers("keep_in_xyz_quat_xyzw", 7 * count);
+    for (std::size_t zone = 0; zone < count; ++zone) {
+        if (kind[zone] < 0 || kind[zone] > 3) file.refuse_value("keep_in_kind", "must be 0 sphere, 1 capsule, 2 box or 3 half-space");
+        KeepInZone made;
+        made.shape = make_primitive(static_cast<PrimitiveKind>(kind[zone]), vec3(size, 3 * zone), &pose[7 * zone]);
+        config.gate.keep_in_zones.push_back(made);
+    }
+    // Zone and link by turns; a zone that is not listed is about every link that moves.
+    const auto links = file.integers("keep_in_links");
+    if (links.size() % 2 != 0) file.refuse_value("keep_in_links", "must hold a zone and a link per pair");
+    for (std::size_t at = 0; at < links.size(); at += 2) {
+        const bool known = links[at] >= 0 && static_cast<std::size_t>(links[at]) < count && links[at + 1] >= 0 &&
+                           static_cast<std::size_t>(links[at + 1]) < config.link_names.size() && links[at + 1] < static_cast<std::int64_t>(capacity::links_max);
+        if (!known) file.refuse_value("keep_in_links", "names a zone or a link that does not exist");
+        config.gate.keep_in_zones[static_cast<std::size_t>(links[at])].links.set(static_cast<std::size_t>(links[at + 1]));
     }
 }
 
@@ -150,8 +195,10 @@ KernelConfig read_config(std::string_view text) {
     read_links(file, config);
     read_dofs(file, config);
     read_volumes(file, config);
+    read_pieces(file, config);
     read_effectors(file, config);
     read_zones(file, config);
+    read_keep_in_zones(file, config);
     read_envelope(file, config);
     file.require_all_taken();
     return config;

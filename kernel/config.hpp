@@ -20,6 +20,7 @@ struct KernelConfig {
     std::vector<std::string> joint_names;  ///< Per degree of freedom.
     std::vector<std::string> effector_names;
     std::vector<std::string> zone_names;
+    std::vector<std::string> keep_in_names;
     bool deadman_required = true;
     RobotModelSpec model;
     GateConfig gate;

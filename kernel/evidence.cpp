@@ -48,10 +48,12 @@ constexpr Entry entries[] = {
     {ViolationCode::world_overflow, "world_overflow", FailureKind::controller, ""},
     {ViolationCode::voxel_unavailable, "voxel_unavailable", FailureKind::controller, ""},
     {ViolationCode::voxel_overflow, "voxel_overflow", FailureKind::controller, ""},
+    {ViolationCode::declared_contact, "declared_contact", FailureKind::controller, ""},
     {ViolationCode::self_collision, "self_collision", FailureKind::collision, ""},
     {ViolationCode::world_collision, "world_collision", FailureKind::collision, ""},
     {ViolationCode::recovery_not_growing, "recovery_not_growing", FailureKind::collision, ""},
     {ViolationCode::recovery_speed, "recovery_speed", FailureKind::workspace, ""},
+    {ViolationCode::keep_in_zone, "keep_in_zone", FailureKind::collision, ""},
 };
 
 const Entry& entry_of(ViolationCode code) noexcept {
@@ -108,6 +110,7 @@ std::string_view against_name(const Violation& violation, const KernelConfig& co
             const std::string_view unnamed = numbered(text, "world_", violation.against);
             return world == nullptr ? unnamed : at_or(world->object_id, violation.against, unnamed);
         }
+        case AgainstKind::keep_in_zone: return at_or(config.keep_in_names, violation.against, "keep-in zone");
         case AgainstKind::zone: return at_or(config.zone_names, violation.against, "zone");
         case AgainstKind::voxel: return violation.against == none ? std::string_view("unseen space") : numbered(text, "voxel_", violation.against);
         case AgainstKind::point: return numbered(text, "point_", violation.against);

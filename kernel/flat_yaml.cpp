@@ -9,7 +9,8 @@
 namespace lastgate {
 namespace {
 
-/// The largest file read: a robot at every capacity of the core stays below 1 MB.
+/// The largest file read: a robot at every capacity of the core stays below it, the corners of its convex pieces
+/// written to a hundredth of a millimetre.
 constexpr std::size_t text_size_max = 4 * 1024 * 1024;
 
 /// Keys in a file. A few dozen exist; more than this is no configuration, and looking for repeated

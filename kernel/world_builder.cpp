@@ -24,6 +24,17 @@ std::shared_ptr<const ObstacleField> field_of(const VoxelSpec& spec, std::span<c
     }
 }
 
+bool is_too_large(const std::array<std::uint32_t, 3>& size) {
+    return size[0] > capacity::cells_per_edge_max || size[1] > capacity::cells_per_edge_max || size[2] > capacity::cells_per_edge_max;
+}
+
+/// A grid that was given must never be left out: without its table the snapshot rejects, and says why.
+void set_voxels(WorldSnapshot& snapshot, std::shared_ptr<const ObstacleField> field, bool too_large, double stamp_s) {
+    if (field) snapshot.set_field(voxel_slot, std::move(field), stamp_s);
+    else if (too_large) snapshot.overflow_field(voxel_slot);
+    else snapshot.spoil_field(voxel_slot);
+}
+
 /// An obstacle that no snapshot can hold, so that the snapshot it is added to cannot be used.
 PrimitiveSpec unusable_obstacle() {
     PrimitiveSpec spec;
@@ -58,7 +69,10 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
         world->snapshot.declare_absent();
         return world;
     }
-    world->snapshot.begin(next_id_++, message->stamp_s, is_base_frame(message->frame_id));
+    // A cloud that says it is empty has no table to carry its stamp: then all of the world is as old as it.
+    const bool bare = message->has_points && message->points.empty();
+    const double stamp_s = bare && !(message->stamp_s <= message->points_stamp_s) ? message->points_stamp_s : message->stamp_s;
+    world->snapshot.begin(next_id_++, stamp_s, is_base_frame(message->frame_id));
     for (std::size_t i = 0; i < message->kinds.size(); ++i) {
         const double* size = &message->sizes_m[3 * i];
         const bool known = message->kinds[i] <= static_cast<std::uint8_t>(PrimitiveKind::half_space);
@@ -67,15 +81,13 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
     }
     if (message->has_voxels) {
         const VoxelSpec spec{{message->origin[0], message->origin[1], message->origin[2]}, message->resolution, message->size, message->unknown_is_free, message->outside_is_free};
-        auto field = field_of(spec, message->occupancy);
-        if (field) world->snapshot.set_field(voxel_slot, std::move(field), message->voxels_stamp_s);
-        else world->snapshot.add(unusable_obstacle());
+        set_voxels(world->snapshot, field_of(spec, message->occupancy), is_too_large(message->size), message->voxels_stamp_s);
     }
     if (message->has_points && !message->points.empty()) {
         try {
             world->snapshot.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(message->points)), message->points_stamp_s);
         } catch (const std::invalid_argument&) {
-            world->snapshot.add(unusable_obstacle());
+            world->snapshot.spoil_field(point_slot);
         }
     }
     return world;
@@ -107,7 +119,7 @@ bool WorldBuilder::read_voxels(std::span<const std::byte> payload) {
     // The message cannot say otherwise: what is unknown or outside counts as solid.
     const VoxelSpec spec{{message->origin[0], message->origin[1], message->origin[2]}, message->resolution, message->size, false, false};
     voxels_ = field_of(spec, message->occupancy);
-    voxels_usable_ = voxels_ != nullptr;
+    voxels_too_large_ = is_too_large(message->size);
     return true;
 }
 
@@ -120,8 +132,7 @@ std::unique_ptr<NamedWorld> WorldBuilder::compose() {
     for (const PrimitiveSpec& obstacle : obstacles_) world->snapshot.add(obstacle);
     world->names.object_id = obstacle_ids_;
     if (has_voxels_) {
-        if (voxels_usable_) world->snapshot.set_field(voxel_slot, voxels_, voxels_stamp_s_);
-        else world->snapshot.add(unusable_obstacle());
+        set_voxels(world->snapshot, voxels_, voxels_too_large_, voxels_stamp_s_);
     }
     return world;
 }

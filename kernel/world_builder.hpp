@@ -39,7 +39,7 @@ class WorldBuilder {
     // Newest OccupancyVoxels.
     bool has_voxels_ = false;
     bool voxels_in_base_ = false;
-    bool voxels_usable_ = false;
+    bool voxels_too_large_ = false;
     double voxels_stamp_s_ = 0.0;
     std::shared_ptr<const ObstacleField> voxels_;
 };

@@ -38,16 +38,16 @@ FLEET_POSES = {
         folded={f"vx300s_{side}/{joint}": 0.0 for side in _BOTH for joint in ("shoulder", "elbow")},
         meets=_pairs(("vx300s_left/gripper_link", "vx300s_right/gripper_link")),
     ),
-    # Standing; then the left forearm into the body.
+    # Standing with the arms a little out; then the left forearm into the body.
     "gr1": FleetPose(
-        home={},
-        folded={"l_shoulder_yaw": -1.5, "l_elbow_pitch": -1.5},
+        home={"l_shoulder_roll": 0.2, "r_shoulder_roll": -0.2},
+        folded={"l_shoulder_roll": 0.0, "l_shoulder_yaw": -1.5, "l_elbow_pitch": -1.5},
         meets=_pairs(("l_hand_yaw", "torso_waist_roll")),
     ),
-    # Standing; then the left forearm into the body.
+    # Standing with the arms a little out; then the left forearm into the body.
     "h1": FleetPose(
-        home={},
-        folded={"left_shoulder_yaw_joint": -1.08},
+        home={"left_shoulder_roll_joint": 0.2, "right_shoulder_roll_joint": -0.2},
+        folded={"left_shoulder_roll_joint": 0.0, "left_shoulder_yaw_joint": -1.08},
         meets=_pairs(("left_elbow_link", "torso_link")),
     ),
     # Forearms forward; then both turned inwards until the arms meet: a pair across arms.

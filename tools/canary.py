@@ -28,6 +28,8 @@ TESTS = (
     "mode_test",
     "recovery_test",
     "field_test",
+    "refine_test",
+    "convex_test",
     "verdict_test",
     "model_test",
     "config_test",
@@ -56,6 +58,30 @@ class Fault:
 
 
 FAULTS = (
+    Fault(
+        "radius_of_pieces_forgotten",
+        "core/src/sweep_refine.cpp",
+        r"Witness witness\{found\.lower_m - radii_m,",
+        "Witness witness{found.lower_m,",
+    ),
+    Fault(
+        "motion_of_pieces_forgotten",
+        "core/src/sweep_refine.cpp",
+        r"const double spare_m = witness\.distance_m - demand_m - moved_m;",
+        "const double spare_m = witness.distance_m - demand_m;",
+    ),
+    Fault(
+        "start_contact_refined_away",
+        "core/src/sweep_refine.cpp",
+        r"\|\| is_start_contact\(\)\) return",
+        ") return",
+    ),
+    Fault(
+        "piece_inside_solid_cell_cleared",
+        "core/src/sweep_refine.cpp",
+        r"if \(field\.is_solid\(corner\)\) return give_up\(\);",
+        "",
+    ),
     Fault(
         "margin_sign_flipped",
         "core/src/gate.cpp",

@@ -22,6 +22,7 @@ class BatchCheck {
   private:
     std::uint8_t test_group(float* best) noexcept;
     std::uint8_t test_fields(float* best) noexcept;
+    std::uint8_t test_keep_in(float* best) noexcept;
     void decide(std::size_t lane, std::uint8_t& accepted, double& clearance_m) noexcept;
 
     Gate& gate_;
@@ -78,6 +79,17 @@ std::uint8_t BatchCheck::test_fields(float* best) noexcept {
     return doubt;
 }
 
+std::uint8_t BatchCheck::test_keep_in(float* best) noexcept {
+    if (gate_.keep_in_.primitives().empty()) return 0;
+    Verdict unused{};
+    Sweep sweep(gate_, unused);
+    sweep.test_keep_in(group_, world_margin_m_, best, gate_.lane_doubt_.data());
+    std::uint8_t doubt = 0;
+    const std::size_t entries = gate_.shapes_.volumes().size() * gate_.config_.keep_in_zones.size();
+    for (std::size_t entry = 0; entry < entries; ++entry) doubt |= gate_.lane_doubt_[entry];
+    return doubt;
+}
+
 /// Set bits are lanes in doubt.
 std::uint8_t BatchCheck::test_group(float* best) noexcept {
     if (gate_.shapes_.body_pairs().size() > capacity::lane_entries_max) return 0xFF;
@@ -88,6 +100,7 @@ std::uint8_t BatchCheck::test_group(float* best) noexcept {
     if (look) kernels.test_hint(tables_, group_, world, world_margin_m_, false, best, &hint);
     std::uint8_t doubt = kernels.test_self(tables_, group_, self_margin_m_, false, best, gate_.lane_doubt_.data(), &hint);
     if (look) doubt = static_cast<std::uint8_t>(doubt | kernels.test_world(tables_, group_, world, world_margin_m_, best, &hint) | test_fields(best));
+    doubt = static_cast<std::uint8_t>(doubt | test_keep_in(best));
     if (gate_.zones_.primitives().empty()) return doubt;
     LaneHint unused;
     return static_cast<std::uint8_t>(doubt | kernels.test_world(tables_, group_, gate_.zones_.for_lanes(), world_margin_m_, best, &unused));

@@ -108,6 +108,17 @@ Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
     zones_.begin(0, 0.0, true);
     for (const PrimitiveSpec& zone : config_.no_go_zones) zones_.add(zone);
     require(zones_.is_usable() && !zones_.is_overflowing(), "a no-go zone is not a shape with finite, positive sizes and a rotation");
+    require(config_.keep_in_zones.size() <= capacity::keep_in_zones_max, "there are more than 16 keep-in zones");
+    keep_in_.begin(0, 0.0, true);
+    for (const KeepInZone& zone : config_.keep_in_zones) {
+        keep_in_.add(zone.shape);
+        for (std::size_t link = 0; link < capacity::links_max; ++link) {
+            const auto on_link = [link](const Volume& volume) { return volume.link == link; };
+            const bool has_volume = std::any_of(model_->volumes().begin(), model_->volumes().end(), on_link);
+            require(!zone.links.test(link) || has_volume, "a keep-in zone names a link that has no volume to keep inside");
+        }
+    }
+    require(keep_in_.is_usable(), "a keep-in zone is not a shape with finite, positive sizes and a rotation");
     constexpr std::size_t rows = capacity::rows_max + 1;
     const std::size_t variables = model_->variable_count();
     const std::size_t bodies = model_->bodies().size();

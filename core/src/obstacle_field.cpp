@@ -15,14 +15,15 @@
 namespace lastgate {
 namespace {
 
-/// Blocks of one field. 2^18 of them take 1.3 MB and are spread in a few milliseconds.
+/// Blocks of one field: 2^18 of them take half a megabyte and are spread in a few milliseconds. A cloud comes anew
+/// with every image and makes do with half.
 constexpr std::size_t blocks_max = std::size_t{1} << 18;
+constexpr std::size_t cloud_blocks_max = std::size_t{1} << 17;
 
 /// Smallest block for points: finer ones hold single points and cost more than they save.
 constexpr double point_block_m_min = 0.02;
 
-/// Cells along one edge, and in all when they are written out one by one.
-constexpr std::uint32_t cells_per_edge_max = 2048;
+/// Cells in all when they are written out one by one.
 constexpr std::size_t dense_cells_max = std::size_t{1} << 27;
 
 /// Cells per edge of a bit block.
@@ -41,7 +42,7 @@ void require_grid(const VoxelSpec& spec) {
     if (!(spec.resolution_m > 0.0 && spec.resolution_m <= 10.0)) throw std::invalid_argument("the grid's resolution must be positive and at most 10 m");
     for (const std::uint32_t edge : spec.size) {
         if (edge == 0) throw std::invalid_argument("the grid is empty: a grid without cells is not a free world");
-        if (edge > cells_per_edge_max) throw std::invalid_argument("the grid has more than 2048 cells along an edge");
+        if (edge > capacity::cells_per_edge_max) throw std::invalid_argument("the grid has more than 2048 cells along an edge");
     }
 }
 
@@ -97,7 +98,7 @@ void ObstacleField::choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, do
     const Vec3 extent = high - low;
     const double longest = std::max({extent.x, extent.y, extent.z});
     const auto blocks_along = [](double length, double block) { return static_cast<std::uint32_t>(std::floor(length / block)) + 1; };
-    const std::size_t wanted = std::clamp<std::size_t>(8 * obstacles, 64, blocks_max);
+    const std::size_t wanted = std::clamp<std::size_t>(8 * obstacles, 64, cloud_blocks_max);
     double edge = std::max(block_m_min, longest / 1000.0);
     while (std::size_t{blocks_along(extent.x, edge)} * blocks_along(extent.y, edge) * blocks_along(extent.z, edge) > wanted) edge *= 1.1;
     block_m_ = edge;
@@ -370,8 +371,8 @@ void ObstacleField::extract_surface() {
             }
         }
     }
-    // Query blocks of four cells: near a surface a block then holds about sixteen of them.
-    std::uint32_t cells = 4;
+    // Query blocks of two cells: near a surface a block then holds about four of them.
+    std::uint32_t cells = 2;
     const auto blocks_for = [&](std::uint32_t edge) {
         std::size_t product = 1;
         for (const std::uint32_t size : grid_.size) product *= (size + edge - 1) / edge;

@@ -96,6 +96,11 @@ double ObstacleField::inside_bounds(Vec3 point) const noexcept {
                      point.z - low.z, low.z + r * grid_.size[2] - point.z});
 }
 
+double ObstacleField::room(Vec3 low, Vec3 high) const noexcept {
+    if (cell_block_.empty() || grid_.outside_is_free) return 1e30;
+    return std::min(inside_bounds(low), inside_bounds(high));
+}
+
 /// Whole blocks between the point's block and the nearest with obstacles, and from outside the way to the blocks.
 /// `overhang_m_` is what obstacles reach beyond the block of their middle, and what rounding may move them.
 double ObstacleField::clear_of_blocks(Vec3 point) const noexcept {
@@ -121,29 +126,13 @@ double ObstacleField::clearance(Vec3 point) const noexcept {
     return clear_m;
 }
 
-/// Walks along the segment: a point that is `c` away from everything vouches for `c - distance_m` to either side.
+/// One look from the middle: what is left after half the length is clear all along. Looking more often than once
+/// costs more than the bricks that it saves.
 bool ObstacleField::is_far(const Segment& segment, double distance_m) const noexcept {
+    const double spare_m = clear_of_blocks(0.5 * (segment.a + segment.b)) - distance_m;
+    if (!(spare_m > 0.0)) return false;
     const Vec3 along = segment.b - segment.a;
-    const double length = norm(along);
-    double spare = clear_of_blocks(0.5 * (segment.a + segment.b)) - distance_m;
-    if (!(spare > 0.0)) return false;
-    // The middle vouches for both sides of itself; what is left are two ends of equal length.
-    double left = 0.5 * length - spare;
-    if (left < 0.0) return true;
-    const Vec3 direction = (1.0 / length) * along;
-    for (int end = 0; end < 2; ++end) {
-        double open = left;  // from this end inwards; a look in its middle vouches for both sides
-        for (int look = 0; open >= 0.0; ++look) {
-            if (look == 8) return false;
-            // Next to what was vouched for, half of what the last look gave further on.
-            const double at = std::max(open - spare, 0.0);
-            spare = clear_of_blocks(end == 0 ? segment.a + at * direction : segment.b - at * direction) - distance_m;
-            if (!(spare > 0.0) || at + spare < open) return false;
-            open = at - spare;
-        }
-        spare = 0.5 * length - left;
-    }
-    return true;
+    return dot(along, along) < 4.0 * spare_m * spare_m * (1.0 - 1e-12);
 }
 
 void ObstacleField::test_obstacles(std::uint32_t first, std::uint32_t end, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept {

@@ -158,6 +158,7 @@ Witness Sweep::measure(PairKind kind, const OpenItem& item, const Transform* fra
                                           tool.z - box.min.z, box.max.z - tool.z});
         return {inside_m, tool, tool};
     }
+    if (kind == PairKind::keep_in) return measure_depth(item, frames);
     const auto volumes = gate_.shapes_.volumes();
     const double radius_a = volumes[item.a].radius_m;
     const Segment core_a = core_in_base(item.a, frames);
@@ -207,17 +208,32 @@ bool Sweep::note(PairKind kind, std::size_t row_index, std::uint32_t key, std::u
                  double distance_m) noexcept {
     const double demand_m = demand(kind, a, b);
     const double motion_m = pair_motion(kind, {key, a, b, 0.0, 0.0}, gate_.step_);
+    double here_m = distance_m;
+    if (relied_ != 0) {
+        // The row ends one segment and starts the next: to clear both, a contact must be declared for both.
+        const OpenItem item{key, a, b, motion_m, demand_m};
+        here_m = with_contacts(kind, item, std::max<std::size_t>(row_index, 1), frames_of_row(row_index), distance_m);
+        distance_m = with_contacts(kind, item, std::min(row_index + 1, gate_.path_rows_), frames_of_row(row_index), distance_m);
+    }
     if (is_shown(kind, distance_m, demand_m, motion_m)) {
         if (kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - demand_m - motion_m);
         return false;
     }
-    if (row_alone_ && kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - demand_m);
+    const Refined refined = refine(kind, {key, a, b, 0.0, 0.0}, frames_of_row(row_index), {gate_.step_, 1.0});
+    if (refined.shown) {
+        best_m_ = std::min(best_m_, refined.spare_m);
+        return false;
+    }
+    if (row_alone_ && kind != PairKind::box) {
+        const double closer_m = refined.applies ? refined.witness.distance_m - refined.demand_m : distance_m - demand_m;
+        best_m_ = std::min(best_m_, std::max(closer_m, distance_m - demand_m));
+    }
     if (gate_.items_.size() >= capacity::items_max) {
         overflow_ = true;
         return true;
     }
     gate_.items_.push_back({static_cast<std::uint32_t>(row_index), key, a, b});
-    return is_violated(kind, distance_m, demand_m);
+    return is_violated(kind, here_m, demand_m) && refined.violated;
 }
 
 bool Sweep::scan_row_self(std::size_t row_index) noexcept {
@@ -355,6 +371,7 @@ bool Sweep::scan_row(PairKind kind, std::size_t row_index) noexcept {
         case PairKind::world: return scan_row_world(row_index);
         case PairKind::field: return scan_row_field(row_index);
         case PairKind::box: return scan_row_box(row_index);
+        case PairKind::keep_in: return scan_row_keep_in(row_index);
     }
     return true;
 }
@@ -432,15 +449,21 @@ Outcome Sweep::bisect_segment(PairKind kind, std::size_t segment, Finding& findi
         for (std::uint32_t index = interval.first; index < interval.last; ++index) {
             const OpenItem item = gate_.arena_[index];
             const double motion_m = item.motion_m * half;
-            const double distance_m = measure(kind, item, gate_.sample_frames_.data(), field_reach(item, motion_m)).distance_m;
+            double distance_m = measure(kind, item, gate_.sample_frames_.data(), field_reach(item, motion_m)).distance_m;
+            if (relied_ != 0) distance_m = with_contacts(kind, item, segment, gate_.sample_frames_.data(), distance_m);
             if (is_shown(kind, distance_m, item.demand_m, motion_m)) {
                 if (kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - item.demand_m - motion_m);
                 continue;
             }
+            const Refined refined = refine(kind, item, gate_.sample_frames_.data(), {gate_.step_, half});
+            if (refined.shown) {
+                best_m_ = std::min(best_m_, refined.spare_m);
+                continue;
+            }
             if (gate_.arena_.size() >= capacity::items_max) return Outcome::budget;
             gate_.arena_.push_back(item);
-            const bool finished = motion_m <= tolerance::resolution_m;
-            const bool violated = is_violated(kind, distance_m, item.demand_m);
+            const bool finished = std::max(motion_m, refined.motion_m) <= tolerance::resolution_m;
+            const bool violated = is_violated(kind, distance_m, item.demand_m) && refined.violated;
             if ((violated && !violated_here) || (finished && !at_resolution)) {
                 finding.segment = static_cast<std::uint32_t>(segment);
                 finding.item = item;
@@ -466,6 +489,8 @@ Outcome Sweep::bisect_segment(PairKind kind, std::size_t segment, Finding& findi
 /// The moment at which the pair is deepest, as far as a few looks tell: the one to show a person.
 void Sweep::report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept {
     constexpr int looks = 8;
+    const double whole_m = finding.item.demand_m;
+    double deepest_m = 0.0;
     bool first = true;
     for (int look = -1; look <= looks; ++look) {
         const double span = 1.0 - finding.first_contact_t;
@@ -477,10 +502,24 @@ void Sweep::report_deepest(PairKind kind, std::size_t segment, Finding& finding)
             gate_.sample_[variable] = from[variable] + t * (to[variable] - from[variable]);
         }
         forward_kinematics(*gate_.model_, gate_.sample_.data(), gate_.sample_frames_);
-        const Witness witness = measure(kind, finding.item, gate_.sample_frames_.data(), finding.item.demand_m + 10.0 * tolerance::resolution_m);
-        if (first || witness.distance_m < finding.witness.distance_m) {
+        Witness witness = measure(kind, finding.item, gate_.sample_frames_.data(), finding.item.demand_m + 10.0 * tolerance::resolution_m);
+        std::uint32_t obstacle = last_obstacle_;
+        const OpenItem item{finding.item.key, finding.item.a, finding.item.b, finding.item.motion_m, whole_m};
+        // Pieces know how far apart they are, not how deep they overlap; the volumes know both. What is declared is
+        // declared of volumes.
+        const Refined refined = relied_ == 0 ? refine(kind, item, gate_.sample_frames_.data(), {gate_.step_, 0.0}) : Refined{};
+        if (refined.applies && refined.witness.distance_m > std::max(witness.distance_m, 0.0)) {
+            witness = refined.witness;
+            obstacle = refined.obstacle;
+        }
+        const double judged_m = relied_ == 0 ? witness.distance_m : with_contacts(kind, item, segment, gate_.sample_frames_.data(), witness.distance_m);
+        if (first || judged_m < deepest_m) {
+            deepest_m = judged_m;
+            // Deep in the region of a declared contact the demand is touching, and that is what was not kept.
+            const double touching_m = judged_m > witness.distance_m ? touching_demand(kind, item) : whole_m;
+            finding.item.demand_m = std::abs(judged_m - witness.distance_m - (whole_m - touching_m)) <= tolerance::rounding_m ? touching_m : whole_m;
             finding.witness = witness;
-            finding.obstacle = last_obstacle_;
+            finding.obstacle = obstacle;
             finding.segment_t = t;
         }
         first = false;
@@ -526,6 +565,7 @@ double Sweep::clearance_of_row_alone() noexcept {
     std::fill(gate_.step_.begin(), gate_.step_.end(), 0.0);
     bound_row_motion(0, gate_.step_);
     (void)scan_row_self(0);
+    (void)scan_row_keep_in(0);
     for (const WorldSnapshot* world : {world_, static_cast<const WorldSnapshot*>(&gate_.zones_)}) {
         if (world->is_declared_absent()) continue;
         world_ = world;

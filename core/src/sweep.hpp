@@ -17,6 +17,24 @@ struct Finding {
     std::uint32_t obstacle = none;  ///< Which cell or point of a field.
 };
 
+/// What the convex pieces of a pair's links say about it.
+struct Refined {
+    bool applies = false;  ///< False where there are no pieces: then nothing else counts.
+    bool shown = false;
+    bool violated = true;  ///< Not shown even for the instant itself.
+    double spare_m = 0.0;  ///< Distance minus demand minus motion, of the worst two pieces.
+    double motion_m = 0.0;  ///< Of the fastest two pieces.
+    double demand_m = 0.0;
+    Witness witness{};  ///< Of the nearest two pieces, radii subtracted; its distance is never above the truth.
+    std::uint32_t obstacle = none;
+};
+
+/// Joint motion that an instant must vouch for: `share` of `step`, per variable.
+struct MotionShare {
+    std::span<const double> step;
+    double share = 1.0;
+};
+
 /// Shows, or fails to show, that pairs keep their demand at every instant of a joint path.
 ///
 /// A row shows a pair clear for half a segment on either side when its distance exceeds the demand by
@@ -24,6 +42,7 @@ struct Finding {
 /// violated, or moves less than the resolution.
 class Sweep {
     friend class BatchCheck;
+    friend class Refinement;
 
   public:
     Sweep(Gate& gate, Verdict& verdict) noexcept : gate_(gate), verdict_(verdict) {}
@@ -34,6 +53,14 @@ class Sweep {
     /// Added to every margin: residual and declared deviation of Cartesian paths.
     void widen(double extra_m) noexcept { extra_m_ = extra_m; }
     void set_world(const WorldSnapshot* world) noexcept { world_ = world; }
+
+    /// Contacts somebody declared, all usable. None counts before it is relied on. `last_segment` says for each up
+    /// to which segment it has not expired.
+    void set_contacts(std::span<const DeclaredContact> contacts, const WorldSnapshot* world, std::span<const std::uint32_t> last_segment) noexcept;
+    /// Lets the declared contacts of a pair count from here on; false when none is declared, or all count already.
+    bool rely_on_contacts(PairKind kind, const OpenItem& item) noexcept;
+    void forget_contacts() noexcept { relied_ = 0; }
+    std::uint32_t contacts_relied_on() const noexcept { return relied_; }
 
     /// The first segment (in path order, up to `row_last`) that is not shown.
     Outcome run(PairKind kind, std::size_t row_last, Finding& finding) noexcept;
@@ -82,6 +109,12 @@ class Sweep {
     std::uint8_t test_group_box(const LaneGroup& group, std::uint8_t* doubt) noexcept;
     std::size_t entry_count(PairKind kind) const noexcept;
     float lane_margin(PairKind kind) const noexcept;
+    void test_keep_in(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) const noexcept;
+    bool stays_inside(std::size_t zone, std::size_t volume) const noexcept;
+    Witness measure_depth(const OpenItem& item, const Transform* frames) const noexcept;
+    bool is_declared(const DeclaredContact& contact, PairKind kind, const OpenItem& item) const noexcept;
+    double touching_demand(PairKind kind, const OpenItem& item) const noexcept;
+    double with_contacts(PairKind kind, const OpenItem& item, std::size_t segment, const Transform* frames, double distance_m) const noexcept;
     void shortlist_with_lanes(std::size_t group_count) noexcept;
     bool row_in_doubt(std::size_t row) const noexcept;
     bool in_doubt(std::size_t row, std::size_t entry) const noexcept;
@@ -91,8 +124,12 @@ class Sweep {
     bool scan_row_world(std::size_t row) noexcept;
     bool scan_row_box(std::size_t row) noexcept;
     bool scan_row_field(std::size_t row) noexcept;
+    bool scan_row_keep_in(std::size_t row) noexcept;
     bool note(PairKind kind, std::size_t row, std::uint32_t key, std::uint16_t a, std::uint16_t b, double distance_m) noexcept;
     void shortlist_primitives(std::size_t row_last) noexcept;
+
+    /// Tries the convex pieces of a pair that its volumes could not show.
+    Refined refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept;
 
     /// `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.
     Witness measure(PairKind kind, const OpenItem& item, const Transform* frames, double within_m) noexcept;
@@ -108,6 +145,10 @@ class Sweep {
     Gate& gate_;
     Verdict& verdict_;
     const WorldSnapshot* world_ = nullptr;
+    std::span<const DeclaredContact> contacts_;
+    std::uint32_t contact_last_segment_[capacity::declared_contacts_max];  ///< Set with the contacts.
+    const WorldSnapshot* contact_world_ = nullptr;  ///< The snapshot whose obstacles they name; never the zones.
+    std::uint32_t relied_ = 0;                      ///< Bits of the contacts that count.
     double extra_m_ = 0.0;
     /// Farther than a metre is as good as free: the reported bound stops there, so that distant
     /// obstacles cost nothing.
@@ -115,6 +156,7 @@ class Sweep {
     std::uint32_t evaluations_ = 0;
     bool overflow_ = false;
     bool row_alone_ = false;
+    bool violated_here_ = false;  ///< The pair that a box of a tube cannot clear is too close in its middle already.
     std::uint32_t last_obstacle_ = none;
     bool lanes_used_ = false;
     std::uint8_t group_doubt_[capacity::rows_max / lane_count];  ///< Which rows of a group any entry leaves open.

@@ -15,6 +15,12 @@ std::size_t group_count_for(std::size_t rows) noexcept { return (rows + lane_cou
 
 float smallest(const float* lanes) noexcept { return *std::min_element(lanes, lanes + lane_count); }
 
+std::uint8_t any_doubt(const std::uint8_t* doubt, std::size_t entries) noexcept {
+    std::uint8_t any = 0;
+    for (std::size_t entry = 0; entry < entries; ++entry) any |= doubt[entry];
+    return any;
+}
+
 /// Towards infinity, so that a demand never shrinks by conversion.
 float round_up(double value) noexcept { return static_cast<float>(value + std::abs(value) * 1e-6 + 1e-9); }
 
@@ -57,6 +63,10 @@ std::uint8_t Sweep::test_group(PairKind kind, std::size_t index, float margin_m,
     const LaneKernels& kernels = gate_.lanes_.kernels();
     const LaneGroup& group = gate_.lane_groups_[index];
     if (kind == PairKind::box) return test_group_box(group, doubt);
+    if (kind == PairKind::keep_in) {
+        test_keep_in(group, margin_m, best, doubt);
+        return any_doubt(doubt, entry_count(kind));
+    }
     if (kind == PairKind::self) return kernels.test_self(gate_.lanes_.tables(), group, margin_m, true, best, doubt, &gate_.chunk_hint_);
     if (kind == PairKind::world) {
         LaneHint unused;
@@ -67,9 +77,7 @@ std::uint8_t Sweep::test_group(PairKind kind, std::size_t index, float margin_m,
     const std::size_t entries = entry_count(kind);
     std::fill_n(doubt, entries, std::uint8_t{0});
     test_fields(group, margin_m, true, best, doubt);
-    std::uint8_t any = 0;
-    for (std::size_t entry = 0; entry < entries; ++entry) any |= doubt[entry];
-    return any;
+    return any_doubt(doubt, entries);
 }
 
 std::size_t Sweep::entry_count(PairKind kind) const noexcept {
@@ -77,6 +85,7 @@ std::size_t Sweep::entry_count(PairKind kind) const noexcept {
         case PairKind::self: return gate_.shapes_.body_pairs().size();
         case PairKind::world: return gate_.shortlist_count_;
         case PairKind::field: return volume_count() * field_slots;
+        case PairKind::keep_in: return volume_count() * gate_.config_.keep_in_zones.size();
         case PairKind::box: break;
     }
     return gate_.model_->effectors().size();

@@ -14,10 +14,24 @@ bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, Open
         item = {0, a, b, 0.0, demand(kind, a, b)};
         item.motion_m = pair_motion(kind, item, half_width);
         witness = measure(kind, item, frames, field_reach(item, item.motion_m));
+        // A tube is one segment: a contact counts for all of it or not at all.
+        const double distance_m = relied_ == 0 ? witness.distance_m : with_contacts(kind, item, 1, frames, witness.distance_m);
         const double slack_m = kind == PairKind::box ? 0.0 : tolerance::rounding_m;
-        const bool shown = witness.distance_m >= item.demand_m + item.motion_m + slack_m;
-        if (shown && kind != PairKind::box) best_m_ = std::min(best_m_, witness.distance_m - item.demand_m - item.motion_m);
-        return !shown;
+        const bool shown = distance_m >= item.demand_m + item.motion_m + slack_m;
+        if (shown && kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - item.demand_m - item.motion_m);
+        if (shown) return false;
+        const Refined refined = refine(kind, item, frames, {half_width, 1.0});
+        if (refined.shown) {
+            best_m_ = std::min(best_m_, refined.spare_m);
+            return false;
+        }
+        violated_here_ = !(distance_m > item.demand_m) && refined.violated;
+        if (refined.applies) {
+            item.demand_m = refined.demand_m;
+            item.motion_m = std::max(item.motion_m, refined.motion_m);
+            if (refined.witness.distance_m > witness.distance_m) witness = refined.witness;
+        }
+        return true;
     };
     if (kind == PairKind::box) {
         for (std::size_t index = 0; index < gate_.model_->effectors().size(); ++index) {
@@ -38,6 +52,14 @@ bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, Open
             for (std::uint32_t index = bodies.first; index < bodies.first + bodies.count; ++index) {
                 const VolumePair pair = gate_.shapes_.volume_pairs()[index];
                 if (test(pair.a, pair.b)) return true;
+            }
+        }
+        return false;
+    }
+    if (kind == PairKind::keep_in) {
+        for (std::size_t index = 0; index < volume_count(); ++index) {
+            for (std::size_t zone = 0; zone < gate_.config_.keep_in_zones.size(); ++zone) {
+                if (stays_inside(zone, index) && test(static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(zone))) return true;
             }
         }
         return false;
@@ -100,8 +122,7 @@ Outcome Sweep::run_tube(PairKind kind, std::span<const double> half_width, Findi
             --open_count;
             continue;
         }
-        const bool violated = !(witness.distance_m > item.demand_m) || item.motion_m <= tolerance::resolution_m;
-        if (violated) {
+        if (violated_here_ || item.motion_m <= tolerance::resolution_m) {
             finding = {1, item, 1.0, 0.0, witness, last_obstacle_};
             return Outcome::violated;
         }

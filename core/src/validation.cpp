@@ -80,7 +80,9 @@ bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) 
     // A retreat is judged as a whole: its first rows alone need not lead away from anything.
     const bool strokes = gate_.path_rows_ != request_.chunk.row_count;
     const bool no_prefix = request_.recovery || strokes || finding.segment == none || finding.segment == 0;
-    verdict_.certified_rows = no_prefix ? 0 : finding.segment - 1;
+    // The prefix must stand without anybody's word: rows that need a declared contact are not in it.
+    verdict_.certified_rows = no_prefix ? 0 : std::min(finding.segment, contact_segment_) - 1;
+    sweep_.forget_contacts();
     if (outcome == Outcome::budget) return reject_budget();
     const auto volumes = gate_.shapes_.volumes();
     Violation violation;
@@ -105,10 +107,15 @@ bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) 
         return held == not_attached ? std::uint32_t{volumes[volume].link} : std::uint32_t{held};
     };
     const bool held_a = gate_.shapes_.attachment_of(finding.item.a) != not_attached;
-    violation.code = kind == PairKind::self ? ViolationCode::self_collision : ViolationCode::world_collision;
+    violation.code = kind == PairKind::self      ? ViolationCode::self_collision
+                     : kind == PairKind::keep_in ? ViolationCode::keep_in_zone
+                                                 : ViolationCode::world_collision;
     violation.subject_kind = held_a ? SubjectKind::attached : SubjectKind::link;
     violation.subject = name_volume(finding.item.a);
-    if (kind == PairKind::world) {
+    if (kind == PairKind::keep_in) {
+        violation.against_kind = AgainstKind::keep_in_zone;
+        violation.against = finding.item.b;
+    } else if (kind == PairKind::world) {
         violation.against_kind = AgainstKind::primitive;
         violation.against = finding.item.b;
     } else if (kind == PairKind::field) {
@@ -136,9 +143,10 @@ Verdict Validation::run() noexcept {
         {4, &Validation::check_dim_mismatch},      {5, &Validation::check_nan_in_action},
         {6, &Validation::check_row_limits},        {7, &Validation::check_state_unavailable},
         {8, &Validation::build_path},              {8, &Validation::check_path_limits},
-        {9, &Validation::check_world_unavailable}, {10, &Validation::check_self_collision},
+        {9, &Validation::check_world_unavailable}, {9, &Validation::check_declared_contact},
+        {10, &Validation::check_self_collision},
         {11, &Validation::check_world_collision},  {11, &Validation::check_recovery},
-        {11, &Validation::check_no_go_zones},
+        {11, &Validation::check_no_go_zones},      {11, &Validation::check_keep_in_zones},
     };
     gate_.contacts_.clear();
     for (const Stage& stage : order) {
@@ -150,6 +158,7 @@ Verdict Validation::run() noexcept {
     verdict_.stage = stage_passed_all;
     verdict_.min_clearance_m = sweep_.min_clearance_m();
     verdict_.certified_rows = static_cast<std::uint32_t>(request_.chunk.row_count);
+    verdict_.contacts_used = sweep_.contacts_relied_on();
     verdict_.accepted = 1;
     verdict_.violation = Violation{};
     return verdict_;

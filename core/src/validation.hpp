@@ -57,6 +57,9 @@ class Validation {
     bool check_tube_limits() noexcept;
     bool check_recovery() noexcept;
     bool check_no_go_zones() noexcept;
+    bool check_keep_in_zones() noexcept;
+    bool check_declared_contact() noexcept;
+    std::uint32_t contact_last_segment(double expires_s) const noexcept;
 
     // paths/: how each control mode becomes a joint path. False when it cannot.
     bool build_path() noexcept;
@@ -92,6 +95,7 @@ class Validation {
     const CheckRequest& request_;
     Verdict verdict_{};
     Sweep sweep_;
+    std::uint32_t contact_segment_ = none;  ///< The first segment that was shown by a declared contact.
 };
 
 }  // namespace lastgate

@@ -114,6 +114,10 @@ PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* pose
     return spec;
 }
 
+bool is_usable(const PrimitiveSpec& spec) noexcept {
+    return is_usable_shape(spec) && within_world(spec.in_base.translation) && is_rotation(spec.in_base.rotation);
+}
+
 WorldSnapshot::WorldSnapshot() {
     primitives_.reserve(capacity::primitives_max);
     lane_primitives_.reserve(capacity::primitives_max);
@@ -125,6 +129,8 @@ void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) 
     primitives_.clear();
     lane_primitives_.clear();
     for (auto& field : fields_) field.reset();
+    field_overflow_.fill(false);
+    field_spoilt_.fill(false);
     id_ = id;
     stamp_s_ = stamp_s;
     in_base_frame_ = in_base_frame;
@@ -143,13 +149,28 @@ void WorldSnapshot::set_field(std::size_t slot, std::shared_ptr<const ObstacleFi
     field_stamps_s_[slot] = stamp_s;
 }
 
+void WorldSnapshot::overflow_field(std::size_t slot) noexcept {
+    if (slot >= field_slots) {
+        usable_ = false;
+        return;
+    }
+    field_overflow_[slot] = true;
+}
+
+void WorldSnapshot::spoil_field(std::size_t slot) noexcept {
+    if (slot >= field_slots) {
+        usable_ = false;
+        return;
+    }
+    field_spoilt_[slot] = true;
+}
+
 void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
     if (primitives_.size() >= capacity::primitives_max) {
         overflow_ = true;
         return;
     }
-    const bool usable = is_usable_shape(spec) && within_world(spec.in_base.translation) && is_rotation(spec.in_base.rotation);
-    if (!usable) {
+    if (!lastgate::is_usable(spec)) {
         usable_ = false;
         return;
     }

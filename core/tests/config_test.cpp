@@ -58,7 +58,7 @@ TEST(comments_and_empty_lines_are_skipped) {
 
 TEST(missing_key_is_refused_by_name) {
     for (const char* key : {"schema_version", "step_s", "link_parent", "velocity_max", "volume_radius_m", "self_collision_margin_m",
-                            "state_age_s_max", "control_modes", "deadman_required", "zone_names", "evaluations_max"}) {
+                            "state_age_s_max", "control_modes", "deadman_required", "zone_names", "keep_in_names", "keep_in_links", "evaluations_max"}) {
         REQUIRE_REFUSED(read_config(key == std::string("schema_version") ? config_text.substr(config_text.find('\n') + 1) : with(key, "")), key);
     }
 }
@@ -66,6 +66,19 @@ TEST(missing_key_is_refused_by_name) {
 TEST(half_a_box_or_half_a_range_is_refused) {
     REQUIRE_REFUSED(read_config(with("workspace_box_max_xyz", "")), "workspace_box_max_xyz");
     REQUIRE_REFUSED(read_config(with("gripper_min", "")), "gripper_min");
+}
+
+TEST(pieces_are_read_whole_or_not_at_all) {
+    const KernelConfig config = read_config(config_text);
+    REQUIRE(config.model.pieces.size() == 1 && config.model.pieces[0].radius_m == 0.001 && config.model.pieces[0].corners[1].x == 1.0);
+    for (const char* key : {"piece_radius_m", "piece_corner_count", "piece_corners_m"}) REQUIRE_REFUSED(read_config(with(key, "")), key);
+    REQUIRE_REFUSED(read_config(with("piece_link", "")), "unknown key `piece_");
+    REQUIRE_REFUSED(read_config(with("piece_corner_count", "piece_corner_count: [3]")), "needs 9 numbers and has 6");
+    REQUIRE_REFUSED(read_config(with("piece_corner_count", "piece_corner_count: [0]")), "piece_corner_count");
+    REQUIRE_REFUSED(read_config(with("piece_corner_count", "piece_corner_count: [257]")), "piece_corner_count");
+    REQUIRE_REFUSED(read_config(with("piece_corners_m", "piece_corners_m: [0, 0, 0, 1, 0, nan]")), "piece_corners_m");
+    REQUIRE_REFUSED(arm(with("piece_link", "piece_link: [2]")), "piece 0: is on no link");
+    REQUIRE_REFUSED(arm(with("piece_radius_m", "piece_radius_m: [-0.001]")), "piece 0: radius");
 }
 
 TEST(unknown_and_repeated_keys_are_refused_with_their_line) {
@@ -105,6 +118,10 @@ TEST(index_that_fits_nothing_is_refused) {
     REQUIRE_REFUSED(read_config(with("joint_kind", "joint_kind: [0, 3]")), "joint_kind");
     REQUIRE_REFUSED(read_config(with("control_modes", "control_modes: [13]")), "control_modes");
     REQUIRE_REFUSED(read_config(with("zone_kind", "zone_kind: [4]")), "zone_kind");
+    REQUIRE_REFUSED(read_config(with("keep_in_kind", "keep_in_kind: [4, 3]")), "keep_in_kind");
+    REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [1]")), "keep_in_links");
+    REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [2, 1]")), "keep_in_links");
+    REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [1, 2]")), "keep_in_links");
     REQUIRE_REFUSED(arm(with("volume_link", "volume_link: [2]")), "volume 0");
     REQUIRE_REFUSED(arm(with("velocity_max", "velocity_max: [-2.0]")), "degree of freedom 0");
 }

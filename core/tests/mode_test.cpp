@@ -99,6 +99,125 @@ TEST(no_go_zone_holds_in_every_mode_whatever_the_world_says) {
     }
 }
 
+TEST(held_thing_counts_in_every_mode_against_obstacles_points_and_the_robot_itself) {
+    const RobotModelSpec spec = mobile_manipulator();
+    Gate gate = make_gate(spec);
+    Mobile mobile;
+    const Transform tool = tool_at_home(gate.model());
+    const Vec3 below = tool * Vec3{0.0, 0.0, 0.3};  // the tool points along its z
+    const PrimitiveSpec ball = sphere(below, 0.02);
+    const WorldSnapshot obstacle = make_world({&ball, 1});
+    WorldSnapshot cloud = make_world({});
+    const double point[3] = {below.x, below.y, below.z};
+    cloud.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(point)), 1.0);
+    const auto hand = static_cast<std::int32_t>(gate.model().link_count() - 3);
+    Attachment stick;
+    stick.id = 0;
+    stick.volume = {hand, 0.02, {0.0, 0.0, 0.16}, {0.0, 0.0, 0.42}};
+    for (std::size_t link = 5; link < gate.model().link_count(); ++link) stick.touch.set(link);
+    Attachment boom = stick;  // reaches back to the shoulder, which may not be touched
+    const Vec3 shoulder = inverse_times(tool, {0.0, 0.0, 0.55});
+    boom.volume.end_a = {0.0, 0.0, 0.16};
+    boom.volume.end_b = shoulder + Vec3{0.0, 0.0, 0.1034};
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.mode == ControlMode::foot_placement) continue;
+        for (const WorldSnapshot* world : {&obstacle, &static_cast<const WorldSnapshot&>(cloud)}) {
+            const CheckRequest request = mobile.request(chunk.mode, chunk.accepted, chunk.width, *world);
+            REQUIRE(gate.check(request).accepted == 1, number(chunk.mode));
+            REQUIRE(gate.attach(stick));
+            const Verdict verdict = gate.check(request);
+            REQUIRE(verdict.violation.code == ViolationCode::world_collision && verdict.violation.subject_kind == SubjectKind::attached, number(chunk.mode),
+                    static_cast<int>(verdict.violation.code));
+            REQUIRE(gate.detach(0));
+        }
+        const CheckRequest request = mobile.request(chunk.mode, chunk.accepted, chunk.width, mobile.empty);
+        REQUIRE(gate.check(request).accepted == 1, number(chunk.mode));
+        REQUIRE(gate.attach(boom));
+        const Verdict verdict = gate.check(request);
+        REQUIRE(verdict.violation.code == ViolationCode::self_collision, number(chunk.mode), static_cast<int>(verdict.violation.code));
+        REQUIRE(gate.detach(0));
+    }
+}
+
+TEST(keep_in_zone_holds_in_every_mode_whatever_the_world_says) {
+    const RobotModelSpec spec = mobile_manipulator();
+    const Vec3 tool = tool_at_home(RobotModel(spec)).translation;
+    Mobile mobile;
+    const WorldSnapshot absent = no_world();
+    GateConfig roomy = wide_config(spec);
+    roomy.keep_in_zones.push_back({box({0.0, 0.0, 1.0}, {3.0, 3.0, 3.0}), {}});
+    GateConfig tight = wide_config(spec);
+    tight.keep_in_zones.push_back({box({tool.x - 3.0, 0.0, 1.0}, {3.0, 3.0, 3.0}), {}});  // its wall runs through the tool
+    Gate in_roomy = make_gate(spec, roomy);
+    Gate in_tight = make_gate(spec, tight);
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.mode == ControlMode::foot_placement) continue;
+        const CheckRequest request = mobile.request(chunk.mode, chunk.accepted, chunk.width, absent);
+        REQUIRE(in_roomy.check(request).accepted == 1, number(chunk.mode));
+        const Verdict verdict = in_tight.check(request);
+        REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::keep_in_zone, number(chunk.mode), static_cast<int>(verdict.violation.code));
+        REQUIRE(verdict.violation.against_kind == AgainstKind::keep_in_zone && verdict.violation.against == 0, number(chunk.mode));
+    }
+}
+
+TEST(declared_contact_counts_in_every_mode_until_it_expires) {
+    const RobotModelSpec spec = mobile_manipulator();
+    const Vec3 tool = tool_at_home(RobotModel(spec)).translation;
+    GateConfig config = wide_config(spec);
+    config.world_margin_m = 0.05;
+    Gate gate = make_gate(spec, config);
+    Mobile mobile;
+    // Below the fingers: within the margin of whatever is near, never touched.
+    const PrimitiveSpec table = box({tool.x, tool.y, tool.z - 0.07}, {0.06, 0.06, 0.02});
+    const WorldSnapshot world = make_world({&table, 1});
+    DeclaredContact contact;
+    contact.links.set();
+    for (std::size_t link = gate.model().link_count(); link < capacity::links_max; ++link) contact.links.reset(link);
+    contact.obstacles.set(0);
+    contact.region = box({tool.x, tool.y, tool.z}, {1.0, 1.0, 1.0});
+    contact.expires_s = 10.0;
+    for (const ModeChunk& chunk : mobile.chunks) {
+        // A torque can lead the whole arm anywhere; the test after this one has an arm for it.
+        if (chunk.mode == ControlMode::foot_placement || chunk.mode == ControlMode::joint_torque) continue;
+        CheckRequest request = mobile.request(chunk.mode, chunk.accepted, chunk.width, world);
+        Verdict verdict = gate.check(request);
+        REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::world_collision, number(chunk.mode), static_cast<int>(verdict.violation.code));
+        request.contacts = {&contact, 1};
+        verdict = gate.check(request);
+        REQUIRE(verdict.accepted == 1 && verdict.contacts_used == 1, number(chunk.mode), verdict.violation.distance_m, verdict.violation.margin_m);
+        DeclaredContact expired = contact;
+        expired.expires_s = 0.999;
+        request.contacts = {&expired, 1};
+        verdict = gate.check(request);
+        REQUIRE(verdict.accepted == 0 && verdict.contacts_used == 0 && verdict.violation.code == ViolationCode::world_collision, number(chunk.mode));
+    }
+}
+
+TEST(declared_contact_counts_for_everything_a_torque_can_lead_to) {
+    RobotModelSpec spec = planar_arm(1);
+    GateConfig config = wide_config(spec);
+    config.world_margin_m = 0.2;
+    Gate gate = make_gate(spec, config);
+    const double positions[1] = {0.0};
+    const double torque[1] = {1.0};  // within 0.02 s the joint moves 0.05 rad, the ball at its end 5 cm
+    const PrimitiveSpec cup = sphere({1.0, 0.2, 0.0}, 0.05);
+    const WorldSnapshot world = make_world({&cup, 1});
+    DeclaredContact contact;
+    contact.links.set(1);
+    contact.obstacles.set(0);
+    contact.region = box({1.0, 0.0, 0.0}, {0.2, 0.2, 0.2});
+    contact.expires_s = 1.02;
+    CheckRequest request = make_request(ControlMode::joint_torque, torque, 1, positions, world);
+    REQUIRE(gate.check(request).accepted == 0);
+    request.contacts = {&contact, 1};
+    REQUIRE(gate.check(request).accepted == 1 && gate.check(request).contacts_used == 1);
+    contact.region = box({1.0, 0.0, 0.0}, {0.2, 0.08, 0.2});
+    REQUIRE(gate.check(request).accepted == 0);
+    contact.region = box({1.0, 0.0, 0.0}, {0.2, 0.2, 0.2});
+    contact.expires_s = 1.019;
+    REQUIRE(gate.check(request).accepted == 0);
+}
+
 TEST(velocity_rows_are_integrated_and_stop_at_position_limits) {
     Gate gate = make_gate(planar_arm(2));
     const WorldSnapshot world = no_world();

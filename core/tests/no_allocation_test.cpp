@@ -99,13 +99,13 @@ long heap_calls(const Work& work) {
 }
 
 struct Mobile {
-    Gate gate = make_gate(mobile_manipulator());
-    std::vector<ModeChunk> chunks = mode_chunks(gate.model());
+    Gate gate;
+    std::vector<ModeChunk> chunks;
     WorldSnapshot empty = make_world({});
     WorldSnapshot blocked;
     double fingers[1] = {0.02};
 
-    Mobile() {
+    explicit Mobile(const RobotModelSpec& spec = mobile_manipulator()) : gate(make_gate(spec)), chunks(mode_chunks(gate.model())) {
         const Vec3 tool = tool_at_home(gate.model()).translation;
         blocked.begin(2, 1.0, true);
         blocked.add(sphere({tool.x, tool.y, tool.z + 0.1}, 0.02));
@@ -153,6 +153,21 @@ TEST(accepted_checks_do_not_allocate_in_any_mode) {
         });
         REQUIRE(found == 0, static_cast<int>(chunk.mode), found);
         REQUIRE(accepted == accepted_checks, static_cast<int>(chunk.mode), accepted);
+    }
+}
+
+TEST(checks_with_convex_pieces_do_not_allocate_in_any_mode) {
+    Mobile mobile(with_pieces(mobile_manipulator(), 0.001));
+    const std::vector<double> cloud{0.8, 0.0, 0.2, 0.7, 0.1, 0.9};
+    mobile.blocked.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(cloud)), 1.0);
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.accepted.empty()) continue;
+        const CheckRequest request = mobile.request(chunk, chunk.accepted, mobile.blocked);
+        int decided = 0;
+        const long found = heap_calls([&] {
+            for (int index = 0; index < 500; ++index) decided += mobile.gate.check(request).stage > 0 ? 1 : 0;
+        });
+        REQUIRE(found == 0 && decided == 500, static_cast<int>(chunk.mode), found, decided);
     }
 }
 
@@ -214,6 +229,34 @@ TEST(recovery_does_not_allocate) {
         REQUIRE(found == 0, static_cast<int>(chunk.mode), found);
     }
     REQUIRE(decided == 12000, decided);
+}
+
+TEST(keep_in_zones_and_declared_contacts_do_not_allocate) {
+    Mobile mobile;
+    const RobotModelSpec spec = mobile_manipulator();
+    GateConfig config = wide_config(spec);
+    config.world_margin_m = 0.05;
+    config.keep_in_zones.push_back({box({0.0, 0.0, 1.0}, {3.0, 3.0, 3.0}), {}});
+    config.keep_in_zones.push_back({sphere({0.0, 0.0, 0.5}, 1.0), {}});
+    Gate gate = make_gate(spec, config);
+    DeclaredContact contact;
+    contact.links.set(8);
+    contact.obstacles.set(0);
+    contact.region = box({0.5, 0.0, 0.8}, {1.0, 1.0, 1.0});
+    contact.expires_s = 10.0;
+    int decided = 0;
+    for (const ModeChunk& chunk : mobile.chunks) {
+        if (chunk.accepted.empty()) continue;
+        for (const WorldSnapshot* world : {&mobile.empty, &mobile.blocked}) {
+            CheckRequest request = mobile.request(chunk, chunk.accepted, *world);
+            if (world == &mobile.blocked) request.contacts = {&contact, 1};
+            const long found = heap_calls([&] {
+                for (int index = 0; index < 200; ++index) decided += gate.check(request).stage > 0 ? 1 : 0;
+            });
+            REQUIRE(found == 0, static_cast<int>(chunk.mode), found);
+        }
+    }
+    REQUIRE(decided == 12 * 2 * 200, decided);
 }
 
 TEST(filling_a_snapshot_does_not_allocate) {

@@ -10,8 +10,10 @@ verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
 from lastgate import contracts
 from lastgate.action import ActionChunk, RobotState
 from lastgate.contracts import *  # noqa: F403 -- every schema of the contract is importable from here
+from lastgate.declared_contact import DeclaredContact
 from lastgate.estop import SafetyLatch
 from lastgate.gate import BatchVerdict, Gate
+from lastgate.held_shape import HeldShape
 from lastgate.kernel_client import KernelClient, KernelState, KernelStatus
 from lastgate.kernel_process import KernelSettings
 from lastgate.robots import load_robot, robot_names
@@ -24,7 +26,9 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "NO_WORLD",
     "ActionChunk",
     "BatchVerdict",
+    "DeclaredContact",
     "Gate",
+    "HeldShape",
     "KernelClient",
     "KernelSettings",
     "KernelState",

@@ -13,7 +13,13 @@ PRIMITIVES_MAX: int = 1024
 
 BATCH_UNDER_LOCK_MAX: int = 64
 
+CELLS_PER_EDGE_MAX: int = 2048
+
 LINKS_MAX: int = 256
+
+KEEP_IN_ZONES_MAX: int = 16
+
+DECLARED_CONTACTS_MAX: int = 8
 
 NONE: int = 4294967295
 
@@ -102,6 +108,9 @@ class Verdict:
     def world_id(self) -> int: ...
 
     @property
+    def contacts_used(self) -> int: ...
+
+    @property
     def violation(self) -> Violation: ...
 
     @staticmethod
@@ -133,6 +142,9 @@ class KernelConfig:
 
     @property
     def zone_names(self) -> list[str]: ...
+
+    @property
+    def keep_in_names(self) -> list[str]: ...
 
     @property
     def deadman_required(self) -> bool: ...
@@ -231,6 +243,18 @@ class KernelConfig:
     def volume_ends_m(self) -> list[float]: ...
 
     @property
+    def piece_link(self) -> list[float]: ...
+
+    @property
+    def piece_radius_m(self) -> list[float]: ...
+
+    @property
+    def piece_corner_count(self) -> list[float]: ...
+
+    @property
+    def piece_corners_m(self) -> list[float]: ...
+
+    @property
     def gripper_effector(self) -> list[float]: ...
 
     @property
@@ -259,6 +283,21 @@ class KernelConfig:
 
     @property
     def zone_rotation_columns(self) -> list[float]: ...
+
+    @property
+    def keep_in_kind(self) -> list[float]: ...
+
+    @property
+    def keep_in_size_m(self) -> list[float]: ...
+
+    @property
+    def keep_in_xyz(self) -> list[float]: ...
+
+    @property
+    def keep_in_rotation_columns(self) -> list[float]: ...
+
+    @property
+    def keep_in_links(self) -> list[float]: ...
 
     @property
     def dof_in_rows(self) -> list[float]: ...
@@ -329,6 +368,11 @@ class WorldSnapshot:
 
     def set_points(self, field: ObstacleField, stamp_s: float) -> None: ...
 
+    def overflow_voxels(self) -> None: ...
+
+    @staticmethod
+    def never_filled() -> WorldSnapshot: ...
+
     @staticmethod
     def declared_absent() -> WorldSnapshot: ...
 
@@ -343,12 +387,17 @@ class WorldSnapshot:
 
     def distance(self, index: int, ends: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[float, tuple[float, float, float], tuple[float, float, float]]: ...
 
+def convex_distance(first: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], second_in_first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[float, float, tuple[float, float, float], tuple[float, float, float], int]: ...
+
 def distance_segments(first: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], second: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[float, tuple[float, float, float], tuple[float, float, float]]: ...
+
+class DeclaredContact:
+    def __init__(self, *, links: Sequence[int], held: Sequence[int], obstacles: Sequence[int], voxels: bool, points: bool, region_size: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], region_pose: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], expires_s: float) -> None: ...
 
 class Gate:
     def __init__(self, config: KernelConfig, *, lanes: int = 0) -> None: ...
 
-    def check(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], control_mode: int, effector: int, frame: int, positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, velocities: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, gripper_positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamps_s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamp_s: float, world: WorldSnapshot | None, now_s: float, recovery: bool) -> Verdict: ...
+    def check(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], control_mode: int, effector: int, frame: int, positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, velocities: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, gripper_positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamps_s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamp_s: float, world: WorldSnapshot | None, now_s: float, recovery: bool, contacts: Sequence[DeclaredContact]) -> Verdict: ...
 
     def check_configurations(self, configurations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], gripper_positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, world: WorldSnapshot, accepted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')], clearance_m: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 

@@ -22,6 +22,7 @@ from lastgate.contracts import (
     config_error_from,
 )
 from lastgate.coverage import require_coverage
+from lastgate.declared_contact import DeclaredContact, native_contacts
 from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
 from lastgate.naming import VerdictNames, name_indices
@@ -129,6 +130,7 @@ class Gate:
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
         self._attachments: dict[str, int] = {}
+        self._held: list[HeldShape] = []
         self._usable_world: World | NoWorld | None = (
             None  # the last one found usable: planners ask about one many times
         )
@@ -147,6 +149,7 @@ class Gate:
         world: World | NoWorld | None,
         now_s: float,
         recovery: bool = False,
+        declared_contacts: Sequence[DeclaredContact] = (),
     ) -> Verdict:
         """Decides about one chunk, from the measured state through its last row, between the rows too.
 
@@ -157,6 +160,10 @@ class Gate:
             now_s: The time, on the clock of the stamps.
             recovery: Asks for the retreat rule: pairs that start inside their margin may only move apart, at a
                 quarter of the speed limits.
+            declared_contacts: Touching that is meant; `Verdict.contacts_used` names those that were needed.
+
+        Raises:
+            ROSConfigError: An argument of another type, or a declared contact that names what does not exist.
         """
         if not isinstance(chunk, ActionChunk):
             raise ROSConfigError(
@@ -166,6 +173,17 @@ class Gate:
             raise ROSConfigError(f"state is a {type(state).__name__}, expected a RobotState")
         if not isinstance(recovery, bool):
             raise ROSConfigError(f"recovery must be True or False, got {recovery!r}")
+        contact_names, contacts = (
+            native_contacts(
+                declared_contacts,
+                link_names=self.link_names,
+                base_frame=self.robot.base_frame,
+                attachments=self._attachments,
+                world=world,
+            )
+            if len(declared_contacts)
+            else ([], [])
+        )
         effector = self._effector_index(chunk.ee_name)
         native = self._native.check(
             chunk.rows,
@@ -180,6 +198,7 @@ class Gate:
             self._native_world(world),
             require_number(now_s, name="now_s"),
             recovery,
+            contacts,
         )
         violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=world)
         return Verdict(
@@ -191,6 +210,9 @@ class Gate:
             else np.empty((0, self.n_dof)),
             world_id="" if world is None else world.world_id,
             model_digest=self.model_digest,
+            contacts_used=tuple(
+                name for index, name in enumerate(contact_names) if native.contacts_used >> index & 1
+            ),
         )
 
     def check_batch(
@@ -283,6 +305,7 @@ class Gate:
                 f"beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
             )
         self._attachments[object_id] = number
+        self._held.append(held)
 
     def detach(self, object_id: str) -> None:
         """Lets go of an object; an unknown one raises `ROSConfigError`."""
@@ -292,6 +315,12 @@ class Gate:
                 f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}"
             )
         del self._attachments[object_id]
+        self._held = [held for held in self._held if held.object_id != object_id]
+
+    @property
+    def attached(self) -> tuple[HeldShape, ...]:
+        """Is every shape that is held at the moment, in the order it was attached."""
+        return tuple(self._held)
 
     def link_poses(
         self,
@@ -388,7 +417,7 @@ class Gate:
         native = self._native_world(world)
         if native is None or (isinstance(world, World) and not self._is_usable(world)):
             name = world.world_id if native is not None else None
-            raise ROSConfigError(f"world `{name}` cannot be used: over capacity or in another frame")
+            raise ROSConfigError(f"world `{name}` cannot be used: empty, over capacity or in another frame")
         self._usable_world = world
 
     def _is_usable(self, world: World) -> bool:

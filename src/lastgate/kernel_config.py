@@ -17,12 +17,14 @@ from lastgate.contracts import (
     EndEffector,
     HalfSpaceShape,
     JointSpec,
+    KeepInZone,
     RobotDescription,
     ROSConfigError,
     RSkillManifest,
     SafetyEnvelope,
     SphereShape,
     WorldShape,
+    Zone,
     intersect_envelopes,
     joint_velocity_limits,
 )
@@ -158,8 +160,9 @@ def flat_config(
     values |= _joints(robot, links)
     values |= _limits(robot, envelope)
     values |= _volumes(robot, links)
+    values |= _pieces(robot, links)
     values |= _effectors(robot.end_effectors, links, [joint.name for joint in robot.actuated_joints])
-    values |= _zones(envelope)
+    values |= _zones(envelope, robot, links)
     values |= _envelope(envelope)
     # From the robot's own envelope: a skill that declares a bound must not grant itself a mode by it.
     values["control_modes"] = [int(mode) for mode in enabled_modes(robot)]
@@ -247,8 +250,20 @@ def _volumes(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
             end for volume in geometry for end in capsule_ends(volume.shape, volume.origin_xyz_rpy)
         ],
         "allowed_link_pairs": [
-            links.index(link) for pair in robot.allowed_collision_pairs for link in (pair.link_a, pair.link_b)
+            links.index(link) for pair in robot.unchecked_pairs for link in (pair.link_a, pair.link_b)
         ],
+    }
+
+
+def _pieces(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
+    pieces = sorted(robot.loaded_pieces, key=lambda piece: links.index(piece.link_name))
+    if not pieces:
+        return {}
+    return {
+        "piece_link": [links.index(piece.link_name) for piece in pieces],
+        "piece_radius_m": [piece.radius_m for piece in pieces],
+        "piece_corner_count": [len(piece.corners_m) for piece in pieces],
+        "piece_corners_m": [number for piece in pieces for corner in piece.corners_m for number in corner],
     }
 
 
@@ -272,14 +287,44 @@ def _effectors(ends: Sequence[EndEffector], links: list[str], dofs: list[str]) -
     }
 
 
-def _zones(envelope: SafetyEnvelope) -> dict[str, Value]:
-    zones = envelope.no_go_zones
+def _require_base_frame(zone: Zone | KeepInZone, robot: RobotDescription) -> None:
+    if zone.pose.frame_id not in ("", robot.base_frame):
+        raise ROSConfigError(
+            f"zone `{zone.name}` is in frame `{zone.pose.frame_id}`; zones stand in the robot's base frame "
+            f"`{robot.base_frame}`"
+        )
+
+
+def _placed_shapes(
+    zones: Sequence[Zone | KeepInZone], robot: RobotDescription, prefix: str
+) -> dict[str, Value]:
+    for zone in zones:
+        _require_base_frame(zone, robot)
     return {
-        "zone_names": [zone.name for zone in zones],
-        "zone_kind": [SHAPE_KIND[zone.shape.shape] for zone in zones],
-        "zone_size_m": [number for zone in zones for number in shape_size_m(zone.shape)],
-        "zone_xyz_quat_xyzw": [number for zone in zones for number in (*zone.pose.xyz, *zone.pose.quat_xyzw)],
+        f"{prefix}_names": [zone.name for zone in zones],
+        f"{prefix}_kind": [SHAPE_KIND[zone.shape.shape] for zone in zones],
+        f"{prefix}_size_m": [number for zone in zones for number in shape_size_m(zone.shape)],
+        f"{prefix}_xyz_quat_xyzw": [
+            number for zone in zones for number in (*zone.pose.xyz, *zone.pose.quat_xyzw)
+        ],
     }
+
+
+def _zones(envelope: SafetyEnvelope, robot: RobotDescription, links: list[str]) -> dict[str, Value]:
+    pairs: list[int] = []
+    for index, zone in enumerate(envelope.keep_in_zones):
+        for link in zone.links:
+            if link not in links:
+                raise ROSConfigError(
+                    f"keep-in zone `{zone.name}` names link `{link}`, which robot `{robot.name}` does not have; "
+                    f"links: {', '.join(links)}"
+                )
+            pairs += [index, links.index(link)]
+    return (
+        _placed_shapes(envelope.no_go_zones, robot, "zone")
+        | _placed_shapes(envelope.keep_in_zones, robot, "keep_in")
+        | {"keep_in_links": pairs}
+    )
 
 
 def _envelope(envelope: SafetyEnvelope) -> dict[str, Value]:

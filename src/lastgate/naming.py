@@ -11,14 +11,8 @@ from lastgate.verdict import Violation
 from lastgate.world import NoWorld, World
 
 _DOF, _LINK, _EFFECTOR, _ELEMENT, _ATTACHED = 1, 2, 3, 4, 5
-_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_VOXEL, _AGAINST_POINT, _AGAINST_ATTACHED = (
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-)
+_AGAINST_LINK, _AGAINST_PRIMITIVE, _AGAINST_ZONE, _AGAINST_VOXEL = 1, 2, 3, 4
+_AGAINST_POINT, _AGAINST_ATTACHED, _AGAINST_KEEP_IN_ZONE = 5, 6, 7
 
 _STATE_BLAME = (
     "no state was given",
@@ -31,6 +25,23 @@ _WORLD_BLAME = (
     "the world is in another frame",
     "the world holds numbers that cannot be used",
     "the world is stale",
+    "nobody filled the world: it has no obstacles, voxels, points or zones, not even an empty list of them",
+)
+_VOXEL_BLAME = (
+    "no grid was given",
+    "the grid is in another frame",
+    "the grid holds numbers that cannot be used",
+    "the grid is stale",
+)
+_CONTACT_BLAME = (
+    "more contacts are declared than the gate has room for",
+    "its region is not a box of finite size",
+    "its expiry is not finite",
+    "it names nobody who may touch",
+    "it names nothing that may be touched",
+    "it names a link that does not exist",
+    "it names something that is not held",
+    "it names an obstacle that is not in the snapshot",
 )
 
 _COLUMN_NAMES = {
@@ -59,6 +70,8 @@ _UNITS = {
     ViolationCode.self_collision: "m",
     ViolationCode.world_collision: "m",
     ViolationCode.recovery_not_growing: "m",
+    ViolationCode.keep_in_zone: "m",
+    ViolationCode.voxel_unavailable: "s",
 }
 
 _MOTION_UNITS = {
@@ -72,6 +85,7 @@ _WITH_WITNESS = {
     ViolationCode.self_collision,
     ViolationCode.world_collision,
     ViolationCode.recovery_not_growing,
+    ViolationCode.keep_in_zone,
 }
 
 
@@ -107,7 +121,7 @@ def name_indices(message: str, robot: RobotDescription) -> str:
             return f"link `{robot.collision_geometry[index].link_name}`: its volume {why}"
         case "end effector":
             return f"end effector `{robot.end_effectors[index].name}`: {why}"
-    pair = robot.allowed_collision_pairs[index]
+    pair = robot.unchecked_pairs[index]
     return f"allowed pair `{pair.link_a}` / `{pair.link_b}`: {why}"
 
 
@@ -194,6 +208,8 @@ class VerdictNames:
                 return world.object_name(raw.against) if isinstance(world, World) else f"world_{raw.against}"
             case n if n == _AGAINST_ZONE:
                 return self._config.zone_names[raw.against]
+            case n if n == _AGAINST_KEEP_IN_ZONE:
+                return self._config.keep_in_names[raw.against]
             case n if n == _AGAINST_VOXEL:
                 # Without a cell it was the edge of what the grid covers, or the inside of something solid.
                 return "unseen space" if raw.against == _core.NONE else f"voxel_{raw.against}"
@@ -271,6 +287,15 @@ class VerdictNames:
             case ViolationCode.world_unavailable:
                 age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
                 return _WORLD_BLAME[raw.element] + age
+            case ViolationCode.voxel_unavailable:
+                age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
+                return _VOXEL_BLAME[raw.element] + age
+            case ViolationCode.voxel_overflow:
+                return f"the grid has more than {raw.limit_max:.0f} cells along an edge"
+            case ViolationCode.declared_contact if raw.element == 0:
+                return f"{_CONTACT_BLAME[0]}: {raw.value:.0f}, at most {raw.limit_max:.0f}"
+            case ViolationCode.declared_contact:
+                return f"declared contact {raw.value:.0f}: {_CONTACT_BLAME[raw.element]}"
             case ViolationCode.world_overflow:
                 return f"the world holds more than {raw.limit_max:.0f} obstacles"
             case ViolationCode.budget_exceeded:

@@ -96,6 +96,12 @@ class Violation:
                 if self.segment_t < 1.0
                 else f"at step {self.step}"
             )
+            if self.code == ViolationCode.keep_in_zone:
+                side = "inside" if self.value >= 0.0 else "outside"
+                return (
+                    f"{self.subject} is {abs(self.value):.4f} m {side} keep-in zone {self.against} {moment}, "
+                    f"and must stay more than {self.limit_min:.4f} m inside"
+                )
             return (
                 f"{self.subject} / {self.against} are {self.value:.4f} m apart {moment}, "
                 f"and must stay more than {self.limit_min:.4f} m apart"
@@ -169,7 +175,15 @@ class Verdict:
     `RejectedChunkError` unless the chunk was accepted.
     """
 
-    __slots__ = ("_chunk", "_native", "_violation", "joint_rows", "model_digest", "world_id")
+    __slots__ = (
+        "_chunk",
+        "_native",
+        "_violation",
+        "contacts_used",
+        "joint_rows",
+        "model_digest",
+        "world_id",
+    )
 
     def __init__(
         self,
@@ -180,6 +194,7 @@ class Verdict:
         joint_rows: Float64,
         world_id: str,
         model_digest: str,
+        contacts_used: tuple[str, ...] = (),
     ) -> None:
         self._native = native
         self._chunk = chunk
@@ -187,6 +202,8 @@ class Verdict:
         self.joint_rows = joint_rows
         self.world_id = world_id
         self.model_digest = model_digest
+        # Names of the declared contacts without which this chunk would have been rejected.
+        self.contacts_used = contacts_used
 
     @property
     def accepted(self) -> bool:
@@ -251,10 +268,15 @@ class Verdict:
         left_out = ", ".join(flag.name.lower() for flag in self.unchecked if flag.name)
         left_out = f" Not checked: {left_out}." if left_out else ""
         if self._violation is None:
+            contact = (
+                f" Declared contact used: {', '.join(self.contacts_used)}; there the margin was touching."
+                if self.contacts_used
+                else ""
+            )
             return (
                 f"Accepted: from the measured state through all {rows} rows every checked pair keeps at least "
                 f"{self.min_clearance_m:.4f} m beyond its margin at every instant (world {self.world_id}, "
-                f"{self.evaluations} configurations looked at).{left_out}"
+                f"{self.evaluations} configurations looked at).{contact}{left_out}"
             )
         world = f"World {self.world_id}." if self.world_id else "No world was given."
         advice = CATALOGUE[self._violation.code].what_to_do

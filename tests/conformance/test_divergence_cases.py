@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases X01-X29 that concern the gate: what the nearest peer gets wrong, each with the case next to it.
 
-X20 is in `test_recovery.py`; X22 and X23 in `test_evidence.py` and `test_state_and_world.py`.
+X10-X13 and X16 are in `test_world_cases.py`, X20 in `test_recovery.py`, X22 and X23 in `test_evidence.py` and
+`test_state_and_world.py`.
 """
 
 import time

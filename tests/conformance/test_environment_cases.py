@@ -12,6 +12,7 @@ import pytest
 
 import lastgate as lg
 from lastgate.collision import CollisionEnvironment
+from lastgate.world.rasterise import rasterise_points
 
 ROUNDING_M = 1.1e-11
 
@@ -263,11 +264,11 @@ def test_cloud_of_three_points_is_three_obstacles():
 def test_every_point_of_a_cloud_in_cells_is_covered():
     lattice = 0.1 * np.stack(np.meshgrid(*[np.arange(10)] * 3), axis=-1).reshape(-1, 3) + 0.013
     layout = lg.world.GridLayout(origin_xyz=(-0.2, -0.2, -0.2), resolution_m=0.2, size_xyz=(8, 8, 8))
-    from lastgate.world.rasterise import rasterise_points
-
     grid = rasterise_points(layout, lg.Points(xyz=lattice, stamp_s=0.0), elsewhere="free", radius_m=0.02)
     env = CollisionEnvironment.build([], 0.05, cube(2.0), voxels=grid.voxels)
-    shell = lattice[:, None] + 0.02 * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    shell = lattice[:, None] + 0.02 * np.array(
+        [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]]
+    )
     probes = np.column_stack([shell.reshape(-1, 3), np.zeros(6 * len(lattice))])
     assert env.check_collision(np.ascontiguousarray(probes[:, None])).all()
 
@@ -290,7 +291,9 @@ def test_flat_box_has_no_holes():
     )
     env = CollisionEnvironment.build([], 0.05, cube(1.0), primitives=[slab])
     rng = np.random.default_rng(113)
-    probes = np.column_stack([rng.uniform([-0.25, -0.15], [0.25, 0.15], (500, 2)), np.full(500, 0.010), np.full(500, 0.006)])
+    probes = np.column_stack(
+        [rng.uniform([-0.25, -0.15], [0.25, 0.15], (500, 2)), np.full(500, 0.010), np.full(500, 0.006)]
+    )
     assert env.check_collision(np.ascontiguousarray(probes[:, None])).all()
     assert env.distances(balls((0, 0, 0, 0.0))) == pytest.approx([-0.005])
     assert env.nearest(balls((0, 0, 0.1, 0.0))).obstacle == "slab"
@@ -308,7 +311,7 @@ def test_answers_are_plain_for_one_and_arrays_for_many():
     one = balls((0, 0, 0, 0.1), (1, 0, 0, 0.1))
     assert env.check_collision(one) is True
     assert isinstance(env.min_distance(one), float)
-    many = np.stack([one, one + [5, 0, 0, 0]])
+    many = np.stack([one, one + np.array([5, 0, 0, 0])])
     assert env.check_collision(many).tolist() == [True, False]
     assert env.min_distance(many) == pytest.approx([-0.2, 4.8])
 

@@ -39,6 +39,47 @@ def over_budget() -> lg.Verdict:
     return check(gate, np.tile([[5.0, 5.0], [-5.0, -5.0]], (100, 1)))
 
 
+def grid(shape: tuple[int, int, int], stamp_s: float = NOW_S) -> lg.Voxels:
+    return lg.Voxels(
+        occupancy=np.zeros(shape, dtype=np.uint8),
+        origin_xyz=(-1.0, -1.0, -1.0),
+        resolution_m=0.1,
+        stamp_s=stamp_s,
+    )
+
+
+def world_with(voxels: lg.Voxels) -> lg.World:
+    return lg.World(voxels=voxels, stamp_s=NOW_S)
+
+
+def in_a_cell() -> dict:
+    cell = {
+        "name": "cell",
+        "shape": {"shape": "box", "size_xyz_m": [1.0, 1.0, 1.0]},
+        "pose": {"xyz": [0, 0, 0]},
+    }
+    return sliders(0.0, safety={"keep_in_zones": [cell]})
+
+
+def with_too_many_contacts() -> lg.Verdict:
+    gate = gate_of(sliders(0.0))
+    contacts = [
+        lg.DeclaredContact(
+            name=f"grasp {index}",
+            links=["post0"],
+            objects=["cup"],
+            region=lg.BoxShape(size_xyz_m=(1.0, 1.0, 1.0)),
+            region_pose=lg.Pose6D(xyz=(0.0, 0.0, 0.0)),
+            expires_s=NOW_S + 1.0,
+        )
+        for index in range(_core.DECLARED_CONTACTS_MAX + 1)
+    ]
+    far = world_of(ball((2.0, 0.0, 0.0), 0.1, "cup"))
+    return gate.check(
+        lg.ActionChunk([[0.0]]), state=at(0.0), world=far, now_s=NOW_S, declared_contacts=contacts
+    )
+
+
 # One rejection per code that a gate can give today.
 REJECTIONS: dict[str, Callable[[], lg.Verdict]] = {
     "control_mode": lambda: check(gate_of(stacked(3)), [[0.0] * 3], 77),
@@ -69,17 +110,21 @@ REJECTIONS: dict[str, Callable[[], lg.Verdict]] = {
     "state_unavailable": lambda: check(gate_of(stacked(3)), [[0.0] * 3], state=at(0.0)),
     "world_unavailable": lambda: check(gate_of(stacked(3)), [[0.0] * 3], world=None),
     "world_overflow": lambda: check(gate_of(stacked(3)), [[0.0] * 3], world=world_of(*[CUP] * 1025)),
+    "voxel_unavailable": lambda: check(
+        gate_of(stacked(3)), [[0.0] * 3], world=world_with(grid((2, 2, 2), NOW_S - 9.0))
+    ),
+    "voxel_overflow": lambda: check(gate_of(stacked(3)), [[0.0] * 3], world=world_with(grid((1, 1, 2049)))),
+    "declared_contact": with_too_many_contacts,
+    "keep_in_zone": lambda: check(gate_of(in_a_cell()), [[0.45]]),
     "self_collision": lambda: check(gate_of(sliders(0.0, 0.15)), [[0.0, 0.0]]),
     "world_collision": lambda: check(gate_of(sliders(0.0)), [[0.0]], world=world_of(CUP)),
     "recovery_not_growing": lambda: check(gate_of(sliders(0.0)), [[0.0]], world=world_of(CUP), recovery=True),
     "recovery_speed": lambda: check(gate_of(stacked(3)), [[0.2, 0, 0]], recovery=True),
 }
-# The kernel process gives the first two, a world with voxels the next two; the others mean a defect.
+# The kernel process gives the first two; the others mean a defect.
 NOT_FROM_A_GATE = {
     "envelope_unconfigured",
     "estop_latched",
-    "voxel_unavailable",
-    "voxel_overflow",
     "not_checked",
     "internal_fault",
 }
@@ -106,7 +151,7 @@ def test_evidence_is_of_the_kind_that_the_catalogue_reports(code):
     kind = violation.evidence().kind
     if entry.state is not None:
         assert (kind, violation.evidence().state) == ("controller", entry.state)
-    elif code in ("self_collision", "world_collision", "recovery_not_growing"):
+    elif code in ("self_collision", "world_collision", "recovery_not_growing", "keep_in_zone"):
         assert kind == "collision"
     elif code.startswith("joint_") or code == "recovery_speed":
         assert kind == "joint_limit"
@@ -158,6 +203,10 @@ WORDS = {
     "state_unavailable": ["incomplete"],
     "world_unavailable": ["no world was given"],
     "world_overflow": ["more than 1024 obstacles"],
+    "voxel_unavailable": ["the grid is stale: 9.000 s old, allowed 0.500 s"],
+    "voxel_overflow": ["more than 2048 cells along an edge"],
+    "declared_contact": ["9, at most 8"],
+    "keep_in_zone": ["post0 is 0.0500 m outside keep-in zone cell", "more than 0.0000 m inside"],
     "self_collision": ["post0 / post1 are -0.0500 m apart", "more than 0.0000 m"],
     "world_collision": ["post0 / cup are -0.0500 m apart", "more than 0.0000 m"],
     "recovery_not_growing": ["post0 / cup are -0.0500 m apart"],

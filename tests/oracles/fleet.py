@@ -273,10 +273,10 @@ def gripper_arm(**safety: Any) -> lg.RobotDescription:
 
 
 def panda(**safety: Any) -> lg.RobotDescription:
-    """Returns the shipped Franka Panda with its speed and workspace limits lifted."""
+    """Returns the shipped Franka Panda by its volumes alone, with its speed and workspace limits lifted."""
     robot = lg.load_robot("franka_panda")
     joints = tuple(j.model_copy(update={"velocity_limit": FAST}) if j.is_moving else j for j in robot.joints)
-    robot = robot.model_copy(update={"joints": joints})
+    robot = robot.model_copy(update={"joints": joints, "convex_pieces": None})
     lifted = dict.fromkeys(
         ("workspace_box_min_xyz", "workspace_box_max_xyz", "max_ee_speed_m_s", "max_ee_angular_speed_rad_s")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hundred thousand balls and ten thousand capsules against points and cells; ten times as many in `make test-queries`.
+"""A hundred thousand balls and ten thousand capsules against points and cells; `make test-queries` asks ten times.
 
 Compared: `CollisionEnvironment` (balls) and `_core.ObstacleField.distances` (capsules) with brute force over all
 points and all cells. Reference: SciPy's k-d tree for balls and points, and distances over the whole set in NumPy, with
@@ -13,12 +13,12 @@ import os
 
 import numpy as np
 import pytest
-from oracles.numpy_distances import point_segment, segment_box
 from scipy.spatial import cKDTree
 
 from lastgate import _core
 from lastgate.collision import CollisionEnvironment
 from lastgate.world import Points, Voxels
+from oracles.numpy_distances import point_segment, segment_box
 
 SHARE = int(os.environ.get("LASTGATE_QUERY_SHARE", "1"))
 BOUNDS = ((-2.0,) * 3, (2.0,) * 3)

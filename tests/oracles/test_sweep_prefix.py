@@ -124,6 +124,8 @@ def test_prefix_before_a_self_collision_ends_at_a_zone_on_the_way():
     folded = np.column_stack([np.full(10, 1.2), np.linspace(0.0, 2.8, 11)[1:], np.linspace(0.0, 2.8, 11)[1:]])
     state = lg.RobotState(positions=np.zeros(3), stamp_s=0.0)
 
-    verdict = _assert_prefix_is_executable(gate, np.vstack([turned, folded]), state, lg.World(stamp_s=0.0))
+    verdict = _assert_prefix_is_executable(
+        gate, np.vstack([turned, folded]), state, lg.World(primitives=[], stamp_s=0.0)
+    )
 
     assert verdict.violations[0].code == lg.ViolationCode.self_collision

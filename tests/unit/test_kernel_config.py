@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import ControlMode
+from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.kernel_config import capsule_ends, enabled_modes, flat_config, shape_size_m
 
 # Numbers whose shortest text and whose last bit both matter.
@@ -48,8 +49,26 @@ def everything() -> lg.RobotDescription:
                 "pose": {"xyz": [5.0, 6.0, 7.0]},
             },
         ],
+        "keep_in_zones": [
+            {
+                "name": "cell",
+                "shape": {"shape": "box", "size_xyz_m": [40.0, 42.0, 44.0]},
+                "pose": {"xyz": [1.0, -2.0, 3.0], "quat_xyzw": [0.0, 0.0, 0.6, 0.8]},
+            },
+            {
+                "name": "under the lamp",
+                "shape": {"shape": "half_space"},
+                "pose": {"xyz": [0.0, 0.0, 9.0]},
+                "links": ["finger", "thumb"],
+            },
+        ],
     }
-    return lg.RobotDescription(**manifest)
+    manifest["convex_pieces"] = {"file": "convex_pieces.txt", "sha256": "0" * 64}
+    pieces = (
+        ConvexPiece("thumb", 0.0, ((ODD, 0.0, -1e-9),)),
+        ConvexPiece("hand", 0.00012, ((0.0, 0.1, 0.2), (1 / 3, 0.0, 0.0))),
+    )
+    return lg.RobotDescription(**manifest).with_loaded_pieces(pieces)
 
 
 SKILL = lg.RSkillManifest(name="pour", version="1.2.3", envelope=lg.SafetyEnvelope(max_ee_speed_m_s=0.4))
@@ -78,6 +97,7 @@ REGROUPED = {
     "gripper_min",
     "gripper_max",
     "zone_xyz_quat_xyzw",
+    "keep_in_xyz_quat_xyzw",
 }
 
 
@@ -87,6 +107,7 @@ def attributes_of(config: _core.KernelConfig) -> set[str]:
 
 def test_every_key_is_an_attribute_and_every_attribute_a_key(written, read):
     forms = {"workspace_box", "gripper_range", "zone_xyz", "zone_rotation_columns"}
+    forms |= {"keep_in_xyz", "keep_in_rotation_columns"}
     assert attributes_of(read) - forms == set(written) - REGROUPED
 
 
@@ -102,6 +123,9 @@ def test_core_reads_the_keys_that_it_regroups(written, read):
     assert read.gripper_range == (written["gripper_min"], written["gripper_max"])
     poses = np.array(written["zone_xyz_quat_xyzw"]).reshape(-1, 7)
     np.testing.assert_array_equal(np.reshape(read.zone_xyz, (-1, 3)), poses[:, :3])
+    poses = np.array(written["keep_in_xyz_quat_xyzw"]).reshape(-1, 7)
+    np.testing.assert_array_equal(np.reshape(read.keep_in_xyz, (-1, 3)), poses[:, :3])
+    assert read.keep_in_rotation_columns[:9] == read.zone_rotation_columns[:9]
     door = np.reshape(read.zone_rotation_columns, (-1, 3, 3))[0].T
     np.testing.assert_allclose(door, [[0.28, -0.96, 0.0], [0.96, 0.28, 0.0], [0.0, 0.0, 1.0]], atol=1e-15)
 
@@ -123,6 +147,10 @@ def test_core_reads_what_the_robot_declares(read):
     assert read.joint_offset == [0.0, 0.0, 0.0, ODD]
     assert read.torque_max == [10.0, 10.0]  # prismatic joints, capped by max_force_n
     assert read.zone_size_m == [0.5, 1.0, 1.5, 0.3, 0.5, 0.0]
+    assert read.keep_in_names == ["cell", "under the lamp"]
+    assert read.keep_in_size_m == [20.0, 21.0, 22.0, 0.0, 0.0, 0.0]
+    assert [read.link_names[int(link)] for link in read.keep_in_links[1::2]] == ["finger", "thumb"]
+    assert read.keep_in_links[::2] == [1, 1]
 
 
 def test_what_is_not_declared_is_absent():

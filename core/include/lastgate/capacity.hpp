@@ -25,6 +25,12 @@ inline constexpr std::size_t chain_max = 40;
 /// Shapes on the robot: eight per body for 40 bodies.
 inline constexpr std::size_t volumes_max = 320;
 
+/// Convex pieces on the robot and on one link, and corners of one piece: eight pieces per body for 64 bodies; a
+/// link's pieces fit the bits of one word; beyond 256 corners a hull is rounder than any link is made.
+inline constexpr std::size_t pieces_max = 512;
+inline constexpr std::size_t pieces_per_link_max = 32;
+inline constexpr std::size_t piece_corners_max = 256;
+
 /// Shapes a gripper may hold. A tray of 16 things is a lot for two hands.
 inline constexpr std::size_t attached_max = 16;
 
@@ -33,6 +39,15 @@ inline constexpr std::size_t effectors_max = 8;
 
 /// Obstacles in one snapshot. Sixteen times the 64 of the peer that speaks this wire contract.
 inline constexpr std::size_t primitives_max = 1024;
+
+/// Cells along one edge of a grid: 20 m at 1 cm, more than a robot reaches within a chunk.
+inline constexpr std::size_t cells_per_edge_max = 2048;
+
+/// Zones the robot must stay inside. A cell has a handful of walls, a floor and a ceiling.
+inline constexpr std::size_t keep_in_zones_max = 16;
+
+/// Contacts that may be declared at once: two hands, each on two things, and what either puts down.
+inline constexpr std::size_t declared_contacts_max = 8;
 
 /// Items (pairs that a row could not clear) waiting for bisection. Every pair of a 40-body robot for
 /// one row is below 1,000; a chunk that fills this is in contact everywhere.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -38,11 +39,23 @@ struct StateView {
     bool given = false;
 };
 
+/// Touching that somebody meant: inside the region and until it expires, the named pairs may come as close as
+/// touching instead of keeping the margin. It widens nothing else, and zones never.
+struct DeclaredContact {
+    std::bitset<capacity::links_max> links;           ///< Whose own volumes may touch.
+    std::bitset<capacity::attached_max> held;         ///< Which held things may, by attachment id.
+    std::bitset<capacity::primitives_max> obstacles;  ///< What they may touch: primitives of the snapshot,
+    std::bitset<field_slots> fields;                  ///< or whatever a field shows.
+    PrimitiveSpec region;                             ///< A box; the touching volume must lie inside it, whole.
+    double expires_s = 0.0;
+};
+
 struct CheckRequest {
     ChunkView chunk;
     StateView state;
     const WorldSnapshot* world = nullptr;
     double now_s = 0.0;
+    std::span<const DeclaredContact> contacts;
     bool recovery = false;  ///< The caller asks for the retreat rule: start inside a margin, only grow.
 };
 
@@ -64,8 +77,8 @@ struct OpenItem {
 };
 
 /// What a pair consists of: two volumes; a volume and an obstacle; a volume and a field (`b` is its slot); a
-/// tool and its box.
-enum class PairKind : std::uint8_t { self, world, field, box };
+/// tool and its box; a volume and the zone it stays inside.
+enum class PairKind : std::uint8_t { self, world, field, box, keep_in };
 
 /// A pair that starts inside its margin, while recovering.
 struct StartContact {
@@ -107,6 +120,7 @@ class Gate {
     friend class Validation;
     friend class Sweep;
     friend class BatchCheck;
+    friend class Refinement;
 
     void bound_body_reach() noexcept;
     void rebuild_lanes() noexcept;
@@ -119,6 +133,7 @@ class Gate {
     ShapeSet shapes_;
     LaneModel lanes_;
     WorldSnapshot zones_;
+    WorldSnapshot keep_in_;  ///< Shapes to stay inside, in the order of the configuration.
 
     // Working memory. "Row" counts the measured state as row 0 and the chunk's rows from 1.
     std::vector<double> path_;          ///< (rows + 1) x variables.

@@ -35,6 +35,12 @@ struct GripperJointConfig {
     double channel_open = 0.0;
 };
 
+/// A shape that links must stay inside, whatever the world says.
+struct KeepInZone {
+    PrimitiveSpec shape;
+    std::bitset<capacity::links_max> links;  ///< None set: every link that a joint carries.
+};
+
 /// The limits in force (robot and skill already intersected) and the numbers of one deployment.
 /// What is not declared is absent, and what needs it cannot be enabled.
 struct GateConfig {
@@ -54,6 +60,7 @@ struct GateConfig {
     std::optional<Interval> gripper_range;
     std::vector<GripperJointConfig> gripper_joints;
     std::vector<PrimitiveSpec> no_go_zones;  ///< Checked like obstacles, whatever the world says.
+    std::vector<KeepInZone> keep_in_zones;   ///< What a link holds stays inside with it.
 
     double self_margin_m = 0.0;
     double world_margin_m = 0.0;

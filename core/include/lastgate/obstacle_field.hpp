@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -54,6 +57,16 @@ class ObstacleField {
     /// Never larger than the distance of a point from any obstacle; zero inside a solid cell.
     double clearance(Vec3 point) const noexcept;
 
+    /// Asks `visit(centre, obstacle)` about every obstacle that reaches into a box, until one answer is false.
+    template <typename Visit>
+    bool every_obstacle_in(Vec3 low, Vec3 high, Visit visit) const noexcept;
+    /// Whether a point lies in a solid cell.
+    bool is_solid(Vec3 point) const noexcept;
+    /// How far a box stays inside the grid where everything outside counts as solid; 1e30 where nothing does.
+    double room(Vec3 low, Vec3 high) const noexcept;
+    /// Half the edge of a cell; 0 for points.
+    double half_m() const noexcept { return half_m_; }
+
     std::size_t obstacle_count() const noexcept { return x_.size(); }
     /// The cell of an obstacle, x fastest, or the number of a point as it was given.
     std::uint32_t label(std::size_t obstacle) const noexcept { return label_[obstacle]; }
@@ -99,7 +112,6 @@ class ObstacleField {
     }
     bool has_obstacles(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept;
     bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
-    bool is_solid(Vec3 point) const noexcept;
     double inside_bounds(Vec3 point) const noexcept;
     double clear_of_blocks(Vec3 point) const noexcept;
     double nearest_brick_bound(const Segment& segment) const noexcept;
@@ -136,5 +148,44 @@ class ObstacleField {
     std::vector<std::array<std::uint64_t, 8>> cell_bits_;
     std::array<std::uint32_t, 3> cell_block_count_{};
 };
+
+template <typename Visit>
+bool ObstacleField::every_obstacle_in(Vec3 low, Vec3 high, Visit visit) const noexcept {
+    if (x_.empty()) return true;
+    const auto meets = [&](const Bounds& bounds) noexcept {
+        const double centre[3] = {double{bounds.centre[0]}, double{bounds.centre[1]}, double{bounds.centre[2]}};
+        const double half[3] = {double{bounds.half[0]}, double{bounds.half[1]}, double{bounds.half[2]}};
+        return low.x <= centre[0] + half[0] && centre[0] - half[0] <= high.x && low.y <= centre[1] + half[1] && centre[1] - half[1] <= high.y &&
+               low.z <= centre[2] + half[2] && centre[2] - half[2] <= high.z;
+    };
+    const double lows[3] = {low.x - block_origin_.x, low.y - block_origin_.y, low.z - block_origin_.z};
+    const double highs[3] = {high.x - block_origin_.x, high.y - block_origin_.y, high.z - block_origin_.z};
+    std::uint32_t first[3];
+    std::uint32_t last[3];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        // An obstacle is kept in the block of its middle, found by a rounded product: half a block more on either side.
+        const double from = (lows[axis] - overhang_m_) * blocks_per_m_ - 0.5;
+        const double to = (highs[axis] + overhang_m_) * blocks_per_m_ + 0.5;
+        if (!(to >= 0.0) || !(from <= block_size_[axis])) return true;
+        first[axis] = static_cast<std::uint32_t>(std::clamp(from, 0.0, block_size_[axis] - 1.0)) / brick_edge;
+        last[axis] = static_cast<std::uint32_t>(std::clamp(to, 0.0, block_size_[axis] - 1.0)) / brick_edge;
+    }
+    for (std::uint32_t z = first[2]; z <= last[2]; ++z) {
+        for (std::uint32_t y = first[1]; y <= last[1]; ++y) {
+            for (std::uint32_t x = first[0]; x <= last[0]; ++x) {
+                const Brick& brick = bricks_[x + std::size_t{brick_count_[0]} * (y + std::size_t{brick_count_[1]} * z)];
+                if (brick.bits == 0 || !meets(brick.bounds)) continue;
+                const std::uint32_t end = brick.first_block + static_cast<std::uint32_t>(std::popcount(brick.bits));
+                for (std::uint32_t rank = brick.first_block; rank < end; ++rank) {
+                    if (!meets(block_bounds_[rank])) continue;
+                    for (std::uint32_t index = blocks_[rank].first; index < blocks_[rank + 1].first; ++index) {
+                        if (!visit(Vec3{x_[index], y_[index], z_[index]}, index)) return false;
+                    }
+                }
+            }
+        }
+    }
+    return true;
+}
 
 }  // namespace lastgate

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lastgate/capacity.hpp"
+#include "lastgate/convex.hpp"
 #include "lastgate/math.hpp"
 
 namespace lastgate {
@@ -39,6 +40,13 @@ struct VolumeSpec {
     Vec3 end_b;
 };
 
+/// Every point within `radius_m` of the convex hull of some corners. The pieces of a link together contain it.
+struct PieceSpec {
+    std::int32_t link = 0;
+    double radius_m = 0.0;
+    std::vector<Vec3> corners;
+};
+
 struct EffectorSpec {
     std::int32_t link = 0;
     Vec3 tool_xyz;
@@ -55,6 +63,7 @@ struct RobotModelSpec {
     std::vector<LinkSpec> links;
     std::vector<DofSpec> dofs;
     std::vector<VolumeSpec> volumes;
+    std::vector<PieceSpec> pieces;  ///< By link, in ascending order; a link without any is known by its volumes alone.
     std::vector<EffectorSpec> effectors;
     std::vector<LinkPair> allowed_pairs;
     bool mobile_base = false;  ///< Adds the base as three virtual degrees of freedom (x, y, yaw) after the others.
@@ -84,6 +93,18 @@ struct Volume {
     std::array<double, capacity::chain_max> reach{};
 };
 
+/// A convex piece in its body's frame, with the same motion bounds as a volume's core.
+struct Piece {
+    std::uint16_t body = 0;
+    std::uint16_t link = 0;
+    double radius_m = 0.0;
+    std::uint32_t corner_first = 0;
+    std::uint32_t corner_count = 0;
+    Vec3 centre;  ///< Of a ball that holds it.
+    double ball_radius_m = 0.0;
+    std::array<double, capacity::chain_max> reach{};
+};
+
 /// A point that belongs to an end effector, with the same motion bounds as a volume's core.
 struct Effector {
     std::uint16_t body = 0;
@@ -110,6 +131,15 @@ class RobotModel {
     std::span<const Body> bodies() const noexcept { return bodies_; }
     std::span<const Volume> volumes() const noexcept { return volumes_; }
     std::span<const Effector> effectors() const noexcept { return effectors_; }
+    std::span<const Piece> pieces() const noexcept { return pieces_; }
+    ConvexView corners(const Piece& piece) const noexcept {
+        return {corner_x_.data() + piece.corner_first, corner_y_.data() + piece.corner_first, corner_z_.data() + piece.corner_first,
+                piece.corner_count};
+    }
+    /// The first piece of a link.
+    std::uint32_t piece_first(std::size_t link) const noexcept { return piece_first_[link]; }
+    /// Which pieces of its link a volume of the robot meets, one bit each; none when the link has no pieces.
+    std::uint32_t pieces_of_volume(std::size_t volume) const noexcept { return volume < pieces_of_volume_.size() ? pieces_of_volume_[volume] : 0; }
     /// Bodies from the root's first child down to `body`; entry k carries the joint of depth k + 1.
     std::span<const std::uint16_t> chain(std::size_t body) const noexcept {
         return {chains_.data() + body * capacity::chain_max, bodies_[body].depth};
@@ -129,12 +159,20 @@ class RobotModel {
   private:
     void fold_links(const RobotModelSpec& spec);
     void place_volumes(const RobotModelSpec& spec);
+    void place_pieces(const RobotModelSpec& spec);
+    void match_pieces();
 
     std::vector<DofSpec> dofs_;
     std::vector<std::uint16_t> row_dofs_;
     std::vector<Body> bodies_;
     std::vector<Volume> volumes_;
     std::vector<Effector> effectors_;
+    std::vector<Piece> pieces_;
+    std::vector<std::uint32_t> piece_first_;
+    std::vector<std::uint32_t> pieces_of_volume_;
+    std::vector<double> corner_x_;
+    std::vector<double> corner_y_;
+    std::vector<double> corner_z_;
     std::vector<std::uint16_t> chains_;
     std::vector<std::uint16_t> link_body_;
     std::vector<Transform> link_in_body_;

@@ -40,10 +40,12 @@ enum class ViolationCode : std::uint16_t {
     world_overflow = 41,
     voxel_unavailable = 42,
     voxel_overflow = 43,
+    declared_contact = 44,
     self_collision = 50,
     world_collision = 51,
     recovery_not_growing = 52,
     recovery_speed = 53,
+    keep_in_zone = 54,
 };
 
 /// Marks "no joint", "no row" and the like; a count never reaches it.
@@ -51,7 +53,7 @@ inline constexpr std::uint32_t none = 0xFFFFFFFFU;
 
 /// What `Violation::subject` and `against` count.
 enum class SubjectKind : std::uint8_t { nothing = 0, dof = 1, link = 2, effector = 3, element = 4, attached = 5 };
-enum class AgainstKind : std::uint8_t { nothing = 0, link = 1, primitive = 2, zone = 3, voxel = 4, point = 5, attached = 6 };
+enum class AgainstKind : std::uint8_t { nothing = 0, link = 1, primitive = 2, zone = 3, voxel = 4, point = 5, attached = 6, keep_in_zone = 7 };
 
 /// One broken rule with the numbers that prove it. Names are added outside the core.
 struct Violation {
@@ -97,6 +99,10 @@ struct [[nodiscard]] Verdict {
     double state_age_s = 0.0;
     double world_age_s = 0.0;
     std::uint64_t world_id = 0;
+    /// Accepted because of these declared contacts, one bit each in the order they were given: without them some
+    /// pair would not have kept its margin. None on a rejection.
+    std::uint32_t contacts_used = 0;
+    std::uint32_t reserved = 0;  ///< Always zero: a recorded verdict has no bytes that nobody wrote.
     Violation violation;
 };
 static_assert(std::is_trivially_copyable_v<Verdict>);

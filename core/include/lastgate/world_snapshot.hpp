@@ -29,6 +29,9 @@ struct PrimitiveSpec {
 /// radius and half length; or half extents. The quaternion is brought to unit length.
 PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* xyz_quat_xyzw) noexcept;
 
+/// Whether a shape has a known kind, finite and positive sizes, and stands rotated, not scaled, in the world.
+bool is_usable(const PrimitiveSpec& spec) noexcept;
+
 /// An obstacle prepared for distance queries.
 struct Primitive {
     PrimitiveKind kind = PrimitiveKind::sphere;
@@ -58,7 +61,12 @@ class WorldSnapshot {
 
     /// Shares a field that was built elsewhere: one pointer, whatever its size.
     void set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s) noexcept;
+    /// Says that there was a field and that it is too large, or cannot be used: the snapshot rejects.
+    void overflow_field(std::size_t slot) noexcept;
+    void spoil_field(std::size_t slot) noexcept;
 
+    /// False until somebody fills it: a snapshot that nobody filled is not an empty world.
+    bool is_filled() const noexcept { return begun_; }
     bool is_usable() const noexcept { return begun_ && usable_; }
     bool is_overflowing() const noexcept { return overflow_; }
     bool is_in_base_frame() const noexcept { return in_base_frame_; }
@@ -70,6 +78,8 @@ class WorldSnapshot {
     }
 
     const ObstacleField* field(std::size_t slot) const noexcept { return fields_[slot].get(); }
+    bool is_field_spoilt(std::size_t slot) const noexcept { return field_spoilt_[slot]; }
+    bool is_field_overflowing(std::size_t slot) const noexcept { return field_overflow_[slot]; }
     double field_stamp_s(std::size_t slot) const noexcept { return field_stamps_s_[slot]; }
 
     /// Says aloud that nobody looked at the world. The verdict records it.
@@ -80,6 +90,8 @@ class WorldSnapshot {
     std::vector<Primitive> primitives_;
     std::array<std::shared_ptr<const ObstacleField>, field_slots> fields_;
     std::array<double, field_slots> field_stamps_s_{};
+    std::array<bool, field_slots> field_overflow_{};
+    std::array<bool, field_slots> field_spoilt_{};
     std::vector<LanePrimitive> lane_primitives_;
     std::vector<float> lane_bounds_;  ///< Rounded outwards, in blocks of eight obstacles: low x, y, z, high x, y, z.
     double stamp_s_ = 0.0;

@@ -28,6 +28,8 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
         if (failed == PairKind::box || failed == PairKind::self) confirm(PairKind::world);
         if (failed != PairKind::field) confirm(PairKind::field);
     }
+    if (failed == PairKind::keep_in) return;  // the last check: all others have passed
+    if (!gate_.keep_in_.primitives().empty()) confirm(PairKind::keep_in);
     if (gate_.zones_.primitives().empty()) return;
     sweep_.set_world(&gate_.zones_);
     confirm(PairKind::world);
@@ -46,10 +48,18 @@ bool Validation::check_self_collision() noexcept {
     return false;
 }
 
+/// Every pair is first held to its whole margin. Only a pair that fails and has a declared contact is looked at
+/// again with it, so that a contact which was not needed is never reported as used.
 bool Validation::sweep_world(PairKind kind) noexcept {
     Finding finding;
-    const Outcome outcome = mode() == ControlMode::joint_torque ? sweep_.run_tube(kind, gate_.half_width_, finding)
-                                                                : sweep_.run(kind, gate_.path_rows_, finding);
+    Outcome outcome = Outcome::budget;
+    // Each round relies on one contact more, and there are few.
+    for (std::size_t round = 0; round <= capacity::declared_contacts_max; ++round) {
+        outcome = mode() == ControlMode::joint_torque ? sweep_.run_tube(kind, gate_.half_width_, finding)
+                                                      : sweep_.run(kind, gate_.path_rows_, finding);
+        if (outcome != Outcome::violated || !sweep_.rely_on_contacts(kind, finding.item)) break;
+        contact_segment_ = std::min(contact_segment_, finding.segment);
+    }
     if (settle(kind, outcome, finding)) return true;
     confirm_prefix(kind);
     return false;
@@ -97,6 +107,11 @@ bool Validation::check_no_go_zones() noexcept {
     if (sweep_world(PairKind::world)) return true;
     if (verdict_.violation.code == ViolationCode::world_collision) verdict_.violation.against_kind = AgainstKind::zone;
     return false;
+}
+
+/// Shapes that the links stay inside, checked as if everything outside them were solid. Recovery gives no exemption.
+bool Validation::check_keep_in_zones() noexcept {
+    return gate_.keep_in_.primitives().empty() || sweep_world(PairKind::keep_in);
 }
 
 }  // namespace lastgate

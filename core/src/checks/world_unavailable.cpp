@@ -6,7 +6,7 @@ namespace lastgate {
 namespace {
 
 /// Which part of the world is to blame, in `Violation::element`.
-enum Blame : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3 };
+enum Blame : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3, never_filled = 4 };
 
 }  // namespace
 
@@ -26,6 +26,14 @@ bool Validation::check_world_unavailable() noexcept {
         return true;
     }
     verdict_.world_id = world->id();
+    if (!world->is_filled()) return reject(unavailable(never_filled));
+    for (std::size_t slot = 0; slot < field_slots; ++slot) {
+        if (!world->is_field_overflowing(slot)) continue;
+        Violation violation;
+        violation.code = slot == voxel_slot ? ViolationCode::voxel_overflow : ViolationCode::world_overflow;
+        violation.limit_max = static_cast<double>(capacity::cells_per_edge_max);
+        return reject(violation);
+    }
     if (world->is_overflowing()) {
         Violation violation;
         violation.code = ViolationCode::world_overflow;
@@ -38,6 +46,11 @@ bool Validation::check_world_unavailable() noexcept {
     verdict_.world_age_s = age_s;
     if (!require_inside(age_s, -tolerance::future_stamp_s, config().world_age_s_max, unavailable(stale))) return false;
     for (std::size_t slot = 0; slot < field_slots; ++slot) {
+        if (world->is_field_spoilt(slot)) {
+            Violation spoilt = unavailable(not_usable);
+            if (slot == voxel_slot) spoilt.code = ViolationCode::voxel_unavailable;
+            return reject(spoilt);
+        }
         if (world->field(slot) == nullptr) continue;
         const double field_age_s = request_.now_s - world->field_stamp_s(slot);
         Violation blame = unavailable(stale);

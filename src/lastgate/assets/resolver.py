@@ -54,7 +54,10 @@ def unresolved_assets(assets: AssetRefs, manifest_dir: Path | str | None = None)
     refs: list[tuple[str, AssetKind]] = []
     if assets.urdf is not None:
         refs.append((assets.urdf.ref, "urdf"))
-    refs += [(ref, "mjcf") for ref in (assets.mjcf, *(mount.ref for mount in assets.mjcf_mounts)) if ref]
+    if assets.mjcf is not None:
+        refs.append((assets.mjcf, "mjcf"))
+    for mount in assets.mjcf_mounts:
+        refs.append((mount.ref, "mjcf"))
     if assets.srdf is not None:
         refs.append((assets.srdf, "srdf"))
     problems: list[str] = []

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lastgate.cli.bench import bench_command
 from lastgate.cli.check import check_command
 from lastgate.cli.collision_lower import check_command as collision_check_command
 from lastgate.cli.collision_lower import lower_command
@@ -58,6 +59,7 @@ kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The 
 app.command("check", short_help="One chunk file, one verdict.")(check_command)
 app.command("explain", short_help="What a violation means and what to do.")(explain_command)
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
+app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 
 app.command("estop", short_help="Stop the robot.")(estop_command)

@@ -4,22 +4,33 @@
 from __future__ import annotations
 
 import difflib
+import io
 import json
+import multiprocessing
 import os
 import sys
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from lastgate.contracts.exceptions import ROSConfigError
+
+# What is lowered again: everything, or one part of it.
+Scope = Literal["all", "pairs", "geometry", "pieces"]
 
 RobotOption = Annotated[
     str | None, typer.Option("--robot", metavar="F", help="A robot.yaml, its folder, or a fleet name.")
 ]
 AcmOnly = Annotated[bool, typer.Option("--acm-only", help="Only the allowed pairs.")]
 GeometryOnly = Annotated[bool, typer.Option("--geometry-only", help="Only volumes and joint frames.")]
+PiecesOnly = Annotated[bool, typer.Option("--pieces-only", help="Only the convex pieces.")]
 
 
 def lower_command(
@@ -30,24 +41,29 @@ def lower_command(
     ] = False,
     acm_only: AcmOnly = False,
     geometry_only: GeometryOnly = False,
+    pieces_only: PiecesOnly = False,
 ) -> None:
     """Lowers a robot's description into its manifest: prints a unified diff, and writes it only when told to.
 
     Exits with 2, having written nothing, if the manifest, an asset or a proof fails.
     """
     try:
-        _require_one_scope(acm_only=acm_only, geometry_only=geometry_only)
+        scope = _require_one_scope(acm_only=acm_only, geometry_only=geometry_only, pieces_only=pieces_only)
         path = _require_robot(robot)
-        before, after, notes = relowered(path, acm_only=acm_only, geometry_only=geometry_only)
+        files, notes = relowered(path, scope=scope)
         for note in notes:
             print(f"warning: {note}", file=sys.stderr)
-        if before == after:
+        changed = [file for file in files if file.before != file.after]
+        if not changed:
             print(f"No change: {path} is what its description lowers to", file=sys.stderr)
             return
-        sys.stdout.write(unified_diff(before, after, path))
+        for file in changed:
+            sys.stdout.write(unified_diff(file.before, file.after, file.path))
         if write:
-            replace_file(path, after)
-            print(f"wrote {path}", file=sys.stderr)
+            # The pieces before the manifest that names them: whoever reads in between sees a digest that differs.
+            for file in reversed(changed):
+                replace_file(file.path, file.after)
+                print(f"wrote {file.path}", file=sys.stderr)
         else:
             print("Dry run: nothing was written; --write changes the file", file=sys.stderr)
     except ROSConfigError as error:
@@ -61,6 +77,7 @@ def check_command(
     every: Annotated[bool, typer.Option("--all", help="Every robot of the fleet.")] = False,
     acm_only: AcmOnly = False,
     geometry_only: GeometryOnly = False,
+    pieces_only: PiecesOnly = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or nothing was.
@@ -71,7 +88,7 @@ def check_command(
     from lastgate.robots import find_manifest, robot_names
 
     try:
-        _require_one_scope(acm_only=acm_only, geometry_only=geometry_only)
+        scope = _require_one_scope(acm_only=acm_only, geometry_only=geometry_only, pieces_only=pieces_only)
         if every == (robot is not None):
             raise ROSConfigError("say either `--robot F` or `--all`")
         paths = [find_manifest(name) for name in robot_names()] if every else [_require_robot(robot)]
@@ -82,11 +99,9 @@ def check_command(
     for path in paths:
         if not _has_all_files(path):
             outcomes[str(path)] = "unresolved"
-    for path in paths:
-        if str(path) not in outcomes:
-            outcomes[str(path)] = _check_one(
-                path, acm_only=acm_only, geometry_only=geometry_only, every=every
-            )
+    there = [path for path in paths if str(path) not in outcomes]
+    compare = partial(_check_one, scope=scope, every=every)
+    outcomes |= dict(zip(map(str, there), _over_processes(compare, there), strict=True))
     outcomes = {str(path): outcomes[str(path)] for path in paths}
     if as_json:
         print(json.dumps({"robots": outcomes}, indent=2))
@@ -122,7 +137,36 @@ def _print_summary(outcomes: dict[str, str]) -> None:
             print(f"{word}: {len(names)} ({', '.join(names)})", file=sys.stderr)
 
 
-def _check_one(path: Path, *, acm_only: bool, geometry_only: bool, every: bool) -> str:
+def _over_processes(compare: Callable[[Path], str], paths: list[Path]) -> list[str]:
+    """Returns the outcome per manifest, computed on every core; what is printed keeps the order of the manifests.
+
+    A robot is lowered within one process, so the number of processes cannot change a result.
+    """
+    from lastgate.cli.progress_bar import progress_bar
+
+    workers = min(len(paths), os.cpu_count() or 1)
+    if workers < 2:
+        return [compare(path) for path in paths]
+    outcomes: list[str] = []
+    # Forking a process that has threads (BLAS, the progress bar) can hang; a spawned one starts clean.
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn) as pool, progress_bar("fleet") as progress:
+        for outcome, printed, messages in pool.map(partial(_captured, compare), paths):
+            sys.stdout.write(printed)
+            sys.stderr.write(messages)
+            outcomes.append(outcome)
+            progress(f"{len(outcomes)} of {len(paths)} robots", len(outcomes) / len(paths))
+    return outcomes
+
+
+def _captured(compare: Callable[[Path], str], path: Path) -> tuple[str, str, str]:
+    """Returns the outcome for one manifest and what was printed on the way."""
+    with redirect_stdout(io.StringIO()) as printed, redirect_stderr(io.StringIO()) as messages:
+        outcome = compare(path)
+    return outcome, printed.getvalue(), messages.getvalue()
+
+
+def _check_one(path: Path, *, scope: Scope, every: bool) -> str:
     from lastgate.lowering.manifest_splice import read_manifest
 
     try:
@@ -130,40 +174,62 @@ def _check_one(path: Path, *, acm_only: bool, geometry_only: bool, every: bool) 
         if every and assets.urdf is None and assets.mjcf is None:
             print(f"{path}: written by hand, nothing to compare with", file=sys.stderr)
             return "by hand"
-        before, after, _ = relowered(path, acm_only=acm_only, geometry_only=geometry_only)
+        files, _ = relowered(path, scope=scope)
     except ROSConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return "unresolved"
-    if before == after:
+    changed = [file for file in files if file.before != file.after]
+    if not changed:
         print(f"{path}: same", file=sys.stderr)
         return "same"
     print(f"{path}: drift", file=sys.stderr)
-    sys.stdout.write(unified_diff(before, after, path))
+    for file in changed:
+        sys.stdout.write(unified_diff(file.before, file.after, file.path))
     return "drift"
 
 
-def relowered(path: Path, *, acm_only: bool, geometry_only: bool) -> tuple[str, str, list[str]]:
-    """Returns a manifest's text, the text it lowers to, and what a person should know about it."""
+@dataclass(frozen=True)
+class LoweredFile:
+    """Is a file as it stands and as its description lowers to."""
+
+    path: Path
+    before: str
+    after: str
+
+
+def relowered(path: Path, *, scope: Scope) -> tuple[list[LoweredFile], list[str]]:
+    """Returns a manifest and its pieces, before and after, and what a person should know about them."""
     from lastgate.cli.progress_bar import progress_bar
+    from lastgate.lowering.convex_file import lower_convex_pieces
     from lastgate.lowering.lower import lower_robot, sort_pairs_of_manifest
     from lastgate.lowering.manifest_splice import read_manifest, splice
 
-    text = load_text(path)
-    robot = read_manifest(text, source=str(path))
+    before = load_text(path)
+    robot = read_manifest(before, source=str(path))
+    files: list[LoweredFile] = []
+    notes: list[str] = []
+    after = before
     with progress_bar(robot.name) as progress:
-        if acm_only and robot.collision_geometry:
-            lowered = sort_pairs_of_manifest(robot, path.parent, progress=progress)
-        else:
-            lowered = lower_robot(robot, path.parent, progress=progress)
-    after = splice(
-        text,
-        source=str(path),
-        acm_source=lowered.source,
-        frames=None if acm_only else lowered.frames,
-        geometry=None if acm_only else lowered.geometry,
-        pairs=None if geometry_only else lowered.pairs,
-    )
-    return text, after, lowered.notes
+        if scope != "pieces":
+            pairs_alone = scope == "pairs" and robot.collision_geometry
+            lower = sort_pairs_of_manifest if pairs_alone else lower_robot
+            lowered = lower(robot, path.parent, progress=progress)
+            notes = lowered.notes
+            after = splice(
+                after,
+                source=str(path),
+                acm_source=lowered.source,
+                frames=None if scope == "pairs" else lowered.frames,
+                geometry=None if scope == "pairs" else lowered.geometry,
+                pairs=None if scope == "geometry" else lowered.pairs,
+            )
+        if scope in ("all", "pieces"):
+            progress("cutting the links into convex pieces", 0.95)
+            named, text = lower_convex_pieces(robot, path.parent)
+            after = splice(after, source=str(path), acm_source="", pieces=named)
+            beside = path.parent / named.file
+            files.append(LoweredFile(beside, load_text(beside) if beside.exists() else "", text))
+    return [LoweredFile(path, before, after), *files], notes
 
 
 def load_text(path: Path) -> str:
@@ -205,6 +271,11 @@ def _require_robot(robot: str | None) -> Path:
     return find_manifest(robot)
 
 
-def _require_one_scope(*, acm_only: bool, geometry_only: bool) -> None:
-    if acm_only and geometry_only:
-        raise ROSConfigError("`--acm-only` and `--geometry-only` are mutually exclusive")
+def _require_one_scope(*, acm_only: bool, geometry_only: bool, pieces_only: bool) -> Scope:
+    if acm_only + geometry_only + pieces_only > 1:
+        raise ROSConfigError("`--acm-only`, `--geometry-only` and `--pieces-only` are mutually exclusive")
+    if acm_only:
+        return "pairs"
+    if geometry_only:
+        return "geometry"
+    return "pieces" if pieces_only else "all"

@@ -131,14 +131,16 @@ def _robots() -> Iterator[Finding]:
         return
     for name in robot_names():
         try:
-            gate = Gate(load_robot(name), step_s=0.02)
+            robot = load_robot(name)
+            gate = Gate(robot, step_s=0.02)
         except ROSError as error:
             yield {"what": f"robot {name}", "found": False, "detail": str(error).splitlines()[0]}
             continue
         yield {
             "what": f"robot {name}",
             "found": True,
-            "detail": f"{gate.n_dof} joints, {len(gate.checked_pairs)} pairs",
+            "detail": f"{gate.n_dof} joints, {len(gate.checked_pairs)} pairs, "
+            + (f"{len(robot.loaded_pieces)} convex pieces" if robot.loaded_pieces else "volumes only"),
         }
 
 

@@ -49,17 +49,19 @@ def add_command(
         text = _first_manifest(
             name, urdf=urdf, srdf=srdf, mjcf=mjcf, folder=output_dir, visual=visual or [], waive=waive or []
         )
-        lowered_text, notes = _lowered(text, path)
-        _require_armed(lowered_text, path)
+        lowered_text, pieces, notes = _lowered(text, path)
+        _require_armed(lowered_text, pieces[1], path)
         from lastgate.cli.collision_lower import replace_file
         from lastgate.cli.robot_report import write_report
 
         output_dir.mkdir(parents=True, exist_ok=True)
+        replace_file(path.with_name(pieces[0]), pieces[1])
         replace_file(path, lowered_text)
         try:
             report = write_report(path, output_dir, samples=samples, notes=notes)
         except BaseException:
             path.unlink(missing_ok=True)
+            path.with_name(pieces[0]).unlink(missing_ok=True)
             raise
     except ROSConfigError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -87,12 +89,14 @@ def _require_reachable(option: str, ref: str | None, folder: Path) -> None:
     )
 
 
-def _require_armed(text: str, path: Path) -> None:
+def _require_armed(text: str, pieces: str, path: Path) -> None:
     """Raises unless a gate arms with the manifest, so that nobody learns it on the day of the first chunk."""
     from lastgate.gate import Gate
     from lastgate.lowering.manifest_splice import read_manifest
+    from lastgate.robots.convex_pieces_file import read_convex_pieces
 
-    Gate(read_manifest(text, source=str(path)), step_s=0.02)
+    robot = read_manifest(text, source=str(path))
+    Gate(robot.with_loaded_pieces(read_convex_pieces(pieces, source="convex pieces")), step_s=0.02)
 
 
 def _first_manifest(
@@ -124,14 +128,17 @@ def _first_manifest(
     return text
 
 
-def _lowered(text: str, path: Path) -> tuple[str, list[str]]:
+def _lowered(text: str, path: Path) -> tuple[str, tuple[str, str], list[str]]:
+    """Returns the manifest, the name and text of the pieces file, and notes."""
     from lastgate.cli.progress_bar import progress_bar
+    from lastgate.lowering.convex_file import lower_convex_pieces
     from lastgate.lowering.lower import lower_robot
     from lastgate.lowering.manifest_splice import read_manifest, splice
 
     robot = read_manifest(text, source=str(path))
     with progress_bar(robot.name) as progress:
         lowered = lower_robot(robot, path.parent, progress=progress)
+        named, pieces_text = lower_convex_pieces(robot, path.parent)
     spliced = splice(
         text,
         source=str(path),
@@ -139,5 +146,6 @@ def _lowered(text: str, path: Path) -> tuple[str, list[str]]:
         frames=lowered.frames,
         geometry=lowered.geometry,
         pairs=lowered.pairs,
+        pieces=named,
     )
-    return spliced, lowered.notes
+    return spliced, (named.file, pieces_text), lowered.notes

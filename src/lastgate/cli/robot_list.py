@@ -70,6 +70,11 @@ def show_command(
     print("\nvolumes")
     for link, count in _count([volume.link_name for volume in description.collision_geometry]).items():
         print(f"  {link}: {count}")
+    print("\nconvex pieces")
+    for link, count in _count([piece.link_name for piece in description.loaded_pieces]).items():
+        print(f"  {link}: {count}")
+    if not description.loaded_pieces:
+        print("  none: pairs are judged by their volumes alone")
     print("\nallowed pairs, by reason")
     for reason, count in _count([str(pair.reason) for pair in description.allowed_collision_pairs]).items():
         print(f"  {reason}: {count}")
@@ -94,6 +99,7 @@ def _entry(name: str) -> dict[str, Any]:
         "joints": gate.n_dof,
         "links": len(gate.link_names),
         "volumes": len(robot.collision_geometry),
+        "convex_pieces": len(robot.loaded_pieces),
         "checked_pairs": len(gate.checked_pairs),
     }
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lastgate import _core
 from lastgate.arrays import Float64
+from lastgate.collision.allowed_collision_matrix import AllowedCollisionMatrix
 from lastgate.collision.ball_arrays import EXTENT_M_MAX, require_ball_sets, require_balls
 from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
@@ -64,7 +65,9 @@ class CollisionEnvironment:
     def __init__(self, *, resolution_m: float, bounds: object, outside: CountsAs = "free") -> None:
         self.resolution_m = require_positive(resolution_m, name="resolution_m")
         if self.resolution_m > EXTENT_M_MAX:
-            raise ROSConfigError(f"resolution_m is {self.resolution_m!r} m, at most {EXTENT_M_MAX:g} m is taken")
+            raise ROSConfigError(
+                f"resolution_m is {self.resolution_m!r} m, at most {EXTENT_M_MAX:g} m is taken"
+            )
         self.bounds = _require_bounds(bounds)
         self.outside = require_counts_as(outside, name="outside")
         self._lower, self._upper = np.array(self.bounds[0]), np.array(self.bounds[1])
@@ -72,6 +75,10 @@ class CollisionEnvironment:
         self._sphere_ids: tuple[str, ...] = ()
         self._primitive_ids: tuple[str, ...] = ()
         self.obstacle_count = 0
+        # Kept for `without`; the tables are not changed in place, because other threads may be asking them.
+        self._balls_given: Float64 = np.empty((0, 4))
+        self._primitives: tuple[WorldCollisionPrimitive, ...] = ()
+        self._others: dict[str, Any] = {}
 
     @classmethod
     def build(
@@ -106,6 +113,8 @@ class CollisionEnvironment:
         """
         env = cls(resolution_m=resolution_m, bounds=bounds, outside=outside)
         balls = require_balls(spheres, name="spheres")
+        env._balls_given, env._primitives = balls, tuple(primitives)
+        env._others = {"points": points, "point_radius_m": point_radius_m, "voxels": voxels}
         env._sphere_ids = _require_ids(ids, len(balls))
         try:
             if len(balls):
@@ -133,7 +142,10 @@ class CollisionEnvironment:
                 f"primitives[{index}] is a {type(primitive).__name__}, expected a WorldCollisionPrimitive"
             )
         pose = np.array([*primitive.pose.xyz, *primitive.pose.quat_xyzw])
-        kind, size = SHAPE_KIND[primitive.shape.shape], np.array(shape_size_m(primitive.shape), dtype=np.float64)
+        kind, size = (
+            SHAPE_KIND[primitive.shape.shape],
+            np.array(shape_size_m(primitive.shape), dtype=np.float64),
+        )
         self._native.add_primitive(kind, size, pose)
         self._primitive_ids += (primitive.object_id or f"world_{index}",)
         self.obstacle_count += 1
@@ -158,6 +170,39 @@ class CollisionEnvironment:
         self._native.add_cells(field)
         self.obstacle_count += field.obstacle_count
 
+    def without(self, *ids: str) -> Self:
+        """Returns the environment without the spheres and primitives of these ids; all that share an id go together.
+
+        Raises:
+            ROSConfigError: No sphere or primitive has one of the ids.
+        """
+        known = {*self._sphere_ids, *self._primitive_ids}
+        for name in ids:
+            if name not in known:
+                raise ROSConfigError(
+                    f"no obstacle is called {name!r}: there are {', '.join(sorted(known)[:8]) or 'none'}"
+                )
+        kept = [index for index, name in enumerate(self._sphere_ids) if name not in ids]
+        return type(self).build(
+            np.ascontiguousarray(self._balls_given[kept]),
+            self.resolution_m,
+            self.bounds,
+            ids=[self._sphere_ids[index] for index in kept],
+            primitives=[
+                primitive
+                for primitive, name in zip(self._primitives, self._primitive_ids, strict=True)
+                if name not in ids
+            ],
+            outside=self.outside,
+            **self._others,
+        )
+
+    def for_link(self, link_name: str, allowed: AllowedCollisionMatrix) -> Self:
+        """Returns the environment as one link has to see it: without the obstacles that it may touch."""
+        known = {*self._sphere_ids, *self._primitive_ids}
+        touched = sorted(allowed.touched_by(link_name) & known)
+        return self.without(*touched) if touched else self
+
     @property
     def memory_bytes(self) -> int:
         """Is what the tables take; it follows the obstacles, not the bounds."""
@@ -166,12 +211,16 @@ class CollisionEnvironment:
     def is_outside(self, robot_spheres: Float64) -> Flags:
         """Returns, per ball of the last axis but one, whether it reaches out of the bounds."""
         balls, _ = self._balls(robot_spheres)
-        return self._inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self._inside_m(balls) < 0.0)[0]
+        return (
+            self._inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self._inside_m(balls) < 0.0)[0]
+        )
 
     def _inside_m(self, sets: Float64) -> Float64:
         """Returns how far each ball is from leaving the bounds; negative when it does."""
         xyz, radius = sets[..., :3], sets[..., 3]
-        gaps: Float64 = np.minimum(xyz - self._lower, self._upper - xyz).min(axis=-1, initial=math.inf) - radius
+        gaps: Float64 = (
+            np.minimum(xyz - self._lower, self._upper - xyz).min(axis=-1, initial=math.inf) - radius
+        )
         return gaps
 
     @staticmethod

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from lastgate.contracts.schema import Finite, Flag, NotNegative, Positive, Schema, Vector3
-from lastgate.contracts.shapes import Zone
+from lastgate.contracts.shapes import KeepInZone, Zone
 
 
 class SafetyEnvelope(Schema):
@@ -34,6 +34,7 @@ class SafetyEnvelope(Schema):
     gripper_min: Finite | None = None
     gripper_max: Finite | None = None
     no_go_zones: tuple[Zone, ...] = ()
+    keep_in_zones: tuple[KeepInZone, ...] = ()
     deadman_required: Flag = True
     self_collision_margin_m: NotNegative = 0.0
     world_collision_margin_m: NotNegative = 0.0
@@ -48,10 +49,15 @@ class SafetyEnvelope(Schema):
         return (self._box_problems, self._gripper_problems, self._zone_problems)
 
     def _zone_problems(self) -> list[str]:
-        names = [zone.name for zone in self.no_go_zones]
-        return [
-            f"two no-go zones are called `{name}`" for name in sorted(set(names)) if names.count(name) > 1
-        ]
+        problems = []
+        for noun, zones in (("no-go", self.no_go_zones), ("keep-in", self.keep_in_zones)):
+            names = [zone.name for zone in zones]
+            problems += [
+                f"two {noun} zones are called `{name}`"
+                for name in sorted(set(names))
+                if names.count(name) > 1
+            ]
+        return problems
 
     def _box_problems(self) -> list[str]:
         lower, upper = self.workspace_box_min_xyz, self.workspace_box_max_xyz

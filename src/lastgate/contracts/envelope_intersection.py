@@ -121,13 +121,15 @@ class _Intersection:
             self._take("deadman_required", is_tighter)
 
     def unite_zones(self) -> None:
-        zones = {zone.name: zone for zone in self.ceiling.no_go_zones}
-        for zone in self.asked.get("no_go_zones", ()):
-            if zones.setdefault(zone.name, zone) != zone:
-                self.problems.append(
-                    f"`no_go_zones`: the robot has another zone called `{zone.name}`; choose another name"
-                )
-        self.tightened["no_go_zones"] = tuple(zones.values())
+        # More zones of either kind are tighter: each is one more thing to keep out of, or to stay inside.
+        for field_name in ("no_go_zones", "keep_in_zones"):
+            zones = {zone.name: zone for zone in getattr(self.ceiling, field_name)}
+            for zone in self.asked.get(field_name, ()):
+                if zones.setdefault(zone.name, zone) != zone:
+                    self.problems.append(
+                        f"`{field_name}`: the robot has another zone called `{zone.name}`; choose another name"
+                    )
+            self.tightened[field_name] = tuple(zones.values())
 
     def _take(self, name: str, is_tighter: bool) -> None:
         if is_tighter:

@@ -9,12 +9,15 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
+    PrivateAttr,
     field_validator,
 )
 
 from lastgate.contracts.asset_refs import modern_spelling, parse_asset_ref
+from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
 from lastgate.contracts.enums import ControlMode
 from lastgate.contracts.envelope import SafetyEnvelope
+from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot_structure import structure_problems, structure_problems_of_refused
 from lastgate.contracts.schema import (
     Finite,
@@ -235,6 +238,11 @@ class LoweringOptions(Schema):
     """Says how the volumes are made, so that the same manifest always gives the same ones."""
 
     volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
+    # Convex pieces a concave link is cut into; more are tighter and slower.
+    pieces_per_link_max: Annotated[int, Field(ge=1, le=32)] = 8
+    # Check pairs that the SRDF disables although their meshes meet, wherever both links have convex pieces: volumes
+    # alone would refuse too much that is clear.
+    check_contradicted: bool = False
     # Links whose visual shapes are covered too: they have no collision shapes, or only stand-ins.
     visual_links: tuple[Name, ...] = ()
     # Joints for which this manifest counts and not its URDF, which still says where they are.
@@ -362,6 +370,8 @@ class RobotDescription(Schema):
     end_effectors: tuple[EndEffector, ...] = ()
     collision_geometry: tuple[LinkCollisionGeometry, ...] = ()
     allowed_collision_pairs: tuple[AllowedCollisionPair, ...] = ()
+    # None leaves the robot to its volumes alone.
+    convex_pieces: ConvexPiecesFile | None = None
     safety: SafetyEnvelope = SafetyEnvelope()
     footprint_radius: Positive | None = None
     footprint_polygon: Annotated[tuple[Vector2, ...], BeforeValidator(require_ordered)] | None = None
@@ -370,6 +380,51 @@ class RobotDescription(Schema):
     coverage_waivers: tuple[CoverageWaiver, ...] = ()
     lowering: LoweringOptions = LoweringOptions()
     provenance: tuple[Provenance, ...] = ()
+    _loaded_pieces: tuple[ConvexPiece, ...] | None = PrivateAttr(default=None)
+
+    def with_loaded_pieces(self, pieces: tuple[ConvexPiece, ...]) -> "RobotDescription":
+        """Returns the same robot with the content of the file that `convex_pieces` names.
+
+        Raises:
+            ROSConfigError: A piece names a link the robot does not have.
+        """
+        strangers = sorted({piece.link_name for piece in pieces} - set(self.link_names))
+        if strangers:
+            raise ROSConfigError(
+                f"robot `{self.name}`: its convex pieces name {', '.join(f'`{link}`' for link in strangers)}, "
+                "which it does not have"
+            )
+        loaded = self.model_copy()
+        loaded._loaded_pieces = pieces
+        return loaded
+
+    @property
+    def loaded_pieces(self) -> tuple[ConvexPiece, ...]:
+        """Returns the convex pieces; none where the manifest names no file.
+
+        Raises:
+            ROSConfigError: The manifest names a file that nobody loaded.
+        """
+        if self.convex_pieces is None:
+            return ()
+        if self._loaded_pieces is None:
+            raise ROSConfigError(
+                f"robot `{self.name}` names convex pieces in `{self.convex_pieces.file}` that were not loaded: "
+                "use load_robot, or leave `convex_pieces` out"
+            )
+        return self._loaded_pieces
+
+    @property
+    def unchecked_pairs(self) -> tuple[AllowedCollisionPair, ...]:
+        """Returns the allowed pairs that the gate leaves out; see `lowering.check_contradicted`."""
+        if not self.lowering.check_contradicted:
+            return self.allowed_collision_pairs
+        cut = {piece.link_name for piece in self.loaded_pieces}
+        return tuple(
+            pair
+            for pair in self.allowed_collision_pairs
+            if pair.reason != "srdf-contradicted" or not cut.issuperset(pair.links)
+        )
 
     @property
     def actuated_joints(self) -> tuple[JointSpec, ...]:

@@ -98,3 +98,18 @@ class Zone(Schema):
     name: Name
     shape: WorldShape
     pose: Pose6D
+
+
+class KeepInZone(Schema):
+    """Is a named shape that links of the robot, and what they hold, may not leave; several zones all hold.
+
+    A half-space keeps everything at local z <= 0. Without `links` the zone is about every link that a joint
+    carries; links that are named stay inside whether a joint carries them or not.
+    """
+
+    subject_noun: ClassVar[str] = "keep-in zone"
+
+    name: Name
+    shape: WorldShape
+    pose: Pose6D
+    links: Annotated[tuple[Name, ...], BeforeValidator(require_ordered)] = ()

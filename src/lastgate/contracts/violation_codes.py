@@ -50,10 +50,12 @@ class ViolationCode(StrEnum):
     world_overflow = "world_overflow", 41
     voxel_unavailable = "voxel_unavailable", 42
     voxel_overflow = "voxel_overflow", 43
+    declared_contact = "declared_contact", 44
     self_collision = "self_collision", 50
     world_collision = "world_collision", 51
     recovery_not_growing = "recovery_not_growing", 52
     recovery_speed = "recovery_speed", 53
+    keep_in_zone = "keep_in_zone", 54
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from lastgate import _fitting
 from lastgate.lowering.distances import points_to_segment
+from lastgate.lowering.ties import without_noise
 
 Array = NDArray[np.float64]
 # Value and gradient for a capsule given as a row of start, end and radius.
@@ -64,12 +65,12 @@ def fit_capsule(points: Array, *, starts_kept: int = _STARTS_KEPT) -> Segment:
     """
     if points.ndim != 2 or points.shape[0] == 0 or not np.isfinite(points).all():
         raise ValueError("a capsule needs at least one point, all coordinates finite")
-    starts = sorted(capsules_along(points, _start_axes(points)), key=lambda s: s.volume_m3)
+    starts = sorted(capsules_along(points, _start_axes(points)), key=lambda s: without_noise(s.volume_m3))
     best = starts[0]
     for start in starts[:starts_kept]:
         scale_m3 = max(start.volume_m3, 1e-15)
         candidate = descend(points, start, lambda row, scale_m3=scale_m3: volume_objective(row, scale_m3))
-        if candidate.volume_m3 < best.volume_m3:
+        if without_noise(candidate.volume_m3) < without_noise(best.volume_m3):
             best = candidate
     return best
 

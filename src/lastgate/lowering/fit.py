@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lastgate.lowering.capsule_fit import Segment, capsules_along, fit_capsule, principal_axes
 from lastgate.lowering.excess import ExcessField, Mask
 from lastgate.lowering.shapes import LinkShapes
+from lastgate.lowering.ties import without_noise
 from lastgate.lowering.triangles import clip, hull_corners
 from lastgate.lowering.volumes import Volume, volume_containing
 
@@ -109,7 +110,10 @@ class LinkCover:
         """Returns per piece the excess its best cut would remove."""
         masks = np.array([piece.covered for piece in self.pieces])
         times = masks.sum(axis=0)
-        return [piece.gain((times - mask) > 0) for piece, mask in zip(self.pieces, masks, strict=True)]
+        return [
+            without_noise(piece.gain((times - mask) > 0))
+            for piece, mask in zip(self.pieces, masks, strict=True)
+        ]
 
     def excess(self) -> float:
         """Returns the summed excess of all pieces."""
@@ -156,14 +160,14 @@ def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
             if min(len(side) for side in sides) < 4:
                 continue
             cores = [_cheap_capsule(side) for side in sides]
-            cuts.append((piece.field.excess(*cores), len(cuts), axis, offset))
+            cuts.append((without_noise(piece.field.excess(*cores)), len(cuts), axis, offset))
     best: tuple[float, Array, float] | None = None
     for _, _, axis, offset in sorted(cuts, key=lambda cut: cut[:2])[:_CUTS_FITTED]:
         sides = _probed_sides(piece.triangles, probe, axis, offset)
         if min(len(side) for side in sides) == 0:
             continue
         cores = [fit_capsule(hull_corners(side), starts_kept=1) for side in sides]
-        excess = piece.field.excess(*cores)
+        excess = without_noise(piece.field.excess(*cores))
         if best is None or excess < best[0]:
             best = (excess, axis, offset)
     if best is None:
@@ -196,7 +200,9 @@ def _probed_sides(triangles: Array, probe: Array, axis: Array, offset: float) ->
 
 
 def _cheap_capsule(points: Array) -> Segment:
-    return min(capsules_along(points, principal_axes(points)), key=lambda capsule: capsule.volume_m3)
+    return min(
+        capsules_along(points, principal_axes(points)), key=lambda capsule: without_noise(capsule.volume_m3)
+    )
 
 
 def _probe(triangles: Array) -> Array:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # 2000 states fit those states and refuse half as many again on fresh ones.
 _REFINE_SAMPLES = 6000
 # Volumes a link gets for its form alone, before the sweep says where more are needed.
-_FORM_VOLUMES_MAX = 3
+_FORM_VOLUMES_MAX = 2
 _FORM_GAIN_MIN = 0.15
 
 Progress = Callable[[str, float], None]

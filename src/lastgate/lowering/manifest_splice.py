@@ -12,6 +12,7 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from lastgate.contracts import config_error_from
+from lastgate.contracts.convex_pieces import ConvexPiecesFile
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry
@@ -20,6 +21,7 @@ from lastgate.lowering.joint_frames import JointFrame
 
 GEOMETRY_KEY = "collision_geometry"
 PAIRS_KEY = "allowed_collision_pairs"
+PIECES_KEY = "convex_pieces"
 
 
 def read_manifest(text: str, *, source: str) -> RobotDescription:
@@ -35,6 +37,7 @@ def splice(
     frames: dict[str, JointFrame] | None = None,
     geometry: Sequence[LinkCollisionGeometry] | None = None,
     pairs: Sequence[AllowedCollisionPair] | None = None,
+    pieces: ConvexPiecesFile | None = None,
 ) -> str:
     """Returns the manifest text with the given blocks replaced, or appended where they were absent.
 
@@ -57,7 +60,15 @@ def splice(
         )
     if pairs is not None:
         changed = _with_block(changed, PAIRS_KEY, [header, *map(_pair_line, pairs)], newline, source=source)
-    _require_same(before, _plain(changed, source=source), frames, geometry, pairs, source=source)
+    if pieces is not None:
+        block = [f"  file: {pieces.file}", f'  sha256: "{pieces.sha256}"']
+        changed = _with_block(changed, PIECES_KEY, block, newline, source=source)
+    after = _plain(changed, source=source)
+    if pieces is not None and _robot(after, source=source).convex_pieces != pieces:
+        raise LoweringError(f"{source}: the pieces read back differ from those lowered; nothing was written")
+    if pieces is not None:
+        before, after = ({k: v for k, v in side.items() if k != PIECES_KEY} for side in (before, after))
+    _require_same(before, after, frames, geometry, pairs, source=source)
     return changed
 
 

@@ -63,10 +63,10 @@ def prove_never(
     bands_a = {f"a{index}": band for index, band in enumerate(_bands(path_a, shapes[link_a]))}
     bands_b = {f"b{index}": band for index, band in enumerate(_bands(path_b, shapes[link_b]))}
     meshes = LinkMeshes(bands_a | bands_b)
-    for band_a in bands_a:
-        for band_b in bands_b:
-            reach_a, reach_b = _reaches(path_a, bands_a[band_a]), _reaches(path_b, bands_b[band_b])
-            search = _Search(path_a, path_b, meshes, (band_a, band_b), [*reach_a, *reach_b])
+    for name_a, band_a in bands_a.items():
+        for name_b, band_b in bands_b.items():
+            reach_m = [*_reaches(path_a, band_a), *_reaches(path_b, band_b)]
+            search = _Search(path_a, path_b, meshes, (name_a, name_b), reach_m)
             outcome = search.run(lower, upper, evaluations_max - spent)
             spent += outcome.evaluations
             if not outcome.proved:

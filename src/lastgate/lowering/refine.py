@@ -10,22 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.lowering.fit import LinkCover, Piece
-from lastgate.lowering.refit import NEAR_M, cost_of_depth, refit
+from lastgate.lowering.refit import cost_of_depth, refit
 from lastgate.lowering.sweep import Index, Pair, Sweep, capsule_rows
+from lastgate.lowering.ties import without_noise
 from lastgate.lowering.volumes import Volume
 
 Array = NDArray[np.float64]
 
 # Refinement stops at this rate over the sweep; well under half of the 5 % the fleet is held to leaves room
 # for what the sample cannot see.
-PHANTOM_RATE_TARGET = 0.02
+PHANTOM_RATE_TARGET = 0.015
 # Pieces whose moves are measured per round.
 _PIECES_TRIED = 4
 # A state in which other links meet anyway teaches about a pair too, only less than one that could be set free.
 _MASKED_WEIGHT = 0.25
-# States a volume must set free to be worth its place, and a mere move of one to be worth the change.
-_CUT_WORTH = 3.0
-_MOVE_WORTH = 1.0
+# The share of states a volume must set free to be worth its place, and a mere move of one to be worth the change.
+_CUT_WORTH = 0.0005
+_MOVE_WORTH = 0.0001
+# Moving and cutting take turns: after cuts there is room to move into.
+_ROUNDS_MAX = 3
 # Partner volumes this near a piece take part when it is moved: what it does not touch yet it must not run into.
 _REACH_M = 0.02
 
@@ -35,8 +38,11 @@ class PairState:
     """One checked pair over the sweep: the samples whose volumes touch and which volumes do."""
 
     samples: Index
-    depth_m: Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, negative where apart
+    depth_m: (
+        Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, negative where apart
+    )
     contact: NDArray[np.bool_]  # per sample in `samples`: the meshes meet
+    blame: tuple[Array, Array] | None = None  # what refusals cost per volume of a and of b, once asked for
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ class Refinement:
         self.states = {pair: self._evaluate(pair) for pair in self.pairs}
         self._divisions: dict[tuple[int, bool], tuple[Piece, list[Piece]]] = {}
         self._weights = np.ones(sweep.count)
+        self._worth_unit = float(sweep.count)
 
     def _evaluate(self, pair: Pair) -> PairState:
         samples, clearance = self.sweep.overlaps(
@@ -90,49 +97,51 @@ class Refinement:
         self, target: float = PHANTOM_RATE_TARGET, progress: Callable[[float], None] | None = None
     ) -> None:
         """Moves and cuts until the target is met or no step within the bounds is worth it."""
-        settled: set[int] = set()
-        spent: set[int] = set()
-        keep: list[Piece] = []  # keeps identities unique while they are remembered
         self._weights = np.where(self.clear(), 1.0, _MASKED_WEIGHT)
+        self._worth_unit = float(self._weights.sum())
+        report = progress if progress is not None else lambda _rate: None
+        before = self.phantom_rate()
+        for _ in range(_ROUNDS_MAX):
+            self._move_all(target, report)
+            self._cut_all(target, report)
+            rate = self.phantom_rate()
+            if rate <= target or not rate < before:
+                return
+            before = rate
+
+    def _move_all(self, target: float, report: Callable[[float], None]) -> None:
+        """Moves each piece once, the most costly first, to where it costs least."""
+        for _, link, piece in self._blame():
+            rate = self.phantom_rate()
+            report(rate)
+            if rate <= target:
+                return
+            moved = refit(piece, self._partners(link, piece))
+            if moved is not piece and self._removed(link, piece, [moved]) > _MOVE_WORTH * self._worth_unit:
+                self._replace(link, piece, [moved])
+
+    def _cut_all(self, target: float, report: Callable[[float], None]) -> None:
+        """Cuts, the most costly pieces first, while a cut is worth its volume."""
+        spent: list[Piece] = []
         while True:
             rate = self.phantom_rate()
-            if progress is not None:
-                progress(rate)
-            blamed = [entry for entry in self._blame() if id(entry[2]) not in spent]
+            report(rate)
+            blamed = [entry for entry in self._blame() if not any(entry[2] is piece for piece in spent)]
             if rate <= target or not blamed:
                 return
-            _, link, piece = blamed[0]
-            if id(piece) not in settled:
-                settled.add(id(piece))
-                keep.append(piece)
-                moved = self._settled(link, piece)
-                if moved is not None:
-                    settled.add(id(moved))
-                    keep.append(moved)
-                    self._replace(link, piece, [moved])
-                continue
             tried = blamed[:_PIECES_TRIED]
             moves = [move for _, link, piece in tried for move in self._moves(link, piece)]
             best = max(moves, key=lambda move: move.worth, default=None)
-            if best is None or not best.worth > _CUT_WORTH:
-                keep += [piece for _, _, piece in tried]
-                spent |= {id(piece) for _, _, piece in tried}
-                continue
-            keep.append(best.piece)
-            self._replace(best.link, best.piece, best.pieces)
+            if best is None or not best.worth > _CUT_WORTH * self._worth_unit:
+                spent += [piece for _, _, piece in tried]
+            else:
+                self._replace(best.link, best.piece, best.pieces)
 
     def _replace(self, link: str, piece: Piece, pieces: list[Piece]) -> None:
         self.covers[link].replace(piece, pieces)
         for pair in self.pairs:
             if link in pair:
                 self.states[pair] = self._evaluate(pair)
-
-    def _settled(self, link: str, piece: Piece) -> Piece | None:
-        """Returns the piece moved to where it costs least, or None where that removes next to nothing."""
-        moved = refit(piece, self._partners(link, piece))
-        if moved is piece or not self._removed(link, piece, [moved]) > _MOVE_WORTH:
-            return None
-        return moved
 
     def _partners(self, link: str, piece: Piece) -> Array:
         """Returns the volumes that come near a piece in samples where the pair's meshes are clear."""
@@ -151,7 +160,9 @@ class Refinement:
             near = clearance[free].reshape(-1, len(volumes)) <= _REACH_M
             which, volume = np.nonzero(near)
             if len(which):
-                found.append(self.sweep.placed_rows(link, other, capsule_rows(volumes), samples[free][which], volume))
+                found.append(
+                    self.sweep.placed_rows(link, other, capsule_rows(volumes), samples[free][which], volume)
+                )
         return np.concatenate(found)
 
     def _blame(self) -> list[tuple[float, str, Piece]]:
@@ -159,15 +170,10 @@ class Refinement:
         found: list[tuple[float, str, Piece]] = []
         blame = {link: np.zeros(cover.count) for link, cover in self.covers.items()}
         for pair, state in self.states.items():
-            free = ~state.contact
-            depth_m = state.depth_m[free]
-            if len(depth_m) == 0:
-                continue
-            flat = depth_m.reshape(len(depth_m), -1)
-            deepest = flat.argmax(axis=1)
-            cost = cost_of_depth(flat.max(axis=1)) * self._weights[state.samples[free]]
-            np.add.at(blame[pair[0]], deepest // depth_m.shape[2], cost)
-            np.add.at(blame[pair[1]], deepest % depth_m.shape[2], cost)
+            if state.blame is None:
+                state.blame = self._blame_within(state)
+            for link, cost in zip(pair, state.blame, strict=True):
+                blame[link] += cost
         for link, cost in blame.items():
             cover = self.covers[link]
             found += [
@@ -175,7 +181,19 @@ class Refinement:
                 for index, piece in enumerate(cover.pieces)
                 if cost[len(cover.exact) + index] > 0.0
             ]
-        return sorted(found, key=lambda entry: (-entry[0], entry[1], entry[2].volume.xyz))
+        return sorted(found, key=lambda entry: (-without_noise(entry[0]), entry[1], entry[2].volume.xyz))
+
+    def _blame_within(self, state: PairState) -> tuple[Array, Array]:
+        """Returns what a pair's refused clear samples cost per volume of its first and of its second link."""
+        cost_a, cost_b = np.zeros(state.depth_m.shape[1]), np.zeros(state.depth_m.shape[2])
+        free = ~state.contact
+        depth_m = state.depth_m[free].reshape(-1, len(cost_a) * len(cost_b))
+        if len(depth_m):
+            deepest = depth_m.argmax(axis=1)
+            cost = cost_of_depth(depth_m.max(axis=1)) * self._weights[state.samples[free]]
+            np.add.at(cost_a, deepest // len(cost_b), cost)
+            np.add.at(cost_b, deepest % len(cost_b), cost)
+        return cost_a, cost_b
 
     def _moves(self, link: str, piece: Piece) -> list[_Move]:
         """Returns what a piece may become within the bound: two halves, or the halves of its halves.
@@ -187,7 +205,7 @@ class Refinement:
             added = len(pieces) - 1
             if 0 < added <= self.volumes_max - self.covers[link].count:
                 found.append(_Move(self._removed(link, piece, pieces) / added, link, piece, pieces))
-                if found[-1].worth > _CUT_WORTH:
+                if found[-1].worth > _CUT_WORTH * self._worth_unit:
                     break
         return found
 
@@ -222,7 +240,7 @@ class Refinement:
             weights = self._weights.copy()
             weights[state.samples[state.contact]] = 0.0
             removed += float(weights @ (cost_of_depth(before) - cost_of_depth(after)))
-        return removed
+        return without_noise(removed)
 
 
 def _volumes(cover: LinkCover) -> list[Volume]:

@@ -68,6 +68,20 @@ def hull_volume_m3(points: Array) -> float:
         return 0.0
 
 
+def winding_number(point: Array, triangles: Array) -> float:
+    """Returns how often a surface goes round a point: near 1 inside, near 0 outside, also for leaky meshes."""
+    a, b, c = (triangles[:, corner] - point for corner in range(3))
+    la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
+    across = np.einsum("ij,ij->i", a, np.cross(b, c))
+    along = (
+        la * lb * lc
+        + np.einsum("ij,ij->i", a, b) * lc
+        + np.einsum("ij,ij->i", b, c) * la
+        + np.einsum("ij,ij->i", c, a) * lb
+    )
+    return abs(float(np.arctan2(across, along).sum())) / (2.0 * np.pi)
+
+
 def box_triangles(size_xyz_m: Array) -> Array:
     """Returns the twelve triangles of a box centred at the origin."""
     return _hull_triangles(

@@ -56,8 +56,12 @@ def round_up(value: float) -> float:
 
 
 def round_to_written(value: float) -> float:
-    """Returns the nearest written decimal, never minus zero."""
-    return round(value, DECIMALS) + 0.0
+    """Returns the nearest written decimal, never minus zero.
+
+    Meshes drawn in millimetres put many values halfway between two decimals, where the last bit would decide; the
+    point of decision lies a little beside them.
+    """
+    return math.floor(value * _UNIT + 0.5 + 1e-6) / _UNIT + 0.0
 
 
 def volume_containing(points: Array, core: Segment, *, ball_radius_m: float = 0.0) -> Volume:

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lastgate.contracts import RobotDescription, ROSConfigError, config_error_from
+from lastgate.robots.convex_pieces_file import load_convex_pieces
 
 FLEET_DIR = Path(__file__).parent
 MANIFEST_NAME = "robot.yaml"
@@ -72,6 +73,9 @@ def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
         )
     path = find_manifest(robot)
     try:
-        return RobotDescription.model_validate(read_manifest(path))
+        loaded = RobotDescription.model_validate(read_manifest(path))
     except ValidationError as error:
         raise config_error_from(error, source=str(path)) from None
+    if loaded.convex_pieces is None:
+        return loaded
+    return loaded.with_loaded_pieces(load_convex_pieces(loaded.convex_pieces, path.parent))

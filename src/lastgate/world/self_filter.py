@@ -10,7 +10,7 @@ touches stays as it was. With `padding_to_clear_m` every cell that the robot rea
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from lastgate.action import RobotState
 from lastgate.arrays import Float64
-from lastgate.contracts import CapsuleShape, RobotDescription, ROSConfigError, ROSPerceptionStale, SphereShape
+from lastgate.contracts import RobotDescription, ROSConfigError, ROSPerceptionStale
+from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import capsule_ends
 from lastgate.world.capsule_distance import (
     cubes_to_segment_m,
@@ -48,16 +49,6 @@ def padding_to_clear_m(resolution_m: float, *, sensor_error_m: float = 0.0) -> f
     """
     edge = require_positive(resolution_m, name="resolution_m")
     return math.sqrt(3) * edge * (1 + 1e-6) + require_not_negative(sensor_error_m, name="sensor_error_m")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttachedShape:
-    """Is a part of an object that the robot holds, as given to `Gate.attach`."""
-
-    object_id: str
-    link: str
-    shape: SphereShape | CapsuleShape
-    origin_xyz_rpy: Sequence[float] = field(default=(0.0,) * 6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -257,7 +248,7 @@ class SelfFilter:
         robot: The gate that checks this robot, or its description.
         padding_m: What every radius is grown by; see `padding_to_clear_m`.
         link_padding_m: Other paddings for single links or held objects.
-        attached: What the robot holds; the same shapes that were given to `Gate.attach`.
+        attached: What the robot holds. Unless given, whatever the gate holds at the moment of `at`.
         skew_s_max: How far the stamps of data and joints may be apart.
 
     Raises:
@@ -270,7 +261,7 @@ class SelfFilter:
         *,
         padding_m: float,
         link_padding_m: Mapping[str, float] | None = None,
-        attached: Sequence[AttachedShape] = (),
+        attached: Sequence[HeldShape] | None = None,
         skew_s_max: float = SKEW_S_MAX,
     ) -> None:
         if isinstance(robot, RobotDescription):
@@ -280,34 +271,25 @@ class SelfFilter:
             robot = Gate(robot, step_s=1.0)
         self._gate = robot
         self._skew_s_max = require_not_negative(skew_s_max, name="skew_s_max")
-        default_m = require_not_negative(padding_m, name="padding_m")
-        volumes = [
-            (volume.link_name, volume.link_name, volume.shape, volume.origin_xyz_rpy)
-            for volume in robot.robot.collision_geometry
-        ]
-        self._require_links(attached)
-        volumes += [(held.object_id, held.link, held.shape, held.origin_xyz_rpy) for held in attached]
-        self._owners = tuple(owner for owner, *_ in volumes)
-        self._links = tuple(link for _, link, *_ in volumes)
-        self._cores = np.array([capsule_ends(shape, origin) for *_, shape, origin in volumes]).reshape(
-            -1, 2, 3
-        )
-        if not np.isfinite(self._cores).all():
-            raise ROSConfigError("a held object has an origin_xyz_rpy that is not finite")
-        self._radii_m = np.array([shape.radius_m for _, _, shape, _ in volumes])
-        paddings = dict(link_padding_m or {})
-        unknown = [name for name in paddings if name not in self._owners]
+        self._default_padding_m = require_not_negative(padding_m, name="padding_m")
+        self._padding_m = {
+            name: require_not_negative(padding, name=f"padding of `{name}`")
+            for name, padding in (link_padding_m or {}).items()
+        }
+        self._attached = None if attached is None else tuple(attached)
+        own = [volume.link_name for volume in robot.robot.collision_geometry]
+        known = [*own, *(held.object_id for held in self._held())]
+        unknown = [name for name in self._padding_m if name not in known]
         if unknown:
             raise ROSConfigError(
                 f"link_padding_m names {', '.join(f'`{name}`' for name in unknown)}, which has no volume; "
-                f"volumes: {', '.join(dict.fromkeys(self._owners))}"
+                f"volumes: {', '.join(dict.fromkeys(known))}"
             )
-        self._paddings_m = np.array(
-            [
-                require_not_negative(paddings.get(owner, default_m), name=f"padding of `{owner}`")
-                for owner in self._owners
-            ]
-        )
+
+    def _held(self) -> tuple[HeldShape, ...]:
+        held = self._gate.attached if self._attached is None else self._attached
+        self._require_links(held)
+        return held
 
     def at(self, state: RobotState) -> RobotVolumes:
         """Returns the volumes where a measured state puts them.
@@ -333,21 +315,31 @@ class SelfFilter:
         stamps = [state.stamp_s] if state.stamps_s is None else [state.stamp_s, *state.stamps_s.tolist()]
         fingers = [] if state.gripper_positions is None else state.gripper_positions.tolist()
         poses = gate.link_poses(state.positions, gripper_positions=fingers)
+        volumes = [
+            (volume.link_name, volume.link_name, volume.shape, volume.origin_xyz_rpy)
+            for volume in gate.robot.collision_geometry
+        ]
+        volumes += [(held.object_id, held.link, held.shape, held.origin_xyz_rpy) for held in self._held()]
         placed = np.array(
-            [moved(core, poses[link]) for core, link in zip(self._cores, self._links, strict=True)]
+            [
+                moved(np.array(capsule_ends(shape, origin)).reshape(2, 3), poses[link])
+                for _, link, shape, origin in volumes
+            ]
         ).reshape(-1, 2, 3)
         return RobotVolumes(
-            owners=self._owners,
+            owners=tuple(owner for owner, *_ in volumes),
             starts_xyz=placed[:, 0],
             ends_xyz=placed[:, 1],
-            radii_m=self._radii_m,
-            paddings_m=self._paddings_m,
+            radii_m=np.array([shape.radius_m for _, _, shape, _ in volumes]),
+            paddings_m=np.array(
+                [self._padding_m.get(owner, self._default_padding_m) for owner, *_ in volumes]
+            ),
             base_frame=gate.robot.base_frame,
             stamp_s=oldest_stamp_s(stamps),
             skew_s_max=self._skew_s_max,
         )
 
-    def _require_links(self, attached: Sequence[AttachedShape]) -> None:
+    def _require_links(self, attached: Sequence[HeldShape]) -> None:
         links = self._gate.link_names
         for held in attached:
             if held.link not in links:
@@ -359,8 +351,4 @@ class SelfFilter:
                 raise ROSConfigError(
                     f"a held object is called `{held.object_id}`, which is also a link: its points would "
                     "be mixed up"
-                )
-            if len(held.origin_xyz_rpy) != 6:
-                raise ROSConfigError(
-                    f"origin_xyz_rpy of `{held.object_id}` has {len(held.origin_xyz_rpy)} numbers, needs 6"
                 )

@@ -22,7 +22,8 @@ class World:
     """Is the world at one time, in the robot's base frame.
 
     Args:
-        primitives: The obstacles. With neither these, voxels nor points, the statement is that space is empty.
+        primitives: The obstacles. An empty list says that somebody looked and found none; a world that is given
+            neither these nor voxels, points or zones says nothing, and every gate calls it unavailable.
         voxels: A grid of free, occupied and unknown cells; what it does not cover counts as it declares.
         points: A cloud, as `Points` or as an (N, 3) array seen at `stamp_s`.
         zones: Volumes to keep out of, checked and named like obstacles.
@@ -38,7 +39,7 @@ class World:
     def __init__(
         self,
         *,
-        primitives: Sequence[WorldCollisionPrimitive] = (),
+        primitives: Sequence[WorldCollisionPrimitive] | None = None,
         voxels: Voxels | None = None,
         points: Points | Float64 | None = None,
         zones: Sequence[Zone] = (),
@@ -49,7 +50,9 @@ class World:
         walls = [
             WorldCollisionPrimitive(shape=zone.shape, pose=zone.pose, object_id=zone.name) for zone in zones
         ]
-        self.primitives = (*primitives, *walls)
+        given = () if primitives is None else tuple(primitives)
+        self.primitives = (*given, *walls)
+        self._obstacle_count = len(given)
         self.stamp_s = require_number(stamp_s, name="stamp_s")
         self.frame_id = frame_id
         self.number = next(_snapshot_numbers)
@@ -85,43 +88,65 @@ class World:
         self._poses = np.array(
             [(*p.pose.xyz, *p.pose.quat_xyzw) for p in self.primitives], dtype=np.float64
         ).reshape(-1, 7)
+        self._is_filled = (
+            primitives is not None or self.voxels is not None or self.points is not None or walls != []
+        )
+        # Built here, however long it takes: a check that is handed this world only follows a pointer.
+        self.voxel_field = self._built_voxels()
+        self.point_field = self._built_points()
+        self.native = self._build(in_base_frame=True)
 
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
         return self.primitives[index].object_id or f"world_{index}"
 
-    @cached_property
-    def native(self) -> _core.WorldSnapshot:
-        """Is the snapshot the core reads, said to be in the base frame; built on first use."""
-        return self._build(in_base_frame=True)
+    def indices_of(self, object_ids: Sequence[str]) -> list[int]:
+        """Returns which obstacles carry one of these names; zones are none."""
+        return [
+            index
+            for index, primitive in enumerate(self.primitives[: self._obstacle_count])
+            if primitive.object_id is not None and primitive.object_id in object_ids
+        ]
 
     @cached_property
     def native_elsewhere(self) -> _core.WorldSnapshot:
         """Is the same snapshot for a robot whose base frame it is not in; every check calls it unavailable."""
         return self._build(in_base_frame=False)
 
-    @cached_property
-    def voxel_field(self) -> _core.ObstacleField | None:
-        """Is the table the core asks about the grid; built on first use, shared by every gate."""
-        if self.voxels is None:
+    def _built_voxels(self) -> _core.ObstacleField | None:
+        if self.voxels is None or max(self.voxels.occupancy.shape) > _core.CELLS_PER_EDGE_MAX:
             return None
-        return _core.ObstacleField.from_voxels(
-            self.voxels.occupancy,
-            origin=self.voxels.origin_xyz,
-            resolution_m=self.voxels.resolution_m,
-            unknown_is_free=self.voxels.unknown == "free",
-            outside_is_free=self.voxels.outside == "free",
-        )
+        try:
+            return _core.ObstacleField.from_voxels(
+                self.voxels.occupancy,
+                origin=self.voxels.origin_xyz,
+                resolution_m=self.voxels.resolution_m,
+                unknown_is_free=self.voxels.unknown == "free",
+                outside_is_free=self.voxels.outside == "free",
+            )
+        except ValueError as error:
+            raise ROSConfigError(f"world `{self.world_id}` cannot be used: {error}") from None
 
-    @cached_property
-    def point_field(self) -> _core.ObstacleField | None:
-        """Is the table the core asks about the cloud; a cloud declared empty has none."""
+    def _built_points(self) -> _core.ObstacleField | None:
+        # A cloud declared empty has no table: nothing is there to be asked about.
         if self.points is None or not len(self.points.xyz):
             return None
-        return _core.ObstacleField.from_points(self.points.xyz)
+        try:
+            return _core.ObstacleField.from_points(self.points.xyz)
+        except ValueError as error:
+            raise ROSConfigError(f"world `{self.world_id}` cannot be used: {error}") from None
 
     def to_message(self) -> bytes:
-        """Returns the snapshot as the message that a kernel process reads."""
+        """Returns the snapshot as the message that a kernel process reads.
+
+        Raises:
+            ROSConfigError: Nobody filled it, which a message cannot say.
+        """
+        if not self._is_filled:
+            raise ROSConfigError(
+                f"world `{self.world_id}` was given no obstacles, voxels, points or zones: pass primitives=[] if "
+                "somebody looked and found none"
+            )
         voxels = self.voxels
         return _core.encode_world_snapshot(
             self.stamp_s,
@@ -146,21 +171,26 @@ class World:
         )
 
     def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
+        if not self._is_filled:
+            return _core.WorldSnapshot.never_filled()
+        # A cloud declared empty has no table that could carry its stamp: then all of the world is as old as it.
+        bare = self.points is not None and self.point_field is None
+        stamp_s = min(self.stamp_s, self.points.stamp_s) if bare and self.points is not None else self.stamp_s
         snapshot = _core.WorldSnapshot(
             self._kinds,
             self._sizes,
             self._poses,
             id=self.number,
-            stamp_s=self.stamp_s,
+            stamp_s=stamp_s,
             in_base_frame=in_base_frame,
         )
-        try:
-            if self.voxels is not None and self.voxel_field is not None:
+        if self.voxels is not None:
+            if self.voxel_field is None:
+                snapshot.overflow_voxels()
+            else:
                 snapshot.set_voxels(self.voxel_field, self.voxels.stamp_s)
-            if self.points is not None and self.point_field is not None:
-                snapshot.set_points(self.point_field, self.points.stamp_s)
-        except ValueError as error:
-            raise ROSConfigError(f"world `{self.world_id}` cannot be used: {error}") from None
+        if self.points is not None and self.point_field is not None:
+            snapshot.set_points(self.point_field, self.points.stamp_s)
         return snapshot
 
 

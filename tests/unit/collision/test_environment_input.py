@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
+from lastgate import _core
 from lastgate.collision import CollisionEnvironment
 
 BOUNDS = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
@@ -95,11 +96,14 @@ def test_other_sources_are_judged_too():
 
 
 def test_changed_cells_make_the_same_grid_as_all_of_them_again():
-    from lastgate import _core
-
     rng = np.random.default_rng(11)
     occupancy = (rng.random((30, 30, 30)) < 0.02).astype(np.uint8)
-    shape = {"origin": (0.0, 0.0, 0.0), "resolution_m": 0.05, "unknown_is_free": False, "outside_is_free": True}
+    shape = {
+        "origin": (0.0, 0.0, 0.0),
+        "resolution_m": 0.05,
+        "unknown_is_free": False,
+        "outside_is_free": True,
+    }
     field = _core.ObstacleField.from_voxels(occupancy, **shape)
     added, removed = rng.integers(0, 30, (2, 40, 3)).astype(np.uint32)
     changed = occupancy.copy()

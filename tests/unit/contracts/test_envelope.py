@@ -16,6 +16,7 @@ def test_nothing_is_declared_unless_said():
     assert declared == {
         "max_joint_speed_factor": 1.0,
         "no_go_zones": (),
+        "keep_in_zones": (),
         "deadman_required": True,
         "self_collision_margin_m": 0.0,
         "world_collision_margin_m": 0.0,
@@ -27,7 +28,7 @@ def test_nothing_is_declared_unless_said():
 
 def test_every_field_takes_part_in_the_intersection():
     ranges = [name for lower, upper, _ in RANGES for name in (lower, upper)]
-    assert sorted([*MAXIMA, *MARGINS, *ranges, "no_go_zones", "deadman_required"]) == sorted(
+    assert sorted([*MAXIMA, *MARGINS, *ranges, "no_go_zones", "keep_in_zones", "deadman_required"]) == sorted(
         SafetyEnvelope.model_fields
     )
 
@@ -108,6 +109,9 @@ def test_two_zones_of_one_name_are_refused_and_of_two_names_accepted():
     assert len(SafetyEnvelope(no_go_zones=[zone("a"), zone("b")]).no_go_zones) == 2
     with pytest.raises(ValidationError, match="two no-go zones are called `a`"):
         SafetyEnvelope(no_go_zones=[zone("a"), zone("a")])
+    assert len(SafetyEnvelope(keep_in_zones=[zone("a"), zone("b")]).keep_in_zones) == 2
+    with pytest.raises(ValidationError, match="two keep-in zones are called `a`"):
+        SafetyEnvelope(keep_in_zones=[zone("a"), zone("a")])
 
 
 @pytest.mark.parametrize("value", ["false", 0, 1, None, "no"])

@@ -216,6 +216,17 @@ def test_zones_are_united_and_the_robots_come_first():
     assert [united.name for united in envelope.no_go_zones] == ["wall", "door", "cup"]
 
 
+def test_keep_in_zones_are_united_and_none_can_be_loosened():
+    robot = robot_with(keep_in_zones=[zone("cell")])
+    envelope = intersect_envelopes(robot, skill_with(keep_in_zones=[zone("table", 0.01)]))
+    assert [united.name for united in envelope.keep_in_zones] == ["cell", "table"]
+    assert [kept.name for kept in intersect_envelopes(robot, skill_with(keep_in_zones=[])).keep_in_zones] == [
+        "cell"
+    ]
+    with pytest.raises(ROSConfigError, match="`keep_in_zones`: the robot has another zone called `cell`"):
+        intersect_envelopes(robot, skill_with(keep_in_zones=[zone("cell", 9.0)]))
+
+
 def test_a_skill_that_leaves_zones_out_does_not_remove_them():
     envelope = intersect_envelopes(robot_with(no_go_zones=[zone("wall")]), skill_with(no_go_zones=[]))
     assert [kept.name for kept in envelope.no_go_zones] == ["wall"]

@@ -35,10 +35,12 @@ NUMBERS = {
     "world_overflow": 41,
     "voxel_unavailable": 42,
     "voxel_overflow": 43,
+    "declared_contact": 44,
     "self_collision": 50,
     "world_collision": 51,
     "recovery_not_growing": 52,
     "recovery_speed": 53,
+    "keep_in_zone": 54,
 }
 SECTIONS = ("what_it_checks", "why_it_matters", "known_limits", "example", "what_to_do")
 
@@ -78,8 +80,13 @@ def test_kinds_are_those_of_the_validation_order():
         "base_angular_speed",
         "ee_acceleration",
     }
-    assert words_of(FailureKind.COLLISION) == {"self_collision", "world_collision", "recovery_not_growing"}
-    assert len(words_of(FailureKind.CONTROLLER)) == len(NUMBERS) - 10 - 6 - 3
+    assert words_of(FailureKind.COLLISION) == {
+        "self_collision",
+        "world_collision",
+        "recovery_not_growing",
+        "keep_in_zone",
+    }
+    assert len(words_of(FailureKind.CONTROLLER)) == len(NUMBERS) - 10 - 6 - 4
 
 
 @pytest.mark.parametrize("code", ViolationCode)

@@ -139,7 +139,8 @@ def test_waived_pair_stays_waived_with_its_words(tmp_path: Path) -> None:
     needless = words | {"link_b": "a_upper"}
     lowered = lower_robot(mobile_arm(tmp_path, allowed_collision_pairs=[words, needless]), tmp_path)
     assert {e.links: e.detail for e in lowered.pairs if e.reason == "waived"} == {
-        ("drive", "finger_a"): "a cover keeps them apart"
+        ("drive", "finger_a"): "a cover keeps them apart",
+        ("finger_a", "finger_b"): "fingers of gripper, which close on each other",
     }
     assert any("`a_upper` / `drive`: the waiver is not needed" in note for note in lowered.notes)
 

@@ -87,4 +87,30 @@ COLLISION_ENTRIES = (
         example="A policy that goes on at its usual pace after the measured pose was found in contact.",
         what_to_do="Slow the retreat down; the verdict gives the speed that is allowed.",
     ),
+    ViolationEntry(
+        code=ViolationCode.keep_in_zone,
+        kind=FailureKind.COLLISION,
+        what_it_checks=(
+            "That every link that can move (or every link the zone names), and whatever it holds, stays "
+            "inside each keep-in zone, `world_collision_margin_m` away from its surface, at every instant "
+            "from the measured state through the last row, whatever the world says. Touching counts as "
+            "leaving."
+        ),
+        why_it_matters=(
+            "The workspace box is about the tool alone; an elbow through the window of the cell is about "
+            "the rest of the arm."
+        ),
+        known_limits=(
+            "The volumes are larger than the links. A zone stands in the base frame: a base that drives "
+            "takes it along from chunk to chunk. Recovery gives no exemption."
+        ),
+        example=(
+            "keep_in_zone: elbow is 0.0132 m outside keep-in zone cell on the way to step 3, 40% of the "
+            "segment, and must stay more than 0.0000 m inside"
+        ),
+        what_to_do=(
+            "The verdict names the link, the zone and the place. Bring the arm back by hand if it stands "
+            "outside, or move the zone if it is drawn too tightly."
+        ),
+    ),
 )

@@ -82,4 +82,20 @@ INPUT_ENTRIES = (
         example="A grid whose resolution was halved, and so has eight times the cells.",
         what_to_do="Crop the grid to the robot's reach or choose a coarser resolution.",
     ),
+    ViolationEntry(
+        code=ViolationCode.declared_contact,
+        kind=FailureKind.CONTROLLER,
+        state="declared_contact",
+        what_it_checks=(
+            "That every declared contact names links, held objects and obstacles that exist, has a region of "
+            "finite size and a finite expiry, and that there are not more than the gate has room for."
+        ),
+        why_it_matters="A permission that cannot be read must not be guessed, and not be dropped silently.",
+        known_limits=(
+            "A contact that has expired is no error: the whole margin holds again, and so it does for an "
+            "object that is no longer in the snapshot."
+        ),
+        example="Nine contacts at once, or a region whose rotation is not one.",
+        what_to_do="Declare the contact again, for what is there, and as small as the task allows.",
+    ),
 )

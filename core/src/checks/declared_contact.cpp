@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// declared_contact: a declaration that cannot be used is not ignored, because whoever wrote it meant something.
+#include <array>
+#include <cmath>
+
+#include "../validation.hpp"
+
+namespace lastgate {
+namespace {
+
+/// What is wrong with a declaration, in `Violation::element`.
+enum Blame : std::uint32_t { too_many = 0, region = 1, expiry = 2, nobody = 3, nothing = 4, unknown_link = 5, unknown_held = 6, unknown_obstacle = 7 };
+
+template <std::size_t Size>
+bool any_from(const std::bitset<Size>& bits, std::size_t first) noexcept {
+    return first < Size && (bits >> first).any();
+}
+
+}  // namespace
+
+/// The last segment of the path that ends before the contact expires.
+std::uint32_t Validation::contact_last_segment(double expires_s) const noexcept {
+    const double left_s = expires_s - request_.now_s;
+    if (!(left_s >= 0.0)) return 0;
+    const double chunk_s = config().step_s * static_cast<double>(request_.chunk.row_count);
+    if (left_s >= chunk_s) return none;
+    // Strokes of a gripper and reaches of a torque have no time of their own: then it is all or nothing.
+    const bool rows_are_steps = gate_.path_rows_ == request_.chunk.row_count && (is_timed_joint_path() || mode() == ControlMode::body_twist);
+    return rows_are_steps ? static_cast<std::uint32_t>(left_s / config().step_s) : 0;
+}
+
+bool Validation::check_declared_contact() noexcept {
+    const auto contacts = request_.contacts;
+    if (contacts.empty()) return true;
+    const auto refuse = [&](Blame blame, std::size_t index) noexcept {
+        Violation violation;
+        violation.code = ViolationCode::declared_contact;
+        violation.element = blame;
+        violation.value = static_cast<double>(index);
+        violation.limit_max = static_cast<double>(capacity::declared_contacts_max);
+        return reject(violation);
+    };
+    if (contacts.size() > capacity::declared_contacts_max) return refuse(too_many, contacts.size());
+    std::bitset<capacity::attached_max> attached;
+    for (std::size_t volume = 0; volume < gate_.shapes_.volumes().size(); ++volume) {
+        const std::uint16_t held = gate_.shapes_.attachment_of(volume);
+        if (held < capacity::attached_max) attached.set(held);
+    }
+    std::array<std::uint32_t, capacity::declared_contacts_max> last_segment{};
+    for (std::size_t index = 0; index < contacts.size(); ++index) {
+        const DeclaredContact& contact = contacts[index];
+        if (contact.region.kind != PrimitiveKind::box || !is_usable(contact.region)) return refuse(region, index);
+        if (!std::isfinite(contact.expires_s)) return refuse(expiry, index);
+        if (contact.links.none() && contact.held.none()) return refuse(nobody, index);
+        if (contact.obstacles.none() && contact.fields.none()) return refuse(nothing, index);
+        if (any_from(contact.links, model().link_count())) return refuse(unknown_link, index);
+        if ((contact.held & ~attached).any()) return refuse(unknown_held, index);
+        if (any_from(contact.obstacles, request_.world->primitives().size())) return refuse(unknown_obstacle, index);
+        last_segment[index] = contact_last_segment(contact.expires_s);
+    }
+    sweep_.set_contacts(contacts, request_.world, last_segment);
+    return true;
+}
+
+}  // namespace lastgate

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second look at a pair: its links by their convex pieces instead of their volumes. It may clear the pair it
+// looked at and nothing else.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "lastgate/convex.hpp"
+#include "lastgate/tolerance.hpp"
+#include "sweep.hpp"
+
+namespace lastgate {
+
+/// A convex shape at one instant: a piece, a volume that has no pieces, or an obstacle. Not copied: it may point
+/// into itself.
+struct PlacedShape {
+    PlacedShape() = default;
+    PlacedShape(const PlacedShape&) = delete;
+    PlacedShape& operator=(const PlacedShape&) = delete;
+
+    ConvexView corners;
+    Transform in_base;
+    double radius_m = 0.0;
+    Vec3 centre;  ///< Of a ball around it, in the base frame.
+    double ball_radius_m = 0.0;
+    std::uint16_t body = 0;
+    const double* reach = nullptr;  ///< None for what does not move.
+    double x[8];
+    double y[8];
+    double z[8];
+
+    void set_segment(const Segment& core) noexcept {
+        x[0] = core.a.x, y[0] = core.a.y, z[0] = core.a.z;
+        x[1] = core.b.x, y[1] = core.b.y, z[1] = core.b.z;
+        corners = {x, y, z, 2};
+    }
+    void set_box(Vec3 half) noexcept {
+        for (int corner = 0; corner < 8; ++corner) {
+            x[corner] = (corner & 1) != 0 ? half.x : -half.x;
+            y[corner] = (corner & 2) != 0 ? half.y : -half.y;
+            z[corner] = (corner & 4) != 0 ? half.z : -half.z;
+        }
+        corners = {x, y, z, 8};
+    }
+};
+
+namespace {
+
+Transform relative(const Transform& from, const Transform& to) noexcept {
+    return {{transposed_times(from.rotation, to.rotation.x), transposed_times(from.rotation, to.rotation.y), transposed_times(from.rotation, to.rotation.z)},
+            inverse_times(from, to.translation)};
+}
+
+}  // namespace
+
+/// One second look.
+class Refinement {
+  public:
+    Refinement(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept
+        : sweep_(sweep), gate_(sweep.gate_), kind_(kind), item_(item), frames_(frames), motion_(motion) {}
+
+    Refined run() noexcept;
+
+  private:
+    bool has_pieces(std::uint16_t volume) const noexcept { return gate_.model_->pieces_of_volume(volume) != 0; }
+    bool is_start_contact() const noexcept;
+    double motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
+    template <typename Look>
+    void for_each_shape(std::uint16_t volume, Look look) const noexcept;
+
+    bool compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept;
+    void compare_with_primitive(const PlacedShape& shape, const Primitive& primitive) noexcept;
+    void compare_with_half_space(const PlacedShape& shape, const Transform& in_base) noexcept;
+    void compare_with_field(const PlacedShape& shape, const ObstacleField& field) noexcept;
+    bool record(const Witness& witness, double demand_m, double moved_m, std::uint32_t obstacle) noexcept;
+    void give_up() noexcept;
+
+    Sweep& sweep_;
+    Gate& gate_;
+    PairKind kind_;
+    const OpenItem& item_;
+    const Transform* frames_;
+    MotionShare motion_;
+    double margin_m_ = 0.0;
+    Refined refined_;
+};
+
+/// A pair that starts in contact is held to its own distance, which its volumes measure: pieces that overlap all
+/// have the distance 0 and could not tell closer from farther.
+bool Refinement::is_start_contact() const noexcept {
+    for (const StartContact& contact : gate_.contacts_) {
+        if (contact.kind == kind_ && contact.a == item_.a && contact.b == item_.b) return true;
+    }
+    return false;
+}
+
+double Refinement::motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept {
+    if (shape.reach == nullptr) return 0.0;
+    const auto chain = gate_.model_->chain(shape.body);
+    double sum = 0.0;
+    for (std::size_t depth = from_depth; depth < chain.size(); ++depth) sum += step[gate_.model_->bodies()[chain[depth]].dof] * shape.reach[depth];
+    return sum;
+}
+
+/// What a volume stands for: the pieces it meets or, where there are none, itself.
+template <typename Look>
+void Refinement::for_each_shape(std::uint16_t volume, Look look) const noexcept {
+    const RobotModel& model = *gate_.model_;
+    const Volume& own = gate_.shapes_.volumes()[volume];
+    PlacedShape shape;
+    shape.body = own.body;
+    shape.in_base = frames_[own.body];
+    std::uint32_t rest = model.pieces_of_volume(volume);
+    if (rest == 0) {
+        shape.set_segment({own.end_a, own.end_b});
+        shape.radius_m = own.radius_m;
+        shape.centre = shape.in_base * (0.5 * (own.end_a + own.end_b));
+        shape.ball_radius_m = 0.5 * norm(own.end_b - own.end_a) + own.radius_m;
+        shape.reach = own.reach.data();
+        look(shape);
+        return;
+    }
+    for (std::uint32_t index = model.piece_first(own.link); rest != 0; ++index, rest >>= 1) {
+        if ((rest & 1) == 0) continue;
+        const Piece& piece = model.pieces()[index];
+        shape.corners = model.corners(piece);
+        shape.radius_m = piece.radius_m;
+        shape.centre = shape.in_base * piece.centre;
+        shape.ball_radius_m = piece.ball_radius_m;
+        shape.reach = piece.reach.data();
+        if (!look(shape)) return;
+    }
+}
+
+/// Keeps the worst. False when nothing more can change the answer.
+bool Refinement::record(const Witness& witness, double demand_m, double moved_m, std::uint32_t obstacle) noexcept {
+    const double spare_m = witness.distance_m - demand_m - moved_m;
+    const bool first = !refined_.applies;
+    refined_.applies = true;
+    if (first || !(spare_m >= refined_.spare_m)) refined_.spare_m = spare_m;
+    refined_.motion_m = std::max(refined_.motion_m, moved_m);
+    if (first || witness.distance_m - demand_m < refined_.witness.distance_m - refined_.demand_m) {
+        refined_.witness = witness;
+        refined_.demand_m = demand_m;
+        refined_.obstacle = obstacle;
+    }
+    if (!(spare_m > tolerance::rounding_m)) refined_.shown = false;
+    if (witness.distance_m > demand_m) return true;
+    refined_.violated = true;
+    return false;
+}
+
+void Refinement::give_up() noexcept { (void)record({0.0, {}, {}}, margin_m_, 0.0, none); }
+
+/// Two convex shapes. False when the answer is settled.
+bool Refinement::compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept {
+    const double demand_m = margin_m_ + motion_of(a, common_depth, gate_.uncertainty_) + motion_of(b, common_depth, gate_.uncertainty_);
+    const double moved_m = motion_.share * (motion_of(a, common_depth, motion_.step) + motion_of(b, common_depth, motion_.step));
+    const double needed_m = demand_m + moved_m + tolerance::rounding_m;
+    const double wanted_m = needed_m + std::max(sweep_.best_m_, 0.0);
+    const Vec3 apart = b.centre - a.centre;
+    const double length = norm(apart);
+    const double gap_m = length - a.ball_radius_m - b.ball_radius_m;
+    if (gap_m > wanted_m) {
+        return record({gap_m, a.centre + (a.ball_radius_m / length) * apart, b.centre - (b.ball_radius_m / length) * apart}, demand_m, moved_m, none);
+    }
+    if (sweep_.evaluations_ >= gate_.config_.evaluations_max) {
+        give_up();
+        return false;
+    }
+    const double radii_m = a.radius_m + b.radius_m;
+    const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), {wanted_m + radii_m, demand_m + radii_m});
+    // Two looks at all corners take as long as placing the robot once.
+    sweep_.evaluations_ += 1 + found.iterations / 2;
+    Witness witness{found.lower_m - radii_m, a.in_base * found.on_first, a.in_base * found.on_second};
+    const Vec3 across = witness.on_second - witness.on_first;
+    const double across_m = norm(across);
+    if (across_m > 0.0) {
+        witness.on_first = witness.on_first + (a.radius_m / across_m) * across;
+        witness.on_second = witness.on_second - (b.radius_m / across_m) * across;
+    }
+    return record(witness, demand_m, moved_m, none);
+}
+
+void Refinement::compare_with_half_space(const PlacedShape& shape, const Transform& in_base) noexcept {
+    const double demand_m = margin_m_ + motion_of(shape, 0, gate_.uncertainty_);
+    const double moved_m = motion_.share * motion_of(shape, 0, motion_.step);
+    const Vec3 out = in_base.rotation.z;
+    double lowest_m = 1e300;
+    Vec3 at;
+    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
+        const Vec3 corner = shape.in_base * Vec3{shape.corners.x[index], shape.corners.y[index], shape.corners.z[index]};
+        const double height_m = dot(out, corner - in_base.translation);
+        if (height_m < lowest_m) {
+            lowest_m = height_m;
+            at = corner;
+        }
+    }
+    ++sweep_.evaluations_;
+    (void)record({lowest_m - shape.radius_m, at - shape.radius_m * out, at - lowest_m * out}, demand_m, moved_m, none);
+}
+
+void Refinement::compare_with_primitive(const PlacedShape& shape, const Primitive& primitive) noexcept {
+    PlacedShape obstacle;
+    switch (primitive.kind) {
+        case PrimitiveKind::sphere:
+        case PrimitiveKind::capsule:
+            obstacle.set_segment(primitive.core);
+            obstacle.radius_m = primitive.radius_m;
+            obstacle.centre = 0.5 * (primitive.core.a + primitive.core.b);
+            obstacle.ball_radius_m = 0.5 * norm(primitive.core.b - primitive.core.a) + primitive.radius_m;
+            break;
+        case PrimitiveKind::box:
+            obstacle.set_box(primitive.half_extents_m);
+            obstacle.in_base = primitive.in_base;
+            obstacle.centre = primitive.in_base.translation;
+            obstacle.ball_radius_m = norm(primitive.half_extents_m);
+            break;
+        case PrimitiveKind::half_space: return compare_with_half_space(shape, primitive.in_base);
+        default: return give_up();
+    }
+    (void)compare(shape, obstacle, 0);
+}
+
+/// A field keeps the surface of what is solid. A shape that meets no cell of it and has one corner outside all
+/// solid cells is outside altogether, because it is connected.
+void Refinement::compare_with_field(const PlacedShape& shape, const ObstacleField& field) noexcept {
+    const double demand_m = margin_m_ + motion_of(shape, 0, gate_.uncertainty_);
+    const double moved_m = motion_.share * motion_of(shape, 0, motion_.step);
+    const double needed_m = demand_m + moved_m + tolerance::rounding_m;
+    Vec3 low{1e300, 1e300, 1e300};
+    Vec3 high{-1e300, -1e300, -1e300};
+    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
+        const Vec3 p = shape.in_base * Vec3{shape.corners.x[index], shape.corners.y[index], shape.corners.z[index]};
+        low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
+        high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
+    }
+    const Vec3 corner = shape.in_base * Vec3{shape.corners.x[0], shape.corners.y[0], shape.corners.z[0]};
+    if (field.is_solid(corner)) return give_up();
+    if (!record({field.room(low, high) - shape.radius_m, corner, corner}, demand_m, moved_m, none)) return;
+    // Nothing farther than the clearance that is still of interest needs to be looked at.
+    const double reach_m = needed_m + std::max(sweep_.best_m_, tolerance::resolution_m) + shape.radius_m;
+    const Vec3 reach{reach_m, reach_m, reach_m};
+    (void)record({reach_m - shape.radius_m, corner, corner}, demand_m, moved_m, none);
+    PlacedShape cell;
+    if (field.half_m() > 0.0) {
+        cell.set_box({field.half_m(), field.half_m(), field.half_m()});
+        cell.ball_radius_m = field.half_m() * 1.7320508075688773;
+    } else {
+        cell.set_segment({});
+        cell.corners.count = 1;
+    }
+    (void)field.every_obstacle_in(low - reach, high + reach, [&](Vec3 centre, std::uint32_t index) noexcept {
+        cell.in_base.translation = centre;
+        cell.centre = centre;
+        if (field.half_m() == 0.0) cell.radius_m = cell.ball_radius_m = field.radius_m(index);
+        const double before_m = refined_.witness.distance_m;
+        const bool open = compare(shape, cell, 0);
+        if (refined_.witness.distance_m < before_m) refined_.obstacle = index;
+        return open;
+    });
+}
+
+Refined Refinement::run() noexcept {
+    const bool pieces_a = has_pieces(item_.a);
+    const bool pieces_b = kind_ == PairKind::self && has_pieces(item_.b);
+    if ((!pieces_a && !pieces_b) || is_start_contact()) return {};
+    margin_m_ = (kind_ == PairKind::self ? gate_.config_.self_margin_m : gate_.config_.world_margin_m) + sweep_.extra_m_;
+    // Until something speaks against it; what was never compared does not count as shown.
+    refined_.shown = true;
+    refined_.violated = false;
+    if (kind_ == PairKind::self) {
+        const auto volumes = gate_.shapes_.volumes();
+        const std::size_t common_depth = gate_.model_->common_depth(volumes[item_.a].body, volumes[item_.b].body);
+        for_each_shape(item_.a, [&](const PlacedShape& a) noexcept {
+            for_each_shape(item_.b, [&](const PlacedShape& b) noexcept { return compare(a, b, common_depth); });
+            return !refined_.violated;
+        });
+    } else {
+        for_each_shape(item_.a, [&](const PlacedShape& shape) noexcept {
+            if (kind_ == PairKind::field) {
+                compare_with_field(shape, *sweep_.world_->field(item_.b));
+            } else {
+                compare_with_primitive(shape, sweep_.world_->primitives()[item_.b]);
+            }
+            return !refined_.violated;
+        });
+    }
+    if (!refined_.applies) return {};
+    return refined_;
+}
+
+Refined Sweep::refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept {
+    // Only pairs that must stay apart: what must stay inside a box or a zone is judged by its volumes.
+    const bool apart = kind == PairKind::self || kind == PairKind::world || kind == PairKind::field;
+    if (!apart || gate_.model_->pieces().empty()) return {};
+    return Refinement(*this, kind, item, frames, motion).run();
+}
+
+}  // namespace lastgate

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lastgate bench --errors`: misses and phantom stops of every judge of a robot, against its meshes."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lastgate.contracts.exceptions import ROSConfigError
+
+
+def bench_command(
+    robots: Annotated[
+        list[str] | None, typer.Argument(metavar="[R]...", help="Fleet names; all that have a URDF if none.")
+    ] = None,
+    *,
+    errors: Annotated[bool, typer.Option("--errors", help="Both error rates against the meshes.")] = False,
+    samples: Annotated[int, typer.Option(min=10, help="Random configurations per robot.")] = 2000,
+    near: Annotated[int, typer.Option(min=0, help="Configurations near contact, with the peers.")] = 500,
+    steps: Annotated[int, typer.Option(min=0, help="Steps near contact.")] = 50,
+    results: Annotated[
+        Path | None, typer.Option(metavar="F", help="JSON file that keeps the numbers of every robot.")
+    ] = None,
+    page: Annotated[Path | None, typer.Option(metavar="F", help="Markdown page made of that file.")] = None,
+) -> int:
+    """Measures how often each judge of a robot misses a contact, and how often it refuses what is clear.
+
+    Exits with 1 if the gate missed a contact, and with 2 if something could not be measured.
+    """
+    if not errors:
+        raise ROSConfigError("say what to measure: `--errors` (`make bench` measures time)")
+    if page is not None and results is None:
+        raise ROSConfigError("`--page` is made of a results file: say `--results F` too")
+    stored: dict[str, Any] = {}
+    if results is not None and results.exists():
+        stored = json.loads(results.read_text(encoding="utf-8"))
+    missed = 0
+    for name in robots or _robots_with_urdf():
+        entry = _measure(name, samples=samples, near=near, steps=steps)
+        missed += sum(
+            judges[judge]["misses"]
+            for judges in entry["errors"].values()
+            for judge in judges
+            if "tier" in judge
+        )
+        stored[name] = entry
+        if results is not None:
+            results.write_text(json.dumps(stored, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    if page is not None:
+        from lastgate.lowering.error_page import render_page
+
+        page.write_text(render_page(stored), encoding="utf-8")
+    return 1 if missed else 0
+
+
+def _robots_with_urdf() -> list[str]:
+    from lastgate.robots import load_robot, robot_names
+
+    return [name for name in robot_names() if load_robot(name).assets.urdf is not None]
+
+
+def _measure(name: str, *, samples: int, near: int, steps: int) -> dict[str, Any]:
+    from lastgate.assets.live_description import LiveDescription
+    from lastgate.assets.resolver import resolve_asset
+    from lastgate.lowering.error_page import as_numbers
+    from lastgate.lowering.error_rates import (
+        RobotUnderTest,
+        measure_configurations,
+        measure_segments,
+        peers_of,
+    )
+    from lastgate.robots import find_manifest, load_robot
+
+    robot = load_robot(name)
+    if robot.assets.urdf is None:
+        raise ROSConfigError(f"robot `{robot.name}` has no URDF: there is no mesh oracle for it")
+    urdf = resolve_asset(robot.assets.urdf.ref, "urdf", find_manifest(name).parent)
+    if isinstance(urdf, LiveDescription):
+        raise ROSConfigError(f"robot `{robot.name}` has a live description: vendor its URDF first")
+    subject = RobotUnderTest(robot, urdf)
+    measured = {"random": measure_configurations(subject, subject.draw(samples))}
+    _print(name, "random", measured["random"])
+    if near:
+        peers = peers_of(robot, urdf)
+        measured["near"] = measure_configurations(
+            subject, subject.draw_near(near), peers=peers, one_by_one=True
+        )
+        _print(name, "near contact", measured["near"])
+    if steps:
+        measured["steps"] = measure_segments(subject, subject.draw_near(steps))
+        _print(name, "steps", measured["steps"])
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": f"{_processor()}, {os.cpu_count()} cores",
+        "pieces": len(robot.loaded_pieces),
+        "errors": {
+            kind: {judge: as_numbers(found) for judge, found in judges.items()}
+            for kind, judges in measured.items()
+        },
+    }
+
+
+def _print(name: str, kind: str, judges: dict[str, Any]) -> None:
+    for judge, found in judges.items():
+        print(f"{name:16} {kind:12} {judge:24} {found}")
+    sys.stdout.flush()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.machine()

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Few corners and a radius that contain many points, on the numbers as they are written."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+from scipy.spatial import ConvexHull, QhullError
+
+from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.lowering.diagnostics import LoweringError
+from lastgate.lowering.triangles import hull_corners
+from lastgate.robots.convex_pieces_file import UNITS_PER_M
+
+Array = NDArray[np.float64]
+
+# Corners one piece may have: the core looks at each of them about ten times per question.
+CORNERS_MAX = 160
+# A corner is left out while the rest come this close to it; the radius makes up for it.
+_LEFT_OUT_M = 0.0002
+# Points, corners and weights are below 10 m and summed in a few hundred roundings: 1e-12 m bounds the error.
+_ALLOWANCE_M = 1e-12
+
+
+def convex_piece(link: str, points: Array, *, ball_radius_m: float = 0.0) -> ConvexPiece:
+    """Returns a piece that contains every point, or every ball around one."""
+    corners = hull_corners(points)
+    units = np.unique(np.round(_chosen(corners) * UNITS_PER_M).astype(np.int64), axis=0)
+    written = units / UNITS_PER_M
+    needed_m = max(distance_to_hull_m(point, written) for point in corners) + ball_radius_m + _ALLOWANCE_M
+    radius = math.ceil(needed_m * UNITS_PER_M)
+    while radius / UNITS_PER_M < needed_m:
+        radius += 1
+    return ConvexPiece(link, radius / UNITS_PER_M, tuple((x, y, z) for x, y, z in written.tolist()))
+
+
+def distance_to_hull_m(point: Array, corners: Array) -> float:
+    """Returns a number that is never below the distance of a point from the hull of some corners.
+
+    The weights may be off; any weights that are not negative and sum to one name a point of the hull.
+    """
+    scale_m = max(float(np.abs(corners - point).max()), 1e-6)
+    # The last row asks for a sum of one; its weight only steers the search.
+    rows = np.vstack([(corners - point).T / scale_m, np.full(len(corners), 100.0)])
+    try:
+        weights, _ = nnls(rows, np.array([0.0, 0.0, 0.0, 100.0]), maxiter=100 * len(corners))
+    except RuntimeError as error:
+        raise LoweringError(f"a point near {point} could not be placed in its convex piece") from error
+    total = float(weights.sum())
+    if not total > 0.0:
+        return float(np.linalg.norm(corners - point, axis=1).min())
+    return float(np.linalg.norm((weights / total) @ corners - point))
+
+
+def _chosen(corners: Array) -> Array:
+    """Returns corners whose hull comes close to all of them: always the one farthest outside, until none is far."""
+    if len(corners) <= 8:
+        return corners
+    chosen = sorted(
+        {int(index) for axis in range(3) for index in (corners[:, axis].argmin(), corners[:, axis].argmax())}
+    )
+    spread = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
+    chosen = sorted({*chosen, *(int((corners @ direction).argmax()) for direction in spread)})
+    if len(chosen) < 4:
+        return _spread_out(corners)
+    while len(chosen) < CORNERS_MAX:
+        try:
+            # Anew each time: Qhull's own way of adding points gives up on nearly flat ones.
+            faces = ConvexHull(corners[chosen]).equations
+        except QhullError:
+            return _spread_out(corners) if len(chosen) < 16 else corners[sorted(chosen)]
+        outside = (corners @ faces[:, :3].T + faces[:, 3]).max(axis=1)
+        worst = int(outside.argmax())
+        if outside[worst] <= _LEFT_OUT_M or worst in chosen:
+            break
+        chosen.append(worst)
+    return corners[sorted(chosen)]
+
+
+def _spread_out(corners: Array) -> Array:
+    """Returns corners of a flat or straight set, always the one farthest from those chosen."""
+    if len(corners) <= CORNERS_MAX:
+        return corners
+    chosen = [0]
+    distance = np.linalg.norm(corners - corners[0], axis=1)
+    while len(chosen) < CORNERS_MAX:
+        worst = int(distance.argmax())
+        chosen.append(worst)
+        distance = np.minimum(distance, np.linalg.norm(corners - corners[worst], axis=1))
+    return corners[sorted(chosen)]

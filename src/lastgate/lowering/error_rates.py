@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both error rates of everything that judges a robot, on the same configurations and segments, against its meshes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate.action import ActionChunk
+from lastgate.contracts.enums import ControlMode
+from lastgate.contracts.envelope import SafetyEnvelope
+from lastgate.contracts.robot import RobotDescription
+from lastgate.gate import Gate, RobotState
+from lastgate.lowering.mesh_truth import MeshTruth, MujocoPeer
+from lastgate.world import NO_WORLD
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+ERROR_SEED = 20261116
+TIER_ONE, TIER_TWO, EXACT = "tier 1: volumes", "tier 1+2: and pieces", "exact meshes (Coal)"
+COAL_HULLS, MUJOCO = "Pinocchio + Coal, hulls", "MuJoCo, hulls"
+# Volumes whose clearance is below this are near contact; half of random configurations of an arm are not.
+_NEAR_M = 0.03
+# Instants at which the meshes look at a segment: 0.5 rad at 1/64 move a reach of 0.8 m by 6 mm each.
+_SEGMENT_LOOKS = 64
+_SEGMENT_RAD = 0.5
+_BLOCK = 64
+
+
+@dataclass
+class Errors:
+    """Counts of one judge on one kind of question."""
+
+    touching: int = 0
+    clear: int = 0
+    misses: int = 0
+    phantoms: int = 0
+    phantom_pairs: Counter[str] = field(default_factory=Counter)
+
+    def add(self, *, touches: bool, accepted: bool) -> None:
+        """Counts one answer."""
+        self.touching += touches
+        self.clear += not touches
+        self.misses += touches and accepted
+        self.phantoms += not touches and not accepted
+
+    @property
+    def phantom_rate(self) -> float:
+        """Returns the share of clear questions that were refused."""
+        return self.phantoms / max(self.clear, 1)
+
+    def __str__(self) -> str:
+        return f"{self.misses} missed of {self.touching}, {100.0 * self.phantom_rate:.3f} % of {self.clear} refused"
+
+
+def unhurried(robot: RobotDescription) -> RobotDescription:
+    """Returns the robot with margins of zero and no limits but its joints', so that contact alone decides."""
+    joints = tuple(
+        joint.model_copy(update={"velocity_limit": 1e3, "acceleration_limit": None})
+        if joint.is_moving
+        else joint
+        for joint in robot.joints
+    )
+    bounds = SafetyEnvelope(self_collision_margin_m=0.0, world_collision_margin_m=0.0)
+    return robot.model_copy(
+        update={"joints": joints, "safety": bounds, "control_modes": (ControlMode.JOINT_POSITION,)}
+    )
+
+
+class RobotUnderTest:
+    """One robot, its gates with and without pieces, and random questions about it."""
+
+    def __init__(self, robot: RobotDescription, urdf_path: Path, *, seed: int = ERROR_SEED) -> None:
+        plain = unhurried(robot)
+        self.truth = MeshTruth(robot, urdf_path)
+        # The same pairs for both: a pair that only pieces can check would otherwise be nobody's.
+        volumes_only = {"convex_pieces": None, "allowed_collision_pairs": robot.unchecked_pairs}
+        self.gates = {TIER_ONE: Gate(plain.model_copy(update=volumes_only), step_s=1.0)}
+        if robot.loaded_pieces:
+            self.gates[TIER_TWO] = Gate(plain, step_s=1.0)
+        self._limits = np.array(
+            [joint.position_limits or (-math.pi, math.pi) for joint in robot.actuated_joints]
+        )
+        names = [joint.name for joint in robot.actuated_joints]
+        own = self.gates[TIER_ONE].joint_names
+        self._columns = [index for index, name in enumerate(names) if name in own]
+        self._grippers = [index for index, name in enumerate(names) if name not in own]
+        self._rng = np.random.default_rng(seed)
+
+    def draw(self, count: int) -> Array:
+        """Returns random configurations inside the limits; a block shares the positions of its grippers."""
+        drawn = self._rng.uniform(self._limits[:, 0], self._limits[:, 1], (count, len(self._limits)))
+        for first in range(0, count, _BLOCK):
+            drawn[first : first + _BLOCK, self._grippers] = drawn[first, self._grippers]
+        return drawn
+
+    def judge(self, gate: Gate, configurations: Array) -> tuple[Mask, Array]:
+        """Returns which configurations a gate accepts, and their clearances."""
+        accepted, clearance = [], []
+        for first in range(0, len(configurations), _BLOCK):
+            block = configurations[first : first + _BLOCK]
+            fingers = np.ascontiguousarray(block[0, self._grippers]) if self._grippers else None
+            rows = np.ascontiguousarray(block[:, self._columns])
+            found = gate.check_batch(rows, world=NO_WORLD, gripper_positions=fingers)
+            accepted.append(found.accepted)
+            clearance.append(found.clearance_m)
+        return np.concatenate(accepted), np.concatenate(clearance)
+
+    def draw_near(self, count: int) -> Array:
+        """Returns configurations in which some volumes nearly or barely overlap, in whole blocks of grippers."""
+        kept: list[Array] = []
+        found = 0
+        while found < count:
+            drawn = self.draw(_BLOCK)
+            clearance = self.judge(self.gates[TIER_ONE], drawn)[1]
+            near = drawn[np.abs(clearance) < _NEAR_M]
+            # One configuration per block keeps blocks of equal grippers apart.
+            kept += [np.repeat(row[None], 1, axis=0) for row in near]
+            found += len(near)
+        return np.concatenate(kept)[:count]
+
+    def accepts_segment(self, gate: Gate, start: Array, end: Array) -> bool:
+        """Tells whether a gate lets the robot move straight from one configuration to another."""
+        fingers = np.ascontiguousarray(start[self._grippers]) if self._grippers else None
+        state = RobotState(
+            positions=np.ascontiguousarray(start[self._columns]), gripper_positions=fingers, stamp_s=0.0
+        )
+        chunk = ActionChunk(np.ascontiguousarray(end[None, self._columns]), mode=ControlMode.JOINT_POSITION)
+        return gate.check(chunk, state=state, world=NO_WORLD, now_s=0.0).accepted
+
+    def end_of_segment(self, start: Array) -> Array:
+        """Returns where a random step from a configuration leads; fingers stay."""
+        step = self._rng.uniform(-_SEGMENT_RAD, _SEGMENT_RAD, len(start))
+        step[self._grippers] = 0.0
+        return np.clip(start + step, self._limits[:, 0], self._limits[:, 1])
+
+
+def measure_configurations(
+    subject: RobotUnderTest,
+    configurations: Array,
+    *,
+    peers: dict[str, Callable[[Array], bool]] | None = None,
+    one_by_one: bool = False,
+) -> dict[str, Errors]:
+    """Returns the errors of every gate, of the meshes themselves and of the peers."""
+    errors = {name: Errors() for name in (*subject.gates, EXACT, *(peers or {}))}
+    truth = [subject.truth.touching(row) for row in configurations]
+    for name, gate in subject.gates.items():
+        if one_by_one:
+            accepted = np.concatenate([subject.judge(gate, row[None])[0] for row in configurations])
+        else:
+            accepted = subject.judge(gate, configurations)[0]
+        for pair, yes in zip(truth, accepted, strict=True):
+            errors[name].add(touches=pair is not None, accepted=bool(yes))
+            if pair is not None and yes:
+                errors[name].phantom_pairs[f"missed {pair[0]} / {pair[1]}"] += 1
+    for index, pair in enumerate(truth):
+        errors[EXACT].add(touches=pair is not None, accepted=pair is None)
+        for name, touches in (peers or {}).items():
+            errors[name].add(touches=pair is not None, accepted=not touches(configurations[index]))
+    return errors
+
+
+def measure_segments(subject: RobotUnderTest, starts: Array) -> dict[str, Errors]:
+    """Returns the errors of every gate on steps from mesh-clear configurations, which the meshes sample."""
+    errors = {name: Errors() for name in subject.gates}
+    for start in starts:
+        end = subject.end_of_segment(start)
+        looks = np.linspace(0.0, 1.0, _SEGMENT_LOOKS + 1)
+        touches = any(subject.truth.touching(start + t * (end - start)) is not None for t in looks)
+        for name, gate in subject.gates.items():
+            errors[name].add(touches=touches, accepted=subject.accepts_segment(gate, start, end))
+    return errors
+
+
+def peers_of(robot: RobotDescription, urdf_path: Path) -> dict[str, Callable[[Array], bool]]:
+    """Returns the engines that judge by convex hulls; one that cannot be had is left out with its reason."""
+    hulls = MeshTruth(robot, urdf_path, hulls=True)
+    physics = MujocoPeer(robot, MeshTruth(robot, urdf_path))
+    return {COAL_HULLS: lambda row: hulls.touching(row) is not None, MUJOCO: physics.touches}

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which links of a robot meet, by engines nobody here wrote: Pinocchio places the links, Coal meets their meshes.
+
+Coal meets surfaces, so a link that lies wholly inside another's mesh would count as clear; a winding number finds
+those. Two peers judge by convex hulls instead: Coal's own, and MuJoCo's.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lastgate.contracts.robot import RobotDescription
+from lastgate.lowering.diagnostics import LoweringError
+from lastgate.lowering.srdf_reader import ordered
+from lastgate.lowering.triangles import winding_number
+
+Array = NDArray[np.float64]
+Pair = tuple[str, str]
+
+
+class MeshTruth:
+    """The collision geometry of a URDF, and which checked pairs of links meet at a configuration."""
+
+    def __init__(self, robot: RobotDescription, urdf_path: Path, *, hulls: bool = False) -> None:
+        try:
+            import pinocchio
+        except ImportError as error:
+            raise LoweringError(
+                "judging by meshes needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
+            ) from error
+        self._pin: Any = pinocchio
+        self._robot = robot
+        self._model = pinocchio.buildModelFromUrdf(str(urdf_path))
+        self._data = self._model.createData()
+        self._geometry = self._load_geometry(urdf_path)
+        owners = [self._carrier(item.parentFrame) for item in self._geometry.geometryObjects]
+        allowed = {entry.links for entry in robot.unchecked_pairs}
+        self._pairs: list[tuple[int, int, Pair]] = []
+        for first, link_a in enumerate(owners):
+            for second in range(first + 1, len(owners)):
+                link_b = owners[second]
+                if link_a is None or link_b is None or link_a == link_b or ordered(link_a, link_b) in allowed:
+                    continue
+                self._geometry.addCollisionPair(pinocchio.CollisionPair(first, second))
+                self._pairs.append((first, second, ordered(link_a, link_b)))
+        self._soups = [_triangles(item) for item in self._geometry.geometryObjects]
+        self._bounds = [
+            (np.zeros(3), np.zeros(3)) if soup is None else (soup.min(axis=(0, 1)), soup.max(axis=(0, 1)))
+            for soup in self._soups
+        ]
+        self._centres = [np.zeros(3) if soup is None else soup[0, 0] for soup in self._soups]
+        if hulls:
+            for item in self._geometry.geometryObjects:
+                if hasattr(item.geometry, "buildConvexHull"):
+                    item.geometry.buildConvexHull(False, "Qt")
+                    item.geometry = item.geometry.convex
+        self._hulls = hulls
+        self._geometry_data = self._geometry.createData()
+
+    def _load_geometry(self, urdf_path: Path) -> Any:
+        pin = self._pin
+        folders = [str(folder) for folder in urdf_path.parents]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            geometry = pin.buildGeomFromUrdf(self._model, str(urdf_path), pin.GeometryType.COLLISION, folders)
+            if self._robot.lowering.visual_links:
+                # Links lowered from their visual shapes are judged by the same shapes.
+                shown = pin.buildGeomFromUrdf(self._model, str(urdf_path), pin.GeometryType.VISUAL, folders)
+                for item in shown.geometryObjects:
+                    if self._model.frames[item.parentFrame].name in self._robot.lowering.visual_links:
+                        item.name = f"{item.name} visual"
+                        geometry.addGeometryObject(item)
+        return geometry
+
+    def _carrier(self, frame: int) -> str | None:
+        links = set(self._robot.link_names)
+        while True:
+            item = self._model.frames[frame]
+            if item.name in links and item.type == self._pin.FrameType.BODY:
+                return str(item.name)
+            if frame in (item.parentFrame, 0):
+                return self._robot.base_frame if self._model.frames[frame].parentJoint == 0 else None
+            frame = item.parentFrame
+
+    def place(self, configuration: Array) -> None:
+        """Puts the robot at one configuration: a number per actuated joint, in the manifest's order."""
+        values = dict(
+            zip((joint.name for joint in self._robot.actuated_joints), map(float, configuration), strict=True)
+        )
+        for joint in self._robot.joints:
+            if joint.mimic is not None:
+                values[joint.name] = joint.mimic.multiplier * values[joint.mimic.joint] + joint.mimic.offset
+        q = self._pin.neutral(self._model)
+        for name, value in values.items():
+            joint = self._model.joints[self._model.getJointId(name)]
+            q[joint.idx_q : joint.idx_q + joint.nq] = (
+                (value,) if joint.nq == 1 else (math.cos(value), math.sin(value))
+            )
+        self._pin.updateGeometryPlacements(self._model, self._data, self._geometry, self._geometry_data, q)
+
+    def touching(self, configuration: Array) -> Pair | None:
+        """Returns one checked pair that meets, or None; a pair of which one lies inside the other meets."""
+        self.place(configuration)
+        if self._pin.computeCollisions(self._geometry, self._geometry_data, True):
+            results = self._geometry_data.collisionResults
+            return next(
+                pair for index, (_, _, pair) in enumerate(self._pairs) if results[index].isCollision()
+            )
+        if self._hulls:
+            return None
+        for first, second, pair in self._pairs:
+            if self._is_inside(first, second) or self._is_inside(second, first):
+                return pair
+        return None
+
+    def _is_inside(self, inner: int, outer: int) -> bool:
+        soup = self._soups[outer]
+        if soup is None:
+            return False
+        places = self._geometry_data.oMg
+        at = places[outer].actInv(places[inner].act(self._centres[inner]))
+        low, high = self._bounds[outer]
+        if not (low[0] <= at[0] <= high[0] and low[1] <= at[1] <= high[1] and low[2] <= at[2] <= high[2]):
+            return False
+        return winding_number(at, soup) > 0.5
+
+    @property
+    def placements(self) -> list[Array]:
+        """Returns the pose of every shape, as last placed."""
+        return [place.homogeneous for place in self._geometry_data.oMg]
+
+    @property
+    def shapes(self) -> list[tuple[str | None, Any, Array | None]]:
+        """Returns of every shape its link, Coal's own form, and its triangles if it is a mesh."""
+        return [
+            (self._carrier(item.parentFrame), item.geometry, soup)
+            for item, soup in zip(self._geometry.geometryObjects, self._soups, strict=True)
+        ]
+
+
+def _triangles(item: Any) -> Array | None:
+    shape = item.geometry
+    if not hasattr(shape, "num_tris"):
+        return None
+    corners = np.array([shape.vertex(index) for index in range(shape.num_vertices)])
+    found = [shape.tri_indices(index) for index in range(shape.num_tris)]
+    faces = np.array([[face[corner] for corner in range(3)] for face in found])
+    return corners[faces]
+
+
+class MujocoPeer:
+    """The same shapes as MuJoCo meets them: a mesh counts as its convex hull."""
+
+    def __init__(self, robot: RobotDescription, truth: MeshTruth) -> None:
+        try:
+            import mujoco
+        except ImportError as error:
+            raise LoweringError("this peer needs MuJoCo\n\nhint: pip install 'lastgate[oracles]'") from error
+        self._mujoco: Any = mujoco
+        self._truth = truth
+        spec = mujoco.MjSpec()
+        allowed = {entry.links for entry in robot.unchecked_pairs}
+        bodies: list[tuple[str, str]] = []
+        for index, (link, shape, soup) in enumerate(truth.shapes):
+            body = spec.worldbody.add_body(
+                name=f"shape{index}", mass=1.0, inertia=[1.0, 1.0, 1.0], explicitinertial=True
+            )
+            body.add_freejoint()
+            geom = body.add_geom()
+            if soup is not None:
+                corners, faces = np.unique(soup.reshape(-1, 3), axis=0, return_inverse=True)
+                spec.add_mesh(
+                    name=f"mesh{index}",
+                    uservert=corners.ravel(),
+                    userface=faces.ravel().astype(np.int32),
+                    inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX,
+                )
+                geom.type, geom.meshname = mujoco.mjtGeom.mjGEOM_MESH, f"mesh{index}"
+            else:
+                geom.type, geom.size = self._primitive(shape)
+            if link is not None:
+                bodies.append((f"shape{index}", link))
+        for index, (body_a, link_a) in enumerate(bodies):
+            for body_b, link_b in bodies[index + 1 :]:
+                if link_a == link_b or ordered(link_a, link_b) in allowed:
+                    spec.add_exclude(bodyname1=body_a, bodyname2=body_b)
+        self._model = spec.compile()
+        self._data = mujoco.MjData(self._model)
+
+    def _primitive(self, shape: Any) -> tuple[Any, list[float]]:
+        kinds = self._mujoco.mjtGeom
+        name = type(shape).__name__
+        if name == "Box":
+            return kinds.mjGEOM_BOX, list(shape.halfSide)
+        if name == "Sphere":
+            return kinds.mjGEOM_SPHERE, [shape.radius, 0.0, 0.0]
+        if name in ("Cylinder", "Capsule"):
+            kind = kinds.mjGEOM_CYLINDER if name == "Cylinder" else kinds.mjGEOM_CAPSULE
+            return kind, [shape.radius, shape.halfLength, 0.0]
+        raise LoweringError(f"MuJoCo has no shape like Coal's {name}")
+
+    def touches(self, configuration: Array) -> bool:
+        """Tells whether any checked pair has a contact."""
+        self._truth.place(configuration)
+        for index, place in enumerate(self._truth.placements):
+            quat = np.zeros(4)
+            self._mujoco.mju_mat2Quat(quat, np.ascontiguousarray(place[:3, :3]).ravel())
+            self._data.qpos[7 * index : 7 * index + 3] = place[:3, 3]
+            self._data.qpos[7 * index + 3 : 7 * index + 7] = quat
+        self._mujoco.mj_kinematics(self._model, self._data)
+        self._mujoco.mj_comPos(self._model, self._data)
+        self._mujoco.mj_collision(self._model, self._data)
+        return bool(self._data.ncon > 0)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fleet's convex pieces, and the gate that uses them, against the meshes.
+
+What is compared: verdicts of single configurations and of steps. Reference: Pinocchio's kinematics and Coal on the
+meshes as they are, and a winding number for what lies wholly inside a mesh. Containment needs no reference.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+import lastgate as lg
+from lastgate.assets import resolve_asset
+from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.lowering.convex_file import lower_convex_pieces
+from lastgate.lowering.error_rates import (
+    TIER_ONE,
+    TIER_TWO,
+    RobotUnderTest,
+    measure_configurations,
+    measure_segments,
+)
+from lastgate.lowering.lower import read_description
+from lastgate.robots import find_manifest, load_robot
+
+ROBOTS = ["franka_panda", "g1", "so101_follower", "ur10", "ur5", "xarm7"]
+PHANTOM_RATE_MAX = 0.005
+
+
+def subject_of(name: str) -> RobotUnderTest:
+    robot = load_robot(name)
+    assert robot.assets.urdf is not None
+    urdf = resolve_asset(robot.assets.urdf.ref, "urdf", find_manifest(name).parent)
+    assert isinstance(urdf, Path)
+    return RobotUnderTest(robot, urdf)
+
+
+def require_rates(name: str, samples: int) -> None:
+    subject = subject_of(name)
+    errors = measure_configurations(subject, subject.draw(samples))
+    refined = errors[TIER_TWO]
+    assert errors[TIER_ONE].misses == 0, errors[TIER_ONE].phantom_pairs
+    assert refined.misses == 0, refined.phantom_pairs
+    # Three standard errors of the allowed rate over the clear samples.
+    slack = 3.0 * np.sqrt(PHANTOM_RATE_MAX / max(refined.clear, 1))
+    assert refined.phantom_rate <= PHANTOM_RATE_MAX + slack, str(refined)
+    assert refined.phantoms < errors[TIER_ONE].phantoms
+
+
+@pytest.mark.parametrize("name", ["franka_panda", "ur5"])
+def test_pieces_miss_nothing_and_refuse_little(name: str) -> None:
+    require_rates(name, 1500)
+
+
+@pytest.mark.fleet
+@pytest.mark.parametrize("name", ROBOTS)
+def test_pieces_miss_nothing_and_refuse_little_in_twenty_thousand(name: str) -> None:
+    require_rates(name, 20_000)
+
+
+@pytest.mark.parametrize("name", ["franka_panda", "ur5"])
+def test_steps_near_contact_are_never_missed(name: str) -> None:
+    subject = subject_of(name)
+    errors = measure_segments(subject, subject.draw_near(25))
+    assert errors[TIER_TWO].misses == 0
+    assert errors[TIER_TWO].touching > 0
+    assert errors[TIER_TWO].phantoms <= errors[TIER_ONE].phantoms
+
+
+def is_inside(point: NDArray[np.float64], piece: ConvexPiece) -> bool:
+    """Tells, by a linear program, whether a box of the piece's radius around a point meets the hull."""
+    corners = np.array(piece.corners_m)
+    reach = piece.radius_m / np.sqrt(3.0) + 1e-9  # the box inside the ball of that radius
+    count = len(corners)
+    bounds = np.concatenate([point + reach, -(point - reach)])
+    found = linprog(
+        np.zeros(count),
+        A_ub=np.concatenate([corners.T, -corners.T]),
+        b_ub=bounds,
+        A_eq=np.ones((1, count)),
+        b_eq=[1.0],
+        bounds=(0.0, None),
+    )
+    return bool(found.status == 0)
+
+
+@pytest.mark.parametrize("name", ["franka_panda", "ur5", "so101_follower"])
+def test_random_points_of_the_surface_lie_in_a_piece(name: str) -> None:
+    robot = load_robot(name)
+    rng = np.random.default_rng(5)
+    for link, shapes in read_description(robot, find_manifest(name).parent).shapes.items():
+        pieces = [piece for piece in robot.loaded_pieces if piece.link_name == link]
+        assert pieces
+        chosen = shapes.triangles[rng.integers(len(shapes.triangles), size=12)]
+        for triangle in chosen:
+            point = rng.dirichlet(np.ones(3)) @ triangle
+            # The radius may be needed in full, along one direction: the box test is stricter than the truth.
+            grown = [ConvexPiece(p.link_name, p.radius_m * 1.8, p.corners_m) for p in pieces]
+            assert any(is_inside(point, piece) for piece in grown), (link, point)
+
+
+def test_a_piece_made_smaller_is_seen_as_misses() -> None:
+    robot = load_robot("franka_panda")
+    shrunk = tuple(
+        ConvexPiece(piece.link_name, 0.0, (tuple(np.mean(piece.corners_m, axis=0).tolist()),))
+        for piece in robot.loaded_pieces
+    )
+    urdf = resolve_asset(robot.assets.urdf.ref, "urdf", find_manifest("franka_panda").parent)
+    subject = RobotUnderTest(robot.with_loaded_pieces(shrunk), urdf)
+    errors = measure_configurations(subject, subject.draw(400))
+    assert errors[TIER_TWO].misses > 0
+
+
+def test_lowering_again_gives_the_committed_pieces() -> None:
+    path = find_manifest("franka_panda")
+    named, text = lower_convex_pieces(load_robot("franka_panda"), path.parent)
+    assert (path.parent / named.file).read_text(encoding="utf-8") == text
+    assert load_robot("franka_panda").convex_pieces == named
+
+
+@pytest.mark.fleet
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name != "franka_panda"])
+def test_lowering_the_other_robots_again_gives_the_committed_pieces(name: str) -> None:
+    path = find_manifest(name)
+    named, text = lower_convex_pieces(load_robot(name), path.parent)
+    assert (path.parent / named.file).read_text(encoding="utf-8") == text
+
+
+def test_every_shipped_robot_with_meshes_has_pieces_on_every_link_with_volumes() -> None:
+    for name in lg.robot_names():
+        robot = load_robot(name)
+        if robot.assets.urdf is None or robot.convex_pieces is None:
+            continue
+        volumes = {volume.link_name for volume in robot.collision_geometry}
+        assert {piece.link_name for piece in robot.loaded_pieces} == volumes, name

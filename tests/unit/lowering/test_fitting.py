@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The native loops of lowering say what plain NumPy says, and refuse arrays of another shape."""
+
+import numpy as np
+import pytest
+
+from lastgate import _fitting
+from lastgate.lowering.distances import points_to_segment, segments_to_segments
+from lastgate.lowering.rigid import rotation_from_rpy
+
+Array = np.ndarray
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
+def capsules(rng: np.random.Generator, count: int) -> Array:
+    rows = rng.uniform(-0.2, 0.2, (count, 7))
+    rows[:, 6] = rng.uniform(0.01, 0.1, count)
+    rows[0, 3:6] = rows[0, :3]  # a sphere
+    return rows
+
+
+def poses(rng: np.random.Generator, count: int) -> Array:
+    return np.array(
+        [np.c_[rotation_from_rpy(*rng.uniform(-3, 3, 3)), rng.uniform(-0.3, 0.3, 3)] for _ in range(count)]
+    )
+
+
+def reference_clearances(placements: Array, a: Array, b: Array) -> Array:
+    ends = [b[:, first : first + 3] @ placements[:, :, :3].transpose(0, 2, 1) for first in (0, 3)]
+    start_b, end_b = (points + placements[:, None, :, 3] for points in ends)
+    distance = segments_to_segments(
+        a[None, :, None, :3], a[None, :, None, 3:6], start_b[:, None], end_b[:, None]
+    )
+    return distance - a[:, None, 6] - b[None, :, 6]
+
+
+def test_clearances_are_those_of_numpy(rng: np.random.Generator) -> None:
+    placements, a, b = poses(rng, 50), capsules(rng, 4), capsules(rng, 3)
+    expected = reference_clearances(placements, a, b)
+    assert np.abs(_fitting.clearances(placements, a, b) - expected).max() < 1e-12
+    assert (expected < 0.0).any()
+    assert (expected > 0.0).any()
+
+
+@pytest.mark.parametrize("within_m", [0.0, 0.05])
+def test_poses_in_which_something_is_near_are_found_and_no_others(
+    rng: np.random.Generator, within_m: float
+) -> None:
+    placements, a, b = poses(rng, 400), capsules(rng, 2), capsules(rng, 2)
+    expected = (reference_clearances(placements, a, b) <= within_m).any(axis=(1, 2))
+    assert 0 < expected.sum() < len(expected)
+    assert (_fitting.any_within(placements, a, b, within_m) == expected).all()
+
+
+def test_capsule_along_an_axis_contains_every_point_and_touches_one(rng: np.random.Generator) -> None:
+    points = rng.normal(0.0, (0.1, 0.02, 0.02), (300, 3))
+    axes = np.array([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8], [0.0, 0.0, 1.0]])
+    for row, axis in zip(_fitting.capsules_along(points, axes), axes, strict=True):
+        distance = points_to_segment(points, row[:3], row[3:6])
+        assert distance.max() == pytest.approx(row[6], abs=1e-12)
+        assert np.abs(np.cross(row[3:6] - row[:3], axis)).max() < 1e-12
+    first, *others = _fitting.capsules_along(points, axes)
+    assert all(first[6] < other[6] for other in others)
+
+
+def test_covered_points_are_those_inside_some_capsule(rng: np.random.Generator) -> None:
+    points, rows = rng.uniform(-0.3, 0.3, (500, 3)), capsules(rng, 3)
+    expected = np.any([points_to_segment(points, row[:3], row[3:6]) <= row[6] for row in rows], axis=0)
+    assert 0 < expected.sum() < len(expected)
+    assert (_fitting.covered(points, rows) == expected).all()
+
+
+def test_overlap_cost_counts_what_is_near_and_its_gradient_is_the_slope(rng: np.random.Generator) -> None:
+    own, others = capsules(rng, 2)[1], capsules(rng, 40)
+    distance = segments_to_segments(own[:3], own[3:6], others[:, :3], others[:, 3:6])
+    depth = np.maximum(own[6] + others[:, 6] + 0.002 - distance, 0.0)
+    value, gradient = _fitting.overlap_cost(own, others, near_m=0.002, half_m=0.004)
+    assert value == pytest.approx(float((depth / (depth + 0.004)).sum()), rel=1e-12)
+    assert value > 1.0
+    for column in range(7):
+        step = np.zeros(7)
+        step[column] = 1e-7
+        above = _fitting.overlap_cost(own + step, others, near_m=0.002, half_m=0.004)[0]
+        below = _fitting.overlap_cost(own - step, others, near_m=0.002, half_m=0.004)[0]
+        assert gradient[column] == pytest.approx((above - below) / 2e-7, rel=1e-4, abs=1e-4)
+
+
+def test_capsule_far_from_all_others_costs_nothing(rng: np.random.Generator) -> None:
+    far = capsules(rng, 5) + np.array([5.0, 0, 0, 5.0, 0, 0, 0])
+    value, gradient = _fitting.overlap_cost(capsules(rng, 2)[1], far, near_m=0.002, half_m=0.004)
+    assert value == 0.0
+    assert not gradient.any()
+
+
+def test_arrays_of_another_shape_or_type_are_refused() -> None:
+    points, axes = np.zeros((4, 3)), np.eye(3)
+    with pytest.raises(ValueError, match="at least one point"):
+        _fitting.capsules_along(np.empty((0, 3)), axes)
+    for bad in (points.astype(np.float32), points[:, :2], points[::2], np.zeros(3)):
+        with pytest.raises(TypeError):
+            _fitting.capsules_along(bad, axes)
+    with pytest.raises(TypeError):
+        _fitting.covered(points, np.zeros((1, 6)))
+    with pytest.raises(TypeError):
+        _fitting.clearances(np.zeros((2, 4, 4)), np.zeros((1, 7)), np.zeros((1, 7)))

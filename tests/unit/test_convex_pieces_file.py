@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file of convex pieces: read strictly, and only if it is the one the manifest names."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import lastgate as lg
+from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
+from lastgate.kernel_config import flat_config
+from lastgate.robots import find_manifest
+from lastgate.robots.convex_pieces_file import (
+    digest_of,
+    load_convex_pieces,
+    read_convex_pieces,
+    written_pieces,
+)
+
+PIECES = (
+    ConvexPiece("arm", 0.00012, ((0.0, 0.0, 0.0), (0.1, -0.2, 0.30001))),
+    ConvexPiece("hand", 0.0, ((1.0, 2.0, 3.0),)),
+)
+TEXT = written_pieces(PIECES, comments=["made for a test"])
+
+
+def test_pieces_read_back_as_they_were_written() -> None:
+    assert read_convex_pieces(TEXT, source="x") == PIECES
+    assert written_pieces(read_convex_pieces(TEXT, source="x"), comments=["made for a test"]) == TEXT
+
+
+def test_no_pieces_read_back_as_none() -> None:
+    assert read_convex_pieces(written_pieces((), comments=[]), source="x") == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("lastgate-convex-pieces 1", "lastgate-convex-pieces 2"),
+        ("piece arm 12 2", "piece arm 12"),
+        ("piece arm 12 2", "piece arm 12 3"),
+        ("piece arm 12 2", "piece arm 12 1"),
+        ("piece arm 12 2", "piece arm -1 2"),
+        ("piece arm 12 2", "piece arm 12 0"),
+        ("piece arm 12 2", "piece  12 2"),
+        ("piece arm 12 2", "peace arm 12 2"),
+        ("0 0 0", "0 0"),
+        ("0 0 0", "0 0 0 0"),
+        ("0 0 0", "0 0 nan"),
+        ("0 0 0", "0 0 1e3"),
+        ("0 0 0", "0 0 +1"),
+        ("0 0 0", "0 0 0.5"),
+        ("0 0 0", "0  0 0"),
+        ("0 0 0", "0 0 10000001"),
+        ("0 0 0", "0 0 ١"),
+        ("end\n", ""),
+        ("end\n", "end"),
+        ("end\n", "end\nend\n"),
+        ("end\n", "end\n\n"),
+    ],
+)
+def test_anything_else_is_refused_with_its_line(old: str, new: str) -> None:
+    assert TEXT.count(old) == 1
+    with pytest.raises(lg.ROSConfigError, match=r"^x:\d+: "):
+        read_convex_pieces(TEXT.replace(old, new), source="x")
+
+
+def test_a_number_between_the_units_cannot_be_written() -> None:
+    with pytest.raises(lg.ROSConfigError, match="no whole number"):
+        written_pieces((ConvexPiece("arm", 0.000123456, ((0.0, 0.0, 0.0),)),), comments=[])
+
+
+def test_file_with_another_digest_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text(TEXT, encoding="utf-8")
+    named = ConvexPiecesFile(file="p.txt", sha256=digest_of(TEXT))
+    assert load_convex_pieces(named, tmp_path) == PIECES
+    (tmp_path / "p.txt").write_text(TEXT.replace("0 0 0", "0 0 1"), encoding="utf-8")
+    with pytest.raises(lg.ROSConfigError, match="not the convex pieces that the manifest names"):
+        load_convex_pieces(named, tmp_path)
+
+
+def copied_panda(folder: Path) -> Path:
+    for file in find_manifest("franka_panda").parent.iterdir():
+        shutil.copy(file, folder / file.name)
+    return folder / "robot.yaml"
+
+
+def test_missing_file_is_refused_and_a_manifest_without_pieces_is_not(tmp_path: Path) -> None:
+    manifest = copied_panda(tmp_path)
+    assert lg.load_robot(manifest).loaded_pieces
+    (tmp_path / "convex_pieces.txt").unlink()
+    with pytest.raises(lg.ROSConfigError, match="cannot be read"):
+        lg.load_robot(manifest)
+    text = manifest.read_text(encoding="utf-8")
+    block = text[text.index("convex_pieces:") :]
+    block = "\n".join(block.splitlines()[:3])
+    manifest.write_text(text.replace(block, ""), encoding="utf-8")
+    robot = lg.load_robot(manifest)
+    assert robot.loaded_pieces == ()
+    assert "piece_link" not in flat_config(robot, step_s=0.02)
+
+
+def test_altered_file_is_refused_by_the_loader(tmp_path: Path) -> None:
+    manifest = copied_panda(tmp_path)
+    pieces = tmp_path / "convex_pieces.txt"
+    pieces.write_text(pieces.read_text(encoding="utf-8").replace("\n-", "\n-1", 1), encoding="utf-8")
+    with pytest.raises(lg.ROSConfigError, match="SHA-256"):
+        lg.load_robot(manifest)
+
+
+@pytest.mark.parametrize("name", ["../convex_pieces.txt", "/etc/passwd", "a b", ""])
+def test_pieces_stand_beside_the_manifest_and_nowhere_else(name: str) -> None:
+    with pytest.raises(ValueError, match="file"):
+        ConvexPiecesFile(file=name, sha256="0" * 64)
+
+
+def test_pieces_of_a_link_the_robot_does_not_have_are_refused() -> None:
+    robot = lg.load_robot("franka_panda")
+    with pytest.raises(lg.ROSConfigError, match="`tail`, which it does not have"):
+        robot.with_loaded_pieces((ConvexPiece("tail", 0.0, ((0.0, 0.0, 0.0),)),))
+
+
+def test_description_whose_pieces_nobody_loaded_does_not_arm() -> None:
+    dumped = lg.load_robot("franka_panda").model_dump()
+    bare = lg.RobotDescription.model_validate(dumped)
+    with pytest.raises(lg.ROSConfigError, match="not loaded"):
+        lg.Gate(bare, step_s=0.02)
+
+
+def test_pieces_reach_the_core_number_by_number() -> None:
+    from lastgate import _core
+
+    robot = lg.load_robot("franka_panda")
+    config = _core.read_config(flat_config(robot, step_s=0.02))
+    links = list(config.link_names)
+    pieces = sorted(robot.loaded_pieces, key=lambda piece: links.index(piece.link_name))
+    assert [links[int(index)] for index in config.piece_link] == [piece.link_name for piece in pieces]
+    assert config.piece_radius_m == [piece.radius_m for piece in pieces]
+    assert config.piece_corner_count == [len(piece.corners_m) for piece in pieces]
+    assert config.piece_corners_m == [n for piece in pieces for corner in piece.corners_m for n in corner]
