@@ -267,7 +267,9 @@ def test_every_point_of_a_cloud_in_cells_is_covered():
 
     grid = rasterise_points(layout, lg.Points(xyz=lattice, stamp_s=0.0), elsewhere="free", radius_m=0.02)
     env = CollisionEnvironment.build([], 0.05, cube(2.0), voxels=grid.voxels)
-    shell = lattice[:, None] + 0.02 * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
+    shell = lattice[:, None] + 0.02 * np.array(
+        [[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]]
+    )
     probes = np.column_stack([shell.reshape(-1, 3), np.zeros(6 * len(lattice))])
     assert env.check_collision(np.ascontiguousarray(probes[:, None])).all()
 
@@ -290,7 +292,9 @@ def test_flat_box_has_no_holes():
     )
     env = CollisionEnvironment.build([], 0.05, cube(1.0), primitives=[slab])
     rng = np.random.default_rng(113)
-    probes = np.column_stack([rng.uniform([-0.25, -0.15], [0.25, 0.15], (500, 2)), np.full(500, 0.010), np.full(500, 0.006)])
+    probes = np.column_stack(
+        [rng.uniform([-0.25, -0.15], [0.25, 0.15], (500, 2)), np.full(500, 0.010), np.full(500, 0.006)]
+    )
     assert env.check_collision(np.ascontiguousarray(probes[:, None])).all()
     assert env.distances(balls((0, 0, 0, 0.0))) == pytest.approx([-0.005])
     assert env.nearest(balls((0, 0, 0.1, 0.0))).obstacle == "slab"

@@ -13,12 +13,12 @@ import os
 
 import numpy as np
 import pytest
-from oracles.numpy_distances import point_segment, segment_box
 from scipy.spatial import cKDTree
 
 from lastgate import _core
 from lastgate.collision import CollisionEnvironment
 from lastgate.world import Points, Voxels
+from oracles.numpy_distances import point_segment, segment_box
 
 SHARE = int(os.environ.get("LASTGATE_QUERY_SHARE", "1"))
 BOUNDS = ((-2.0,) * 3, (2.0,) * 3)

@@ -64,7 +64,9 @@ class CollisionEnvironment:
     def __init__(self, *, resolution_m: float, bounds: object, outside: CountsAs = "free") -> None:
         self.resolution_m = require_positive(resolution_m, name="resolution_m")
         if self.resolution_m > EXTENT_M_MAX:
-            raise ROSConfigError(f"resolution_m is {self.resolution_m!r} m, at most {EXTENT_M_MAX:g} m is taken")
+            raise ROSConfigError(
+                f"resolution_m is {self.resolution_m!r} m, at most {EXTENT_M_MAX:g} m is taken"
+            )
         self.bounds = _require_bounds(bounds)
         self.outside = require_counts_as(outside, name="outside")
         self._lower, self._upper = np.array(self.bounds[0]), np.array(self.bounds[1])
@@ -133,7 +135,10 @@ class CollisionEnvironment:
                 f"primitives[{index}] is a {type(primitive).__name__}, expected a WorldCollisionPrimitive"
             )
         pose = np.array([*primitive.pose.xyz, *primitive.pose.quat_xyzw])
-        kind, size = SHAPE_KIND[primitive.shape.shape], np.array(shape_size_m(primitive.shape), dtype=np.float64)
+        kind, size = (
+            SHAPE_KIND[primitive.shape.shape],
+            np.array(shape_size_m(primitive.shape), dtype=np.float64),
+        )
         self._native.add_primitive(kind, size, pose)
         self._primitive_ids += (primitive.object_id or f"world_{index}",)
         self.obstacle_count += 1
@@ -166,12 +171,16 @@ class CollisionEnvironment:
     def is_outside(self, robot_spheres: Float64) -> Flags:
         """Returns, per ball of the last axis but one, whether it reaches out of the bounds."""
         balls, _ = self._balls(robot_spheres)
-        return self._inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self._inside_m(balls) < 0.0)[0]
+        return (
+            self._inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self._inside_m(balls) < 0.0)[0]
+        )
 
     def _inside_m(self, sets: Float64) -> Float64:
         """Returns how far each ball is from leaving the bounds; negative when it does."""
         xyz, radius = sets[..., :3], sets[..., 3]
-        gaps: Float64 = np.minimum(xyz - self._lower, self._upper - xyz).min(axis=-1, initial=math.inf) - radius
+        gaps: Float64 = (
+            np.minimum(xyz - self._lower, self._upper - xyz).min(axis=-1, initial=math.inf) - radius
+        )
         return gaps
 
     @staticmethod

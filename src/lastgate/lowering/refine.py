@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.lowering.fit import LinkCover, Piece
-from lastgate.lowering.refit import NEAR_M, cost_of_depth, refit
+from lastgate.lowering.refit import cost_of_depth, refit
 from lastgate.lowering.sweep import Index, Pair, Sweep, capsule_rows
 from lastgate.lowering.volumes import Volume
 
@@ -35,7 +35,9 @@ class PairState:
     """One checked pair over the sweep: the samples whose volumes touch and which volumes do."""
 
     samples: Index
-    depth_m: Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, negative where apart
+    depth_m: (
+        Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, negative where apart
+    )
     contact: NDArray[np.bool_]  # per sample in `samples`: the meshes meet
 
 
@@ -151,7 +153,9 @@ class Refinement:
             near = clearance[free].reshape(-1, len(volumes)) <= _REACH_M
             which, volume = np.nonzero(near)
             if len(which):
-                found.append(self.sweep.placed_rows(link, other, capsule_rows(volumes), samples[free][which], volume))
+                found.append(
+                    self.sweep.placed_rows(link, other, capsule_rows(volumes), samples[free][which], volume)
+                )
         return np.concatenate(found)
 
     def _blame(self) -> list[tuple[float, str, Piece]]:

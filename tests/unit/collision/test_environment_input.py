@@ -99,7 +99,12 @@ def test_changed_cells_make_the_same_grid_as_all_of_them_again():
 
     rng = np.random.default_rng(11)
     occupancy = (rng.random((30, 30, 30)) < 0.02).astype(np.uint8)
-    shape = {"origin": (0.0, 0.0, 0.0), "resolution_m": 0.05, "unknown_is_free": False, "outside_is_free": True}
+    shape = {
+        "origin": (0.0, 0.0, 0.0),
+        "resolution_m": 0.05,
+        "unknown_is_free": False,
+        "outside_is_free": True,
+    }
     field = _core.ObstacleField.from_voxels(occupancy, **shape)
     added, removed = rng.integers(0, 30, (2, 40, 3)).astype(np.uint32)
     changed = occupancy.copy()
