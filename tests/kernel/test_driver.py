@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver moves on accepted chunks of its kernel, and on nothing else."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from paper_robots import stacked
+
+import lastgate as lg
+from lastgate.adapters.driver import AcceptedChunk, DriverLogic, SafeActionDriver, StopReason
+
+MODE = lg.ControlMode.JOINT_POSITION
+
+
+def chunk(sequence=1, origin=7, rows=4, arrived_s=10.0):
+    values = np.arange(float(rows)).reshape(rows, 1)
+    return AcceptedChunk(sequence=sequence, origin=origin, rows=values, mode=MODE, arrived_s=arrived_s)
+
+
+def logic():
+    return DriverLogic(step_s=0.1, patience_s=0.2, kernel_id=7)
+
+
+def value_at(driver, now_s, *, kernel_alive=True, latched=False):
+    found = driver.row_at(now_s=now_s, kernel_alive=kernel_alive, latched=latched)
+    return None if found is None else found[0][0]
+
+
+def test_rows_are_sent_in_their_time_and_the_last_is_held_no_longer_than_the_patience():
+    driver = logic()
+    assert value_at(driver, 10.0) is None
+    assert driver.reason is StopReason.NOTHING_YET
+    assert driver.take(chunk())
+    assert [value_at(driver, 10.0 + t) for t in (0.0, 0.05, 0.15, 0.35, 0.55)] == [0.0, 0.0, 1.0, 3.0, 3.0]
+    assert value_at(driver, 10.61) is None
+    assert driver.reason is StopReason.STARVED
+    assert value_at(driver, 10.3) is None  # what was dropped is not resumed
+
+
+@pytest.mark.parametrize("changes", [{"origin": 8}, {"sequence": 0}])
+def test_chunk_of_another_kernel_or_an_older_one_is_refused(changes):
+    driver = logic()
+    assert not driver.take(chunk(**changes))
+    assert value_at(driver, 10.0) is None
+    assert driver.refused == 1
+
+
+def test_same_chunk_twice_is_taken_once():
+    driver = logic()
+    assert driver.take(chunk(sequence=5))
+    assert not driver.take(chunk(sequence=5))
+    assert not driver.take(chunk(sequence=4))
+    assert driver.take(chunk(sequence=6))
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [({"latched": True}, StopReason.LATCHED), ({"kernel_alive": False}, StopReason.KERNEL_GONE)],
+)
+def test_stop_drops_the_chunk_for_good(how, reason):
+    driver = logic()
+    driver.take(chunk())
+    assert value_at(driver, 10.0) == 0.0
+    assert value_at(driver, 10.1, **how) is None
+    assert driver.reason is reason
+    assert value_at(driver, 10.2) is None  # the stop is over, the chunk is too
+    driver.take(chunk(sequence=2, arrived_s=10.2))
+    assert value_at(driver, 10.2) == 0.0
+
+
+def test_clock_that_is_no_clock_stops():
+    driver = logic()
+    driver.take(chunk())
+    assert value_at(driver, float("nan")) is None
+
+
+class Arm:
+    """Is an actuator that notes what it is told."""
+
+    def __init__(self) -> None:
+        self.sent: list[np.ndarray] = []
+        self.stops = 0
+        self.at_rest = True
+
+    def command(self, row, mode) -> None:
+        self.sent.append(row)
+        self.at_rest = False
+
+    def stop(self) -> None:
+        self.stops += 1
+        self.at_rest = self.stops > 3  # takes a few ticks
+
+    def is_stopped(self) -> bool:
+        return self.at_rest
+
+
+def run(driver, seconds):
+    moved = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        moved += driver.tick()
+        time.sleep(0.002)
+    return moved
+
+
+@pytest.fixture
+def driven(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True, required_actuators=["arm"], reset_cooldown_s=0.01)
+    arm = Arm()
+    driver = SafeActionDriver(kernel.instance, arm, name="arm", step_s=0.1)
+    yield kernel, driver, arm
+    driver.close()
+
+
+def test_accepted_chunk_moves_and_a_refused_one_stops(driven):
+    kernel, driver, arm = driven
+    assert run(driver, 0.05) == 0
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((2, 2), 0.01)).accepted
+    assert run(driver, 0.1) > 0
+    assert arm.sent[0].tolist() == [0.01, 0.01]
+    kernel.observe(np.zeros(2))
+    assert not kernel.submit(np.full((2, 2), 9.0)).accepted
+    before = len(arm.sent)
+    assert run(driver, 0.1) == 0
+    assert len(arm.sent) == before
+    assert driver.logic.reason is StopReason.LATCHED
+    # The stop was acknowledged when the arm had come to rest, so it can be reset.
+    assert kernel.reset().success
+
+
+def test_reset_waits_until_the_arm_has_come_to_rest(driven):
+    kernel, driver, arm = driven
+    arm.is_stopped = lambda: False
+    kernel.estop("stop")
+    run(driver, 0.1)
+    assert "has not acknowledged" in kernel.reset().message
+    arm.is_stopped = lambda: True
+    run(driver, 0.1)
+    assert kernel.reset().success
+
+
+def test_death_of_the_kernel_stops_the_arm(driven):
+    kernel, driver, arm = driven
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted  # 25 s of motion
+    assert run(driver, 0.1) > 0
+    os.kill(kernel.pid, signal.SIGKILL)
+    run(driver, 0.4)
+    before = len(arm.sent)
+    assert run(driver, 0.2) == 0
+    assert len(arm.sent) == before
+    assert driver.logic.reason is StopReason.KERNEL_GONE
+
+
+def test_kernel_that_is_paused_is_a_kernel_that_is_gone(driven):
+    kernel, driver, _ = driven
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted
+    assert run(driver, 0.1) > 0
+    os.kill(kernel.pid, signal.SIGSTOP)
+    try:
+        run(driver, 0.4)
+        assert run(driver, 0.1) == 0
+        assert driver.logic.reason is StopReason.KERNEL_GONE
+    finally:
+        os.kill(kernel.pid, signal.SIGCONT)
+    # Back again, it does not resume what it was doing.
+    assert run(driver, 0.1) == 0
+
+
+def test_driver_without_a_kernel_says_so():
+    with pytest.raises(lg.ROSConfigError, match="is the kernel running"):
+        SafeActionDriver("nobody", Arm(), name="arm", step_s=0.1)
