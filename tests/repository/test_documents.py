@@ -118,11 +118,6 @@ def test_generated_blocks_of_the_readme_are_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
-def test_decisions_have_one_number_each():
-    numbers = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")]
-    assert len(numbers) == len(set(numbers)) >= 6
-
-
 def test_rejection_shown_in_the_readme_is_one_that_looking_at_rows_would_miss():
     from lastgate.demo.panda_scene import PandaScene, table_world
     from lastgate.robots import load_robot
