@@ -41,14 +41,16 @@ def measured(name: str, samples: int, *, write: bool) -> dict[str, Any]:
     path = find_manifest(name)
     start = time.process_time()
     try:
-        before, after, _ = relowered(path, acm_only=False, geometry_only=False)
+        files, _ = relowered(path, scope="all")
     except ROSConfigError as error:
         return {"error": str(error).splitlines()[0]}
     seconds = time.process_time() - start
-    if write and before != after:
-        replace_file(path, after)
-    return row_of(path, after if write else before, samples) | {
-        "same": before == after,
+    for file in files if write else ():
+        if file.before != file.after:
+            replace_file(file.path, file.after)
+    manifest = files[0]
+    return row_of(path, manifest.after if write else manifest.before, samples) | {
+        "same": all(file.before == file.after for file in files),
         "seconds": round(seconds, 1),
     }
 

@@ -76,12 +76,13 @@ TEST(columns_measure_like_boxes_above_below_and_beside) {
     const WorldSnapshot world = make_world({&block, 1});
     std::mt19937_64 engine(3);
     std::uniform_real_distribution<double> place(-0.6, 0.6);
+    constexpr double cutoff_m = 0.4;  // beyond it the edge of the map may be nearer than the block
     for (int index = 0; index < 5000; ++index) {
         const Vec3 a{0.65 + place(engine), place(engine), 0.25 + 1.5 * place(engine)};
         const Vec3 b = a + Vec3{0.5 * place(engine), 0.5 * place(engine), place(engine)};
-        const double wanted = std::min(0.5, distance_segment_primitive({a, b}, world.primitives()[0]).distance_m);
+        const double wanted = std::min(cutoff_m, distance_segment_primitive({a, b}, world.primitives()[0]).distance_m);
         std::uint32_t obstacle = 0;
-        const double found = field.distance({a, b}, 0.5, obstacle).distance_m;
+        const double found = field.distance({a, b}, cutoff_m, obstacle).distance_m;
         REQUIRE(std::abs(found - wanted) <= 1e-9, index, found, wanted);
         REQUIRE(field.clearance(a) <= distance_segment_primitive({a, a}, world.primitives()[0]).distance_m + 1e-9, index);
     }
@@ -102,7 +103,10 @@ TEST(base_meets_a_column_between_the_rows) {
     REQUIRE(drive(ahead, floor_with({})).accepted == 1);
     const Verdict verdict = drive(ahead, floor_with({{20, 25}}));  // from x = 0.5: the ball passes over it within one row
     REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::world_collision);
-    REQUIRE(verdict.violation.against_kind == AgainstKind::floor && verdict.violation.against == 20 * 40 + 25);
+    REQUIRE(verdict.violation.against_kind == AgainstKind::floor);
+    // Beside its way, so that its middle never stands in the column: then the cell has a name.
+    const Verdict beside = drive(ahead, floor_with({{21, 25}}));
+    REQUIRE(beside.accepted == 0 && beside.violation.against_kind == AgainstKind::floor && beside.violation.against == 21 * 40 + 25, beside.violation.against);
     REQUIRE(drive(ahead, floor_with({{22, 25}})).accepted == 1);
     REQUIRE(drive(ahead, floor_with({{20, 25}}, 0.09)).accepted == 1);  // the ball begins at 0.1 m
     REQUIRE(drive({2.0, 0.0, 0.0, 0.0, 0.0, 0.0}, floor_with({})).accepted == 0);  // too fast, and off the map
