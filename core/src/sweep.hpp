@@ -131,6 +131,7 @@ class Sweep {
     void shortlist_primitives(std::size_t row_last) noexcept;
 
     /// Tries the convex pieces of a pair that its volumes could not show.
+    void charge_looks(std::uint32_t looks) noexcept;
     Refined refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept;
 
     /// `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.
@@ -160,6 +161,7 @@ class Sweep {
     /// obstacles cost nothing.
     double best_m_ = 1.0;
     std::uint32_t evaluations_ = 0;
+    std::uint32_t looks_ = 0;  ///< At pieces, not yet charged as an evaluation.
     bool overflow_ = false;
     bool row_alone_ = false;
     bool violated_here_ = false;  ///< The pair that a box of a tube cannot clear is too close in its middle already.

@@ -170,8 +170,7 @@ bool Refinement::compare(const PlacedShape& a, const PlacedShape& b, std::size_t
     }
     const double radii_m = a.radius_m + b.radius_m;
     const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), {wanted_m + radii_m, demand_m + radii_m});
-    // Two looks at all corners take as long as placing the robot once.
-    sweep_.evaluations_ += 1 + found.iterations / 2;
+    sweep_.charge_looks(found.iterations + 2);
     Witness witness{found.lower_m - radii_m, a.in_base * found.on_first, a.in_base * found.on_second};
     const Vec3 across = witness.on_second - witness.on_first;
     const double across_m = norm(across);
@@ -196,7 +195,7 @@ void Refinement::compare_with_half_space(const PlacedShape& shape, const Transfo
             at = corner;
         }
     }
-    ++sweep_.evaluations_;
+    sweep_.charge_looks(1);
     (void)record({lowest_m - shape.radius_m, at - shape.radius_m * out, at - lowest_m * out}, demand_m, moved_m, none);
 }
 
@@ -288,6 +287,15 @@ Refined Refinement::run() noexcept {
     }
     if (!refined_.applies) return {};
     return refined_;
+}
+
+/// Sixteen looks at all corners of two pieces take about as long as placing a robot once: 20,000 of them, two by two
+/// with what stands around them, took 4.5 ms, and placing a robot of twelve joints takes 2 to 5 microseconds.
+void Sweep::charge_looks(std::uint32_t looks) noexcept {
+    constexpr std::uint32_t looks_per_evaluation = 16;
+    looks_ += looks;
+    evaluations_ += looks_ / looks_per_evaluation;
+    looks_ %= looks_per_evaluation;
 }
 
 Refined Sweep::refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept {

@@ -109,8 +109,10 @@ def test_g08_allowed_pair_is_not_compared():
 
 
 def test_g08_twin_robot_whose_pairs_are_all_allowed_cannot_be_armed():
+    posts = sliders(0.0, 5.0, 0.05)
+    claimed = [allowed(f"post{a}", f"post{b}", "srdf-disabled") for a, b in ((0, 1), (1, 2), (0, 2))]
     with pytest.raises(lg.ROSConfigError, match="all of its pairs are allowed"):
-        gate_of(sliders(0.0, 5.0, 0.05, pairs=[(0, 1), (1, 2), (0, 2)]))
+        gate_of(posts | {"allowed_collision_pairs": claimed})
 
 
 def test_g09_posts_a_metre_apart_are_accepted_with_80_cm():
