@@ -79,7 +79,8 @@ test-sanitize: $(VENV)/.requirements
 test-threads: $(VENV)/.requirements
 	$(call timed,C++ threads under the thread sanitizer,$(CMAKE) -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=thread >/dev/null && \
-	  $(CMAKE) --build build/threads -j $(BUILD_JOBS) --target snapshot_mailbox_test -- --quiet && build/threads/kernel/tests/snapshot_mailbox_test)
+	  $(CMAKE) --build build/threads -j $(BUILD_JOBS) --target snapshot_mailbox_test ring_test -- --quiet && \
+	  build/threads/kernel/tests/snapshot_mailbox_test && build/threads/kernel/tests/ring_test)
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built

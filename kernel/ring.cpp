@@ -80,15 +80,15 @@ std::uint64_t Ring::write(MessageType type, std::span<const std::byte> payload, 
     const std::uint64_t sequence = header->newest.load(std::memory_order_relaxed) + 1;
     Slot* slot = this->slot(sequence);
     slot->turn.store(2 * sequence - 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    slot->origin.store(origin, std::memory_order_relaxed);
-    slot->written_ns.store(monotonic_ns(), std::memory_order_relaxed);
-    slot->type.store(static_cast<std::uint32_t>(type), std::memory_order_relaxed);
-    slot->size.store(static_cast<std::uint32_t>(payload.size()), std::memory_order_relaxed);
+    // Every store releases the turn before it: who reads one of these words sees, after it, that a write began.
+    slot->origin.store(origin, std::memory_order_release);
+    slot->written_ns.store(monotonic_ns(), std::memory_order_release);
+    slot->type.store(static_cast<std::uint32_t>(type), std::memory_order_release);
+    slot->size.store(static_cast<std::uint32_t>(payload.size()), std::memory_order_release);
     for (std::size_t offset = 0, word = 0; offset < payload.size(); offset += 8, ++word) {
         std::uint64_t bits = 0;
         std::memcpy(&bits, payload.data() + offset, std::min<std::size_t>(8, payload.size() - offset));
-        slot->words()[word].store(bits, std::memory_order_relaxed);
+        slot->words()[word].store(bits, std::memory_order_release);
     }
     slot->turn.store(2 * sequence, std::memory_order_release);
     header->newest.store(sequence, std::memory_order_release);
@@ -110,16 +110,15 @@ bool Ring::read(std::uint64_t& cursor, MessageHead& head, std::span<std::byte> i
         cursor = sequence;
         const std::uint64_t turn = slot->turn.load(std::memory_order_acquire);
         // Copied out first; believed only if nobody wrote meanwhile.
-        const std::uint32_t size = slot->size.load(std::memory_order_relaxed);
+        const std::uint32_t size = slot->size.load(std::memory_order_acquire);
         const bool fits = turn == 2 * sequence && size <= shape_.slot_bytes && size <= into.size();
         if (fits) {
-            head = {sequence, slot->origin.load(std::memory_order_relaxed), slot->written_ns.load(std::memory_order_relaxed),
-                    static_cast<MessageType>(slot->type.load(std::memory_order_relaxed)), size};
+            head = {sequence, slot->origin.load(std::memory_order_acquire), slot->written_ns.load(std::memory_order_acquire),
+                    static_cast<MessageType>(slot->type.load(std::memory_order_acquire)), size};
             for (std::size_t offset = 0, word = 0; offset < size; offset += 8, ++word) {
-                const std::uint64_t bits = slot->words()[word].load(std::memory_order_relaxed);
+                const std::uint64_t bits = slot->words()[word].load(std::memory_order_acquire);
                 std::memcpy(into.data() + offset, &bits, std::min<std::size_t>(8, size - offset));
             }
-            std::atomic_thread_fence(std::memory_order_acquire);
             if (slot->turn.load(std::memory_order_relaxed) == turn) return true;
         }
         lost += 1;
