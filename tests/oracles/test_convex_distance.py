@@ -12,6 +12,7 @@ import coal
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from lastgate import _core
 
@@ -39,6 +40,7 @@ def compare(count: int, seed: int) -> int:
     rng = np.random.default_rng(seed)
     request = coal.DistanceRequest()
     apart = 0
+    asked = 0
     for index in range(count):
         first, second, turn = random_points(rng), random_points(rng), random_rotation(rng)
         shift = rng.normal(size=3) * 0.4
@@ -59,13 +61,30 @@ def compare(count: int, seed: int) -> int:
         pose = np.ascontiguousarray(np.c_[turn, shift].ravel())
         lower, upper, on_first, on_second, iterations = _core.convex_distance(first, second, pose)
         assert iterations <= 48
+        # Coal stops a little above the truth now and then, and takes shapes that nearly touch for touching ones;
+        # where the two do not agree a third program says who is right.
+        if upper < truth - 1e-7 or lower > max(truth, 0.0) + 1e-6 * abs(truth) + 1e-9:
+            truth = nearest_by_least_squares(first, second @ turn.T + shift)
+            asked += 1
         assert lower <= max(truth, 0.0) + 1e-6 * abs(truth) + 1e-9, (seed, index, lower, truth)
         if truth > 1e-6:
             apart += 1
             assert lower >= truth - 2e-6 * truth - 1e-7, (seed, index, lower, upper, truth)
             gap = np.linalg.norm(np.array(on_first) - np.array(on_second))
             assert abs(gap - upper) < 1e-9
+    # A judge that must be doubted often is none.
+    assert asked <= count // 1000
     return apart
+
+
+def nearest_by_least_squares(first: Array, second: Array) -> float:
+    """Returns the distance of two hulls as that of the origin from the hull of all differences of their corners."""
+    differences = (first[:, None, :] - second[None]).reshape(-1, 3)
+    heavy = 1e4  # on the row that asks the weights to sum to one
+    weights, _ = nnls(
+        np.vstack([differences.T, np.full(len(differences), heavy)]), np.array([0.0, 0.0, 0.0, heavy])
+    )
+    return float(np.linalg.norm(differences.T @ weights / weights.sum()))
 
 
 def test_bound_is_never_above_coal_and_close_to_it() -> None:

@@ -258,6 +258,9 @@ def _read_state(text: str) -> _LatchState:
         raise ValueError("it does not hold exactly a state and a digest")
     if document["digest"] != _digest(document["state"]):
         raise ValueError("its digest does not match")
+    # JSON reads the same with other white space; a file that is not what was written was touched by somebody.
+    if json.dumps(document, sort_keys=True) != text:
+        raise ValueError("it is not written as it was")
     try:
         return _LatchState.model_validate(document["state"])
     except ValidationError as error:

@@ -161,7 +161,7 @@ def test_the_sequence_grows_with_every_latch_and_every_clear_and_nothing_else():
 def test_the_sequence_wraps_like_the_number_on_the_wire():
     state = json.loads(SafetyLatch().to_json())["state"]
     state["sequence"] = 2**32 - 1
-    latch = SafetyLatch.from_json(json.dumps({"state": state, "digest": _digest(state)}))
+    latch = SafetyLatch.from_json(json.dumps({"state": state, "digest": _digest(state)}, sort_keys=True))
     assert not latch.latched
     latch.trip(source="kernel", reason="x", now_s=1.0)
     assert latch.sequence == 0
@@ -267,7 +267,7 @@ CLEAR = SafetyLatch().to_json()
 
 def with_state(**changes):
     state = {**json.loads(CLEAR)["state"], **changes}
-    return json.dumps({"state": state, "digest": _digest(state)})
+    return json.dumps({"state": state, "digest": _digest(state)}, sort_keys=True)
 
 
 @pytest.mark.parametrize(
