@@ -42,10 +42,8 @@ nb::bytes written(std::size_t room, Write write) {
 }
 
 Stamp stamp_of(double stamp_s) {
-    const double whole = std::floor(stamp_s);
-    if (!(whole >= -2147483648.0 && whole <= 2147483647.0)) throw std::invalid_argument("the stamp does not fit into a ROS time");
-    const auto nanoseconds = static_cast<std::uint32_t>(std::min((stamp_s - whole) * 1e9, 999999999.0));
-    return {static_cast<std::int32_t>(whole), nanoseconds};
+    if (!(stamp_s >= -2147483648.0 && stamp_s < 2147483648.0)) throw std::invalid_argument("the stamp does not fit into a ROS time");
+    return Stamp::of_seconds(stamp_s);
 }
 
 nb::bytes encode_action_chunk(Matrix rows, std::uint8_t control_mode, double stamp_s, std::string_view ee_name, std::string_view frame_id, std::string_view rskill_id, std::string_view trace_id,

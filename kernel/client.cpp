@@ -12,13 +12,6 @@ namespace {
 
 std::uint64_t owner_number() noexcept { return (static_cast<std::uint64_t>(monotonic_ns()) << 20U) ^ static_cast<std::uint64_t>(getpid()) ^ 1U; }
 
-template <std::size_t room>
-void put_text(char (&to)[room], std::string_view text) noexcept {
-    const std::size_t size = std::min(text.size(), room - 1);
-    std::memcpy(to, text.data(), size);
-    std::memset(to + size, 0, room - size);
-}
-
 }  // namespace
 
 DoorClient::DoorClient(const std::string& instance) : board_(BoardView::open(instance)), answer_(verdict_ring.slot_bytes) {

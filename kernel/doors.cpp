@@ -5,18 +5,6 @@
 #include <stdexcept>
 
 namespace lastgate {
-namespace {
-
-std::string_view text_of(const char* text, std::size_t room) noexcept { return {text, strnlen(text, room)}; }
-
-void put_text(char* to, std::size_t room, std::string_view text) noexcept {
-    const std::size_t size = text.size() < room - 1 ? text.size() : room - 1;
-    std::memcpy(to, text.data(), size);
-    std::memset(to + size, 0, room - size);
-}
-
-}  // namespace
-
 BoardView BoardView::create(std::string_view instance) {
     BoardView view;
     view.memory_ = SharedMemory::create(ring_name(instance, "board"), sizeof(Board));
@@ -40,7 +28,7 @@ BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view
     const auto take = [&](BoardSeat& seat, std::uint64_t before) -> bool {
         if (!seat.owner.compare_exchange_strong(before, owner)) return false;
         seat.named.store(0, std::memory_order_release);
-        put_text(seat.name, sizeof seat.name, name);
+        put_text(seat.name, name);
         // A source that comes back is not holding anything until it says so; the latch it caused stays.
         seat.asserted.store(0, std::memory_order_relaxed);
         seat.acknowledged.store(0, std::memory_order_relaxed);
@@ -50,7 +38,7 @@ BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view
     };
     for (BoardSeat& seat : seats) {
         const std::uint64_t holder = seat.owner.load(std::memory_order_acquire);
-        if (holder == 0 || text_of(seat.name, sizeof seat.name) != name) continue;
+        if (holder == 0 || text_of(seat.name) != name) continue;
         // One name, one seat: the newcomer takes over from an owner that is gone, and waits for one that is not.
         if (!live_name(seat, now_ns).empty()) return nullptr;
         return take(seat, holder) ? &seat : nullptr;
@@ -65,7 +53,7 @@ std::string_view live_name(const BoardSeat& seat, std::int64_t now_ns) noexcept 
     if (seat.owner.load(std::memory_order_acquire) == 0 || seat.named.load(std::memory_order_acquire) != 1) return {};
     const std::int64_t age_ns = now_ns - seat.heartbeat_ns.load(std::memory_order_acquire);
     if (!(age_ns >= -seat_age_ns_max && age_ns <= seat_age_ns_max)) return {};
-    return text_of(seat.name, sizeof seat.name);
+    return text_of(seat.name);
 }
 
 }  // namespace lastgate

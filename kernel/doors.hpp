@@ -2,9 +2,11 @@
 // Where the kernel and everybody else meet: which rings there are, and the board beside them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -58,7 +60,6 @@ struct TraceFrame {
     Verdict verdict;
     ShortText<64> trace_id;
     ShortText<128> rskill_id;
-    ShortText<64> subject;
 };
 
 /// What may be asked of the kernel through a door, as a `MessageType::command`.
@@ -72,6 +73,18 @@ struct AnswerFrame {
     std::uint32_t reserved = 0;
     ShortText<240> message;
 };
+
+/// Text on the board: fixed room, ended by zeros; what is too long is cut.
+template <std::size_t room>
+std::string_view text_of(const char (&text)[room]) noexcept {
+    return {text, strnlen(text, room)};
+}
+template <std::size_t room>
+void put_text(char (&to)[room], std::string_view text) noexcept {
+    const std::size_t size = std::min(text.size(), room - 1);
+    std::memcpy(to, text.data(), size);
+    std::memset(to + size, 0, room - size);
+}
 
 /// A process that can stop the robot, or that drives it. A level, not a message: it cannot be lost, however many
 /// stops are asked for and whatever else is going on.

@@ -14,11 +14,6 @@ constexpr std::size_t readings_max = 512;
 /// Evidence, and the two names that are copied from the chunk, each as long as a chunk's slot allows.
 constexpr std::size_t failure_bytes_max = evidence_bytes_max + 8192;
 
-Stamp stamp_of(double wall_s) noexcept {
-    const double whole = std::floor(wall_s);
-    return {static_cast<std::int32_t>(whole), static_cast<std::uint32_t>((wall_s - whole) * 1e9)};
-}
-
 bool is_stale_code(ViolationCode code) noexcept {
     switch (code) {
         case ViolationCode::state_unavailable:
@@ -207,7 +202,7 @@ Decision Kernel::conclude(const Finding& finding, const NamedWorld* world, Now n
     decision.report = true;
     decision.evidence = write_evidence(verdict, chunk, config_, world == nullptr ? nullptr : &world->names, evidence_);
     FailureTriggerMessage failure;
-    failure.stamp = stamp_of(now.wall_s);
+    failure.stamp = Stamp::of_seconds(now.wall_s);
     failure.kind = static_cast<std::uint8_t>(failure_kind(code));
     failure.severity = severity_abort;
     failure.evidence_json = decision.evidence;
@@ -230,7 +225,7 @@ Decision Kernel::conclude(const Finding& finding, const NamedWorld* world, Now n
 
 std::span<const std::byte> Kernel::status(const NamedWorld* world, Now now) noexcept {
     SafetyStatusMessage status;
-    status.stamp = stamp_of(now.wall_s);
+    status.stamp = Stamp::of_seconds(now.wall_s);
     status.state = static_cast<std::uint8_t>(state());
     status.source = latch_.record().source.view();
     status.reason = latch_.record().reason.view();

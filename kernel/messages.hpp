@@ -2,7 +2,9 @@
 // The messages of the wire contract, as they lie in memory. Views point into the bytes they were read from.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +19,11 @@ struct Stamp {
     std::int32_t seconds = 0;
     std::uint32_t nanoseconds = 0;
     double in_seconds() const noexcept { return static_cast<double>(seconds) + 1e-9 * static_cast<double>(nanoseconds); }
+    /// Of a time that fits; the nanoseconds are cut, so that a stamp is never later than what it stamps.
+    static Stamp of_seconds(double time_s) noexcept {
+        const double whole = std::floor(time_s);
+        return {static_cast<std::int32_t>(whole), static_cast<std::uint32_t>(std::min((time_s - whole) * 1e9, 999999999.0))};
+    }
 };
 
 /// openral_msgs/ActionChunk. `flat` is read in place, so the payload must lie where `payload_alignment` says.
@@ -46,8 +53,7 @@ std::optional<ActionChunkMessage> read_action_chunk(std::span<std::byte> payload
 /// Writes a chunk; the empty span when it does not fit.
 std::span<const std::byte> write_action_chunk(const ActionChunkMessage& chunk, std::span<std::byte> memory) noexcept;
 
-/// sensor_msgs/JointState: calls `joint(name, position, velocity)` for each; velocity is NaN where none is given.
-/// False when the bytes are not exactly one such message, or its lengths disagree; then nothing was called.
+/// One joint of a sensor_msgs/JointState.
 struct JointReading {
     std::string_view name;
     double position = 0.0;
@@ -58,6 +64,8 @@ struct JointStateMessage {
     Stamp stamp;
     std::size_t count = 0;
 };
+/// Fills the first of `joints`. Nothing when the bytes are not exactly one such message, its lengths disagree, or it
+/// holds more joints than there is room for.
 std::optional<JointStateMessage> read_joint_state(std::span<const std::byte> payload, std::span<JointReading> joints) noexcept;
 std::span<const std::byte> write_joint_state(Stamp stamp, std::span<const std::string_view> names, std::span<const double> positions,
                                              std::span<const double> velocities, std::span<std::byte> memory) noexcept;

@@ -30,17 +30,6 @@ std::span<const std::byte> bytes_of(const Frame& frame) noexcept {
     return {reinterpret_cast<const std::byte*>(&frame), sizeof frame};
 }
 
-template <std::size_t room>
-std::string_view text_of(const char (&text)[room]) noexcept {
-    return {text, strnlen(text, room)};
-}
-
-template <std::size_t room>
-void put_text(char (&to)[room], std::string_view text) noexcept {
-    const std::size_t size = std::min(text.size(), room - 1);
-    std::memcpy(to, text.data(), size);
-}
-
 }  // namespace
 
 KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::string model_digest, ProcessOptions options)
@@ -335,8 +324,7 @@ void KernelProcess::report_for(const BoardSeat& seat, Now moment) {
     const std::string_view evidence = text_of(seat.evidence);
     if (evidence.empty() || !CdrReader::is_utf8(evidence)) return;
     FailureTriggerMessage failure;
-    const double whole = std::floor(moment.wall_s);
-    failure.stamp = {static_cast<std::int32_t>(whole), static_cast<std::uint32_t>((moment.wall_s - whole) * 1e9)};
+    failure.stamp = Stamp::of_seconds(moment.wall_s);
     failure.kind = static_cast<std::uint8_t>(seat.failure_kind.load(std::memory_order_relaxed));
     failure.severity = severity_abort;
     failure.evidence_json = evidence;
