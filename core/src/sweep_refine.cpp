@@ -289,8 +289,8 @@ Refined Refinement::run() noexcept {
     return refined_;
 }
 
-/// Sixteen looks at all corners of two pieces take about as long as placing a robot once: 20,000 of them, two by two
-/// with what stands around them, took 4.5 ms, and placing a robot of twelve joints takes 2 to 5 microseconds.
+/// Sixteen looks at all corners of two pieces take about as long as placing a robot once. Charged so, a check of a
+/// twelve-joint robot that did little else took 1.73 microseconds per evaluation; charged one by two it took 0.22.
 void Sweep::charge_looks(std::uint32_t looks) noexcept {
     constexpr std::uint32_t looks_per_evaluation = 16;
     looks_ += looks;
