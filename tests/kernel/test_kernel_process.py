@@ -374,6 +374,30 @@ def test_warn_only_passes_and_says_so(start_kernel):
     assert not kernel.status().latched
 
 
+def test_warn_only_says_so_every_second(start_kernel, caplog):
+    kernel = start_kernel(stacked(3), without_world=True, warn_only=True)
+    for _ in range(3):
+        assert not submit(kernel, [[9.0] * 3]).accepted
+    time.sleep(2.3)
+    loud = [record.message for record in caplog.records if "WARN ONLY: nothing is stopped" in record.message]
+    assert 2 <= len(loud) <= 4, loud
+    assert "3 chunks that break a rule have passed" in loud[-1]
+
+
+def test_stderr_that_nobody_reads_does_not_hold_up_a_kernel(start_kernel, monkeypatch):
+    """Worlds that cannot be read are complained about; 20,000 complaints are more than a pipe holds."""
+    monkeypatch.setattr("lastgate.kernel_process.KernelMessages._drain", lambda self: None)
+    kernel = start_kernel(stacked(3), without_world=True)
+    door = _core.DoorClient(kernel.instance)
+    for number in range(20_000):
+        sequence = door.publish_world(b"\x00\x01\x00\x00 no world")
+        if number % 2:  # the ring holds two
+            assert door.wait_world(sequence, 1.0)
+    assert submit(kernel, [[0.01] * 3]).accepted
+    kernel.estop("still heard")
+    assert kernel.status().latched
+
+
 def test_k27_five_hundred_chunks_none_lost_none_reordered(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     passed = _core.RingReader(kernel.instance, "safe_actions")
