@@ -113,7 +113,7 @@ def test_k05_reset_of_what_is_not_latched_succeeds(start_kernel):
     assert (outcome.success, outcome.message) == (True, "not latched, nothing to reset")
 
 
-def test_k06_lifecycle_leads_round_and_never_clears_the_latch(start_kernel):
+def test_k06_x25_lifecycle_leads_round_and_never_clears_the_latch(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     door = _core.DoorClient(kernel.instance)
     assert door.command("deactivate", 1.0) == (True, "inactive")
@@ -311,7 +311,7 @@ def test_dead_kernel_is_a_rejection_not_a_hang(start_kernel):
     assert time.monotonic() - began < 3.0
 
 
-def test_held_source_blocks_reset_until_it_lets_go_and_death_does_not_release(start_kernel):
+def test_x27_held_source_blocks_reset_until_it_lets_go_and_death_does_not_release(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
     pendant = _core.Seat(kernel.instance, "pendant")
     pendant.hold("button down")
