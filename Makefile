@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz canary bench errors format generate clean tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -120,6 +120,11 @@ fuzz: $(VENV)/.requirements  ## Throws random bytes at the core for FUZZ_SECONDS
 	  -DLASTGATE_FUZZ=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null
 	$(CMAKE) --build build/fuzz -j $(BUILD_JOBS) -- --quiet
 	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
+
+# A quarter of an hour: five processes, one of them killed at a random moment in every round.
+FAULT_ROUNDS ?= 200
+faults: $(VENV)/.built  ## Kills kernel, sources, driver, telemetry and policy at random moments, FAULT_ROUNDS times.
+	LASTGATE_FAULT_ROUNDS=$(FAULT_ROUNDS) $(BIN)/python -m pytest -q -s tests/kernel/test_deaths.py
 
 canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
 	$(BIN)/python tools/canary.py $(ARGS)
