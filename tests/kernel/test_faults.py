@@ -181,7 +181,7 @@ def test_flood_of_chunks_at_one_door_delays_neither_another_door_nor_a_stop(star
     try:
         late = 0
         for number in range(100):
-            answer = decide(other, good(0.001 * number))
+            answer = decide(other, good(0.0001 * number))
             if not answer["passed"]:  # on a busy machine the state may be too old by the time it is looked at
                 assert answer["verdict"].violation.code == lg.ViolationCode.state_unavailable.number
                 late += 1
