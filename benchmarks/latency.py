@@ -173,10 +173,17 @@ def render(result: dict[str, Any]) -> str:
 def main() -> int:
     """Measures, writes result and page, prints the page; returns 1 when a budget is not met."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", type=Path, required=True)
+    parser.add_argument("--binary", type=Path, help="door_latency, as `make latency` builds it")
+    parser.add_argument(
+        "--check", action="store_true", help="Only tell whether the page is that of the result."
+    )
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seconds", type=float, default=60.0)
     arguments = parser.parse_args()
+    if arguments.check:
+        return 0 if PAGE.read_text() == render(json.loads(RESULT.read_text())) else 1
+    if arguments.binary is None:
+        parser.error("--binary is needed to measure")
     result = measure(arguments.binary, count=arguments.count, seconds=arguments.seconds)
     RESULT.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     PAGE.write_text(render(result))
