@@ -206,13 +206,13 @@ class Gate:
             contacts,
         )
         violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=world)
+        path = self._native.path if native.stage > 8 else None
         return Verdict(
             native=native,
             chunk=chunk,
             violation=violation,
-            joint_rows=self._native.path[1:, self._row_columns]
-            if native.stage > 8
-            else np.empty((0, self.n_dof)),
+            joint_rows=np.empty((0, self.n_dof)) if path is None else path[1:, self._row_columns],
+            path=path,
             world_id="" if world is None else world.world_id,
             model_digest=self.model_digest,
             contacts_used=tuple(
@@ -383,6 +383,14 @@ class Gate:
         Raises:
             ROSConfigError: An array is not float64, contiguous and of that shape.
         """
+        return self.link_poses_on_path(self.as_path(configurations, gripper_positions=gripper_positions))
+
+    def as_path(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> Float64:
+        """Returns configurations as rows like those of `Verdict.path`, with the arguments of `link_poses_batch`.
+
+        Raises:
+            ROSConfigError: An array is not float64, contiguous and of that shape.
+        """
         rows = require_array(configurations, name="configurations", dimensions=2)
         grippers = np.zeros((len(rows), len(self.gripper_joint_names)))
         if gripper_positions is not None:
@@ -396,7 +404,18 @@ class Gate:
         variables = np.zeros((len(rows), self._native.path.shape[1]))  # a mobile base stands at the origin
         variables[:, self._row_columns] = rows
         variables[:, [joints.index(name) for name in self.gripper_joint_names]] = grippers
-        frames = self._native.link_frames(variables)
+        return variables
+
+    def link_poses_on_path(self, path: Float64) -> dict[str, Float64]:
+        """Returns each link's poses, (N, 3, 4), where the base stood at first, at N rows like those of `Verdict.path`.
+
+        Raises:
+            ROSConfigError: The array is not float64, contiguous and one column per variable.
+        """
+        try:
+            frames = self._native.link_frames(require_array(path, name="path", dimensions=2))
+        except ValueError as error:
+            raise ROSConfigError(f"path cannot be used: {error}") from None
         return {link: frames[:, index] for index, link in enumerate(self.link_names)}
 
     @property
