@@ -70,7 +70,7 @@ struct CommandFrame {
 struct AnswerFrame {
     std::uint64_t command_sequence = 0;
     std::uint32_t success = 0;
-    std::uint32_t reserved = 0;
+    std::uint32_t number = 0;  ///< Of an attached object: under which verdicts speak of it.
     ShortText<240> message;
 };
 

@@ -25,6 +25,10 @@ enum class MessageType : std::uint32_t {
     command = 10,
     answer = 11,
     trace = 12,
+    chunk_request = 13,  ///< A chunk with what ActionChunk has no room for: recovery, declared contacts.
+    held_shape = 14,
+    let_go = 15,
+    nav_goal = 16,
 };
 
 /// What stands beside the bytes: who wrote them, when, and which one it is.

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState, require_number
@@ -20,7 +19,6 @@ from lastgate.contracts import (
     RSkillManifest,
     SphereShape,
     ViolationCode,
-    config_error_from,
     intersect_envelopes,
 )
 from lastgate.coverage import require_coverage
@@ -306,18 +304,9 @@ class Gate:
         Raises:
             ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
         """
-        try:
-            held = HeldShape.model_validate(
-                {
-                    "link": link,
-                    "shape": shape,
-                    "object_id": object_id,
-                    "origin_xyz_rpy": origin_xyz_rpy,
-                    "touch_links": touch_links,
-                }
-            )
-        except ValidationError as error:
-            raise config_error_from(error, source="attach") from None
+        held = HeldShape.of(
+            link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
+        )
         touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
         ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         taken = set(self._attachments.values())
