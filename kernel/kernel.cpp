@@ -72,6 +72,10 @@ bool Kernel::deactivate() noexcept {
     return true;
 }
 
+std::size_t Kernel::held_count() const noexcept {
+    return static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), [](const auto& name) { return !name.empty(); }));
+}
+
 LifecycleState Kernel::state() const noexcept {
     if (latch_.latched()) return LifecycleState::latched;
     return active_ ? LifecycleState::active : LifecycleState::inactive;
@@ -147,6 +151,7 @@ Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, 
     // nobody can set back.
     request.world = world == nullptr || !is_recent(*world, now) ? nullptr : &world->snapshot;
     request.now_s = now.wall_s;
+    looked_at_ = {true, request.state, request.world == nullptr ? nullptr : world, request.recovery, request.contacts.size()};
     return gate_->check(request);
 }
 
@@ -166,6 +171,7 @@ std::optional<ChunkRequest> Kernel::read_request(std::span<const std::byte> payl
 }
 
 Finding Kernel::look(std::span<std::byte> payload, const NamedWorld* world, Now now, const ChunkRequest* request) noexcept {
+    looked_at_ = {};
     const auto chunk = read_action_chunk(payload);
     if (!chunk) return not_a_chunk(payload.size());
     Finding finding{*chunk, {}};
@@ -237,6 +243,7 @@ NavAnswer Kernel::nav_goal(std::span<const std::byte> payload, const NamedWorld*
 }
 
 Finding Kernel::look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {
+    looked_at_ = {};
     const auto twist = read_twist(payload);
     if (!twist) return not_a_chunk(payload.size());
     ActionChunkMessage chunk;

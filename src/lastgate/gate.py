@@ -4,6 +4,7 @@
 import hashlib
 import os
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,6 @@ from lastgate.contracts import (
     RSkillManifest,
     SphereShape,
     ViolationCode,
-    intersect_envelopes,
 )
 from lastgate.coverage import require_coverage
 from lastgate.declared_contact import DeclaredContact, native_contacts
@@ -101,9 +101,30 @@ class Gate:
             raise ROSConfigError(
                 f"robot is a {type(robot).__name__}, expected a RobotDescription: use lastgate.load_robot(...)"
             )
-        require_coverage(robot)
         step_s = require_number(step_s, name="step_s")
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
+        self.skill = skill
+        self._arm(robot, text)
+
+    @classmethod
+    def from_flat_config(cls, robot: RobotDescription, text: str) -> Self:
+        """Returns the gate that a flat config describes, as a recording keeps it; `robot` lends it names and shapes.
+
+        Raises:
+            ROSConfigError: The text cannot be used, or is about another robot.
+        """
+        gate = cls.__new__(cls)
+        gate.skill = None
+        gate._arm(robot, text)
+        wanted = [joint.name for joint in robot.actuated_joints]
+        if list(gate.link_names) != list(robot.link_names) or gate._config.dof_names != wanted:
+            raise ROSConfigError(
+                f"the flat config is not about robot `{robot.name}`: it has other links or joints"
+            )
+        return gate
+
+    def _arm(self, robot: RobotDescription, text: str) -> None:
+        require_coverage(robot)
         try:
             self._config = _core.read_config(text)
             self._native = _core.Gate(self._config, lanes=_LANE_BUILDS[chosen_lanes()])
@@ -120,10 +141,11 @@ class Gate:
                 f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
             )
         # A skill may ask for more room than the robot does.
-        self._world_margin_m = intersect_envelopes(robot, skill).world_collision_margin_m
+        self._world_margin_m = self._config.world_collision_margin_m
         self._check_configurations = self._native.check_configurations
         self.robot = robot
-        self.step_s = step_s
+        self.step_s = self._config.step_s
+        self.flat_config = text
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
         in_gripper = gripper_joint_names(robot)
         joints = [joint.name for joint in robot.actuated_joints]

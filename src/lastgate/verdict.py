@@ -258,6 +258,11 @@ class Verdict:
         """Names what was not looked at."""
         return Unchecked(self._native.unchecked)
 
+    @property
+    def native(self) -> _core.Verdict:
+        """Is the core's verdict, numbers only."""
+        return self._native
+
     def to_bytes(self) -> bytes:
         """Returns the core's verdict as it is recorded and compared."""
         return self._native.to_bytes()
