@@ -425,6 +425,7 @@ void bind_doors(nb::module_& module) {
         for (const MessageSource& source : frame.world) {
             if (source.type != MessageType::nothing) sources.append(nb::make_tuple(static_cast<std::uint32_t>(source.type), source.door, source.sequence));
         }
+        fields["world_id"] = frame.world_id;
         fields["world"] = sources;
         fields["verdict"] = frame.found;
         return fields;

@@ -80,6 +80,7 @@ struct InputFrame {
     std::uint32_t world_given = 0;
     double stamp_s = 0.0;  ///< Of the gripper.
     double now_s = 0.0;
+    std::uint64_t world_id = 0;
     std::array<MessageSource, 2> world;  ///< The messages the world was made of, in the order they are to be read.
     Verdict found;  ///< What the gate found. The answer may be another: that a stop is latched.
 };

@@ -243,7 +243,10 @@ void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, con
     frame.world_given = looked.world != nullptr ? 1 : 0;
     frame.stamp_s = looked.state.stamp_s;
     frame.now_s = begun.wall_s;
-    if (looked.world != nullptr) frame.world = looked.world->sources;
+    if (looked.world != nullptr) {
+        frame.world_id = looked.world->snapshot.id();
+        frame.world = looked.world->sources;
+    }
     frame.found = found;
     std::array<std::byte, input_ring.slot_bytes> bytes;
     std::size_t size = sizeof frame;

@@ -27,7 +27,7 @@ from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
 from lastgate.naming import VerdictNames, name_indices
 from lastgate.nav_goal import NavGoal, judge_nav_goal
-from lastgate.verdict import Verdict
+from lastgate.verdict import Verdict, Violation
 from lastgate.world import FloorMap, NoWorld, World
 
 # Looked up once: `check_batch` makes two small arrays per call, and names cost as much as the arrays.
@@ -240,6 +240,12 @@ class Gate:
             ),
         )
 
+    def name_violation(
+        self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None
+    ) -> Violation:
+        """Returns the violation of a rejected native verdict, such as a kernel's, with names instead of numbers."""
+        return self._names.violation(native, chunk=chunk, world=world)
+
     def check_batch(
         self,
         configurations: Float64,
@@ -378,7 +384,9 @@ class Gate:
             if self._attachments.get(held.object_id, number) != number or (
                 held.object_id not in self._attachments and number in self._attachments.values()
             ):
-                raise ROSConfigError(f"held object `{held.object_id}` has a number that is not its own: {number}")
+                raise ROSConfigError(
+                    f"held object `{held.object_id}` has a number that is not its own: {number}"
+                )
             self._attach(held, number)
 
     def link_poses(

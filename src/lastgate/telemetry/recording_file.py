@@ -12,7 +12,7 @@ import numpy as np
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState
-from lastgate.contracts import ROSConfigError
+from lastgate.contracts import ROSConfigError, RSkillManifest
 from lastgate.declared_contact import DeclaredContact
 from lastgate.gate import Gate
 from lastgate.held_shape import HeldShape
@@ -35,6 +35,7 @@ _MODEL_SCHEMA = {
         "model_digest": {"type": "string"},
         "flat_config": {"type": "string"},
         "robot": {"type": "object"},
+        "skill": {"type": ["object", "null"]},
         "convex_pieces": {"type": "string"},
     },
 }
@@ -72,7 +73,6 @@ class RecordedInputs:
 class KernelWorld:
     """Is the world a kernel had: the messages it was made of, each with its type."""
 
-    world_id: str
     snapshot_id: int
     parts: tuple[tuple[int, bytes], ...]
 
@@ -93,6 +93,15 @@ def chunk_message(chunk: ActionChunk, *, stamp_s: float) -> bytes:
         )
     except ValueError:
         return b""
+
+
+def said_by_skill(skill: RSkillManifest) -> dict[str, Any]:
+    """Returns a skill without what its envelope leaves unsaid: only what it says tightens the robot's."""
+    fields = skill.model_dump(mode="json")
+    if skill.envelope is not None:
+        said = skill.envelope.model_fields_set
+        fields["envelope"] = {name: value for name, value in fields["envelope"].items() if name in said}
+    return fields
 
 
 class RecordingFile:
@@ -118,7 +127,11 @@ class RecordingFile:
         self._writer.start(profile=PROFILE, library=LIBRARY)
         self._channels = {
             topic: self._ros_channel(topic, name)
-            for topic, name in ((CHUNK_TOPIC, "ActionChunk"), (WORLD_TOPIC, "WorldRecord"), (CHECK_TOPIC, "Check"))
+            for topic, name in (
+                (CHUNK_TOPIC, "ActionChunk"),
+                (WORLD_TOPIC, "WorldRecord"),
+                (CHECK_TOPIC, "Check"),
+            )
         }
         self._checks = 0
         self._world_numbers: dict[str, int] = {}
@@ -137,7 +150,9 @@ class RecordingFile:
         state = inputs.state
         if inputs.chunk:
             self._add(CHUNK_TOPIC, inputs.wall_ns, inputs.chunk, self._checks)
-        reason = inputs.not_repeatable or ("" if inputs.chunk else "the chunk is larger than a message can be")
+        reason = inputs.not_repeatable or (
+            "" if inputs.chunk else "the chunk is larger than a message can be"
+        )
         verdict = inputs.verdict
         held = [{"number": number, **shape.model_dump(mode="json")} for number, shape in inputs.held]
         message = new_message(
@@ -193,7 +208,8 @@ class RecordingFile:
         model = {
             "model_digest": self._gate.model_digest,
             "flat_config": self._gate.flat_config,
-            "robot": robot.model_dump(mode="json", exclude_unset=True),
+            "robot": robot.model_dump(mode="json"),
+            "skill": None if self._gate.skill is None else said_by_skill(self._gate.skill),
             "convex_pieces": written_pieces(robot.loaded_pieces, comments=[]),
         }
         self._add(MODEL_TOPIC, time.time_ns(), json.dumps(model).encode(), 1)
@@ -215,7 +231,6 @@ class RecordingFile:
         message = new_message(
             "WorldRecord",
             snapshot_id=snapshot_id,
-            world_id=world.world_id,
             base_frame=self._gate.robot.base_frame,
             parts=[
                 new_message("WorldPart", type=kind, payload=np.frombuffer(payload, np.uint8))

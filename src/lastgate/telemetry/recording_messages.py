@@ -8,7 +8,7 @@ from typing import Any
 from lastgate.contracts import ROSConfigError
 
 _FOLDER = Path(__file__).with_name("messages")
-_PACKAGE_OF = dict.fromkeys(("ActionChunk", "WorldCollision", "OccupancyVoxels"), "openral_msgs")
+_OF_THE_WIRE = {"ActionChunk", "WorldCollision", "OccupancyVoxels"}
 
 
 @cache
@@ -25,7 +25,7 @@ def _types() -> Any:
 
 def full_name(name: str) -> str:
     """Returns a message's name with its package, as schemas carry it."""
-    return f"{_PACKAGE_OF.get(name, 'lastgate_msgs')}/msg/{name}"
+    return f"{'openral_msgs' if name in _OF_THE_WIRE else 'lastgate_msgs'}/msg/{name}"
 
 
 @cache

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState
-from lastgate.contracts import RobotDescription, ROSConfigError
+from lastgate.contracts import RobotDescription, ROSConfigError, RSkillManifest
 from lastgate.declared_contact import DeclaredContact
 from lastgate.gate import Gate
 from lastgate.held_shape import HeldShape
@@ -44,6 +44,7 @@ class RecordedModel:
     digest: str
     flat_config: str
     robot: RobotDescription
+    skill: RSkillManifest | None
 
     def gate(self) -> Gate:
         """Returns a gate of this model, with the lanes that `LASTGATE_LANES` asks for."""
@@ -176,19 +177,27 @@ class _Reading:
         try:
             robot = RobotDescription.model_validate(told["robot"])
         except ValidationError as error:
-            raise ROSConfigError(f"the robot of the recording cannot be read: {error.errors()[0]['msg']}") from None
+            raise ROSConfigError(
+                f"the robot of the recording cannot be read: {error.errors()[0]['msg']}"
+            ) from None
         if robot.convex_pieces is not None:
             pieces = read_convex_pieces(told["convex_pieces"], source="the recording")
             robot = robot.with_loaded_pieces(pieces)
         self.recording.models[digest] = RecordedModel(
-            digest=digest, flat_config=told["flat_config"], robot=robot
+            digest=digest,
+            flat_config=told["flat_config"],
+            robot=robot,
+            skill=None if told["skill"] is None else RSkillManifest.model_validate(told["skill"]),
         )
 
     def _take_chunk(self, sequence: int, data: bytes) -> None:
         told = _core.decode_action_chunk(data)
         if told is None:
             raise ROSConfigError(f"chunk {sequence} cannot be read")
-        rows = np.array(told["flat"], dtype=np.float64).reshape(told["horizon"], told["n_dof"])
+        rows = np.array(told["flat"], dtype=np.float64)
+        if rows.size != told["horizon"] * told["n_dof"]:
+            return  # a kernel refused it for that; no array could say it, and its check says so
+        rows = rows.reshape(told["horizon"], told["n_dof"])
         self._chunks[sequence] = ActionChunk(
             rows,
             mode=told["control_mode"],
