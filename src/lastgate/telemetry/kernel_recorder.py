@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The black box of a running kernel."""
 
+import time
 from collections import deque
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +11,7 @@ import numpy as np
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState
-from lastgate.contracts import ROSConfigError
+from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.gate import Gate
 from lastgate.telemetry.kernel_feed import DoorMessages, open_ring
 from lastgate.telemetry.recorded_world import recorded_world
@@ -21,6 +22,8 @@ from lastgate.world import NO_WORLD, NoWorld, World
 STATUS_TIMEOUT_S = 2.0
 # A world is up to 16 MiB: the newest of each door and a few before them.
 _WORLDS_REMEMBERED_MAX = 16
+# A door keeps two worlds: whoever looks this often sees every one of a stream of up to 100 Hz.
+_WORLD_PERIOD_S = 0.01
 
 
 class KernelRecorder:
@@ -51,7 +54,6 @@ class KernelRecorder:
         self._gate = gate
         self._last_s = last_s
         self._inputs = open_ring(instance, "inputs")
-        self._chunks = DoorMessages(instance, "chunks", from_newest=False)
         self._worlds = DoorMessages(
             instance, "worlds", from_newest=True, remembered_max=_WORLDS_REMEMBERED_MAX
         )
@@ -70,18 +72,18 @@ class KernelRecorder:
         return self._file.checks
 
     def record(self, timeout_s: float) -> int:
-        """Waits for a verdict, takes it and all that are there, and returns how many."""
+        """Takes every verdict that comes within so long, and returns how many."""
         count = 0
-        message = self._inputs.read(timeout_s)
-        while message is not None:
-            told = _core.decode_inputs(message[3])
+        deadline = time.monotonic() + timeout_s
+        while True:
+            message = self._inputs.read(_WORLD_PERIOD_S)
+            self._worlds.drain()
+            told = None if message is None else _core.decode_inputs(message[3])
             if told is not None:
-                self._chunks.drain()
-                self._worlds.drain()
                 self._take(self._seen(told))
                 count += 1
-            message = self._inputs.read(0.0)
-        return count
+            if time.monotonic() >= deadline:
+                return count
 
     def close(self) -> None:
         """Closes the file."""
@@ -110,14 +112,9 @@ class KernelRecorder:
 
     def _seen(self, told: dict) -> RecordedInputs:
         reasons: list[str] = []
-        found = self._chunks.find(told["door"], told["chunk_sequence"])
-        payload = b""
-        if found is None:
-            reasons.append("its chunk was overwritten before it could be read")
-        elif found[0] == _core.MESSAGE_ACTION_CHUNK:
-            payload = found[1]
-        else:
-            reasons.append("it came with a twist, a declared contact or a recovery, which are not recorded")
+        payload = _chunk_message(told)
+        if told["contact_count"]:
+            reasons.append("a contact was declared, which is not recorded from a kernel")
         if told["held_count"]:
             reasons.append("the robot held something, which is not recorded from a kernel")
         world = self._world_of(told, reasons)
@@ -176,6 +173,14 @@ class KernelRecorder:
         return recorded_world(
             world.parts, base_frame=self._gate.robot.base_frame, snapshot_id=world.snapshot_id
         )
+
+
+def _chunk_message(told: dict) -> bytes:
+    if told["chunk_type"] == _core.MESSAGE_ACTION_CHUNK:
+        return told["chunk"]
+    # A twist is judged as a chunk of one row.
+    row = np.array([_core.decode_twist(told["chunk"])], dtype=np.float64)
+    return _core.encode_action_chunk(row, int(ControlMode.BODY_TWIST), told["now_s"], "", "", "", "", 0)
 
 
 def _chunk_of(payload: bytes) -> ActionChunk | None:

@@ -112,7 +112,9 @@ def _chunk_fields(case: SmallCase) -> str:
     chunk = case.chunk
     fields = ""
     if chunk.mode != ControlMode.JOINT_POSITION:
-        named = f"lg.ControlMode.{chunk.mode.name}" if isinstance(chunk.mode, ControlMode) else int(chunk.mode)
+        named = (
+            f"lg.ControlMode.{chunk.mode.name}" if isinstance(chunk.mode, ControlMode) else int(chunk.mode)
+        )
         fields += f", mode={named}"
     for name in ("ee_name", "frame_id"):
         if getattr(chunk, name):
