@@ -165,6 +165,7 @@ class Recorder:
                     self._take(seen)
                 except Exception as error:  # a full disk must not stop the robot; `close` tells
                     self._failure = self._failure or error
+                time.sleep(0)  # a check that wants to begin waits for one record at most
             if ending:
                 return
 
