@@ -76,6 +76,7 @@ def test_pass_violation_and_latched_drop_are_three_spans(start_kernel, collector
     assert told["safety.severity"] == "violation"
     assert (told["safety.check_name"], told["safety.collision_mode"]) == ("world_collision", "world")
     assert (told["safety.violation_joint"], told["safety.violation_against"]) == ("arm", "lamp")
+    assert told["safety.violation_reason"].startswith("arm / lamp are ")
     assert [event.name for event in violation.events] == ["openral.event.safety_violation"]
     told = values(dropped.attributes)
     assert (told["safety.severity"], told["safety.drop_reason"]) == ("warn", "estop_latched")
