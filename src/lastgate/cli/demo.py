@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastgate.cli.messages import paint, print_error, print_note
+from lastgate.cli.messages import paint, print_error, print_note, print_warning
 
 if TYPE_CHECKING:
     from lastgate.demo.run import Decision, Record
@@ -61,7 +61,7 @@ def demo_command(
             print_note(f"the page is at {page.url} while this runs")
         record = _run_with_ticker(simulation, seconds, viewer=viewer)
     finally:
-        simulation.close()
+        _end_recording(simulation)
         if page is not None:
             page.close()
         if viewer is not None:
@@ -79,6 +79,15 @@ def demo_command(
         "hint: keep the report, and report it as a bug in lastgate"
     )
     return 1
+
+
+def _end_recording(simulation: Any) -> None:
+    from lastgate.contracts import ROSConfigError
+
+    try:
+        simulation.close()
+    except ROSConfigError as error:  # what the run showed is still worth a report
+        print_warning(str(error))
 
 
 def _can_record() -> bool:
