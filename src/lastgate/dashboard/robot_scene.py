@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lastgate import _core
-from lastgate.action import ActionChunk
+from lastgate.action import ActionChunk, RobotState
 from lastgate.arrays import Float64
 from lastgate.contracts import ControlMode, RobotDescription
 from lastgate.gate import Gate
@@ -38,6 +38,7 @@ class RobotScene:
     def __init__(self, robot: RobotDescription, *, gate: Gate | None = None) -> None:
         self.robot = robot
         self.gate = gate or Gate(robot, step_s=_STEP_S)
+        self._picture_gate: Gate | None = None
         self._lock = threading.Lock()
         config = _core.read_config(flat_config(robot, step_s=_STEP_S))
         self._names = VerdictNames(robot=robot, config=config, attachments={})
@@ -127,6 +128,16 @@ class RobotScene:
             world_id="" if world is None else world.world_id,
             model_digest=model_digest,
         )
+
+    def picture(
+        self, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World | NoWorld | None
+    ) -> bytes:
+        """Draws a refusal, as PNG. Takes about a second."""
+        from lastgate.telemetry.card import rejection_card
+
+        if self._picture_gate is None:
+            self._picture_gate = Gate(self.robot, step_s=_STEP_S)
+        return rejection_card(self._picture_gate, verdict, chunk=chunk, state=state, world=world).png()
 
     def _placed(self, rows: Float64, fingers: Float64) -> Float64:
         with self._lock:

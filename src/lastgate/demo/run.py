@@ -5,7 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -65,6 +65,23 @@ class Record:
     joint_travel_rad: float = 0.0
 
 
+class Watcher(Protocol):
+    """Is told what happens while it happens, and may stop the arm; it cannot change a verdict."""
+
+    @property
+    def latched(self) -> bool:
+        """Tells whether somebody pressed stop and nobody has reset it."""
+        ...
+
+    def note_state(self, state: RobotState) -> None:
+        """Is called with every measured state."""
+
+    def note_check(
+        self, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World, check_us: float
+    ) -> None:
+        """Is called with every verdict."""
+
+
 class Simulation:
     """Is the whole loop: policy, gate, servos.
 
@@ -85,6 +102,7 @@ class Simulation:
         skill = RSkillManifest(name="demo-reach", version="1.0.0", envelope=margins)
         self.gate = Gate(robot, step_s=STEP_S, skill=skill)
         self.record = Record(gated=gated, seed=seed)
+        self.watcher: Watcher | None = None
         self._commanded = self.policy.start
         self._observed: deque[RobotState] = deque(maxlen=200)
         self._touching: frozenset[tuple[str, str]] = frozenset()
@@ -102,6 +120,10 @@ class Simulation:
         begin = time.perf_counter()
         going = True
         while going and self.scene.time_s < seconds - STEP_S / 2:
+            if self.watcher is not None and self.watcher.latched:
+                self._move_to(self._commanded)
+                going = on_control_step(self.scene.time_s)
+                continue
             proposal = self.policy.propose(self._commanded)
             decision = self._decide(proposal)
             self.record.decisions.append(decision)
@@ -129,6 +151,8 @@ class Simulation:
         before_ns = time.perf_counter_ns()
         verdict = self.gate.check(chunk, state=state, world=world, now_s=self.scene.time_s)
         check_us = (time.perf_counter_ns() - before_ns) / 1000.0
+        if self.watcher is not None:
+            self.watcher.note_check(verdict, chunk=chunk, state=state, world=world, check_us=check_us)
         return Decision(
             number=len(self.record.decisions) + 1,
             time_s=self.scene.time_s,
@@ -191,6 +215,8 @@ class Simulation:
                 stamp_s=self.scene.time_s,
             )
         )
+        if self.watcher is not None:
+            self.watcher.note_state(self._observed[-1])
 
     def _state_of_age(self, age_s: float) -> RobotState:
         wanted_s = self.scene.time_s - age_s
