@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translation only: looking at a running kernel without a door of one's own. Nothing here writes, and nothing here
-// waits at a bell, so that the kernel never has to wake somebody who only looks.
+// Translation only: what somebody who looks at a running kernel reads beside the rings. Nothing here writes or waits.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -30,39 +29,6 @@ nb::list texts_of(const std::vector<std::string_view>& texts) {
     for (const auto text : texts) list.append(shown(text));
     return list;
 }
-
-RingShape shape_of(std::string_view ring) {
-    const std::string_view name = ring.substr(0, ring.find('.'));
-    if (name == "chunks" || name == "safe_actions") return chunk_ring;
-    if (name == "states") return state_ring;
-    if (name == "worlds") return world_ring;
-    if (name == "failures") return failure_ring;
-    if (name == "statuses") return status_ring;
-    if (name == "traces") return trace_ring;
-    throw std::invalid_argument("no ring `" + std::string(ring) + "`");
-}
-
-/// Reads one ring, from `backlog` messages before the newest, and returns at once.
-class RingWatch {
-  public:
-    RingWatch(const std::string& instance, const std::string& ring, std::uint64_t backlog) : ring_(Ring::open(ring_name(instance, ring), shape_of(ring))), bytes_(ring_.shape().slot_bytes) {
-        cursor_ = ring_.newest() - std::min(ring_.newest(), std::min<std::uint64_t>(backlog, ring_.shape().slots));
-    }
-    nb::object read() {
-        MessageHead head;
-        if (!ring_.read(cursor_, head, bytes_, lost_)) return nb::none();
-        return nb::make_tuple(head.sequence, static_cast<std::uint32_t>(head.type), static_cast<double>(head.written_ns) * 1e-9, nb::bytes(bytes_.data(), head.size));
-    }
-    /// Leaves out all but the newest message.
-    void skip_to_newest() noexcept { cursor_ = std::max(cursor_, ring_.newest() - std::min<std::uint64_t>(ring_.newest(), 1)); }
-    std::uint64_t lost() const noexcept { return lost_; }
-
-  private:
-    Ring ring_;
-    std::vector<std::byte> bytes_;
-    std::uint64_t cursor_ = 0;
-    std::uint64_t lost_ = 0;
-};
 
 nb::list seats_of(const std::array<BoardSeat, sources_max>& seats, std::int64_t now_ns) {
     nb::list list;
@@ -135,27 +101,18 @@ nb::dict grid_of(const std::array<double, 3>& origin, double resolution, const s
     return fields;
 }
 
-nb::object decode_world_snapshot(const nb::bytes& payload) {
-    const auto world = read_world_snapshot(span_of(payload));
-    if (!world) return nb::none();
+nb::object decode_floor_map(const nb::bytes& world_snapshot) {
+    const auto world = read_world_snapshot(span_of(world_snapshot));
+    if (!world || !world->has_floor) return nb::none();
+    const FloorMapMessage& floor = world->floor;
     nb::dict fields;
-    fields["stamp_s"] = world->stamp_s;
-    fields["frame_id"] = shown(world->frame_id);
-    fields["world_id"] = shown(world->world_id);
-    fields["declared_absent"] = world->declared_absent;
-    fields["kinds"] = bytes_of(std::span<const std::uint8_t>(world->kinds));
-    fields["sizes_m"] = bytes_of(std::span<const double>(world->sizes_m));
-    fields["xyz_quat_xyzw"] = bytes_of(std::span<const double>(world->xyz_quat_xyzw));
-    fields["object_id"] = texts_of(world->object_id);
-    fields["points"] = world->has_points ? nb::object(bytes_of(std::span<const double>(world->points))) : nb::none();
-    fields["points_stamp_s"] = world->points_stamp_s;
-    fields["voxels"] = nb::none();
-    if (world->has_voxels) {
-        nb::dict grid = grid_of(world->origin, world->resolution, world->size, world->occupancy, world->voxels_stamp_s);
-        grid["unknown_is_free"] = world->unknown_is_free;
-        grid["outside_is_free"] = world->outside_is_free;
-        fields["voxels"] = grid;
-    }
+    fields["frame_id"] = shown(floor.frame_id);
+    fields["stamp_s"] = floor.stamp_s;
+    fields["resolution_m"] = floor.resolution_m;
+    fields["size"] = nb::make_tuple(floor.size[0], floor.size[1]);
+    fields["window_first"] = nb::make_tuple(floor.window_first[0], floor.window_first[1]);
+    fields["window_in_base"] = bytes_of(std::span<const double>(floor.window_in_base));
+    fields["blocked_bits"] = bytes_of(floor.blocked_bits);
     return fields;
 }
 
@@ -183,20 +140,10 @@ nb::object decode_occupancy_voxels(const nb::bytes& payload) {
 }  // namespace
 
 void bind_kernel_watch(nb::module_& module) {
-    nb::class_<RingWatch>(module, "RingWatch")
-        .def(nb::init<const std::string&, const std::string&, std::uint64_t>(), "instance"_a, "ring"_a, "backlog"_a)
-        .def("read", &RingWatch::read, nb::sig("def read(self) -> tuple[int, int, float, bytes] | None"))
-        .def("skip_to_newest", &RingWatch::skip_to_newest)
-        .def_prop_ro("lost", &RingWatch::lost);
     module.def("read_board", &read_board, "instance"_a, nb::sig("def read_board(instance: str) -> dict | None"));
     module.def("decode_joint_state", &decode_joint_state, "payload"_a, nb::sig("def decode_joint_state(payload: bytes) -> dict | None"));
     module.def("decode_failure_trigger", &decode_failure_trigger, "payload"_a, nb::sig("def decode_failure_trigger(payload: bytes) -> dict | None"));
-    module.def("decode_world_snapshot", &decode_world_snapshot, "payload"_a, nb::sig("def decode_world_snapshot(payload: bytes) -> dict | None"));
+    module.def("decode_floor_map", &decode_floor_map, "world_snapshot"_a, nb::sig("def decode_floor_map(world_snapshot: bytes) -> dict | None"));
     module.def("decode_world_collision", &decode_world_collision, "payload"_a, nb::sig("def decode_world_collision(payload: bytes) -> dict | None"));
     module.def("decode_occupancy_voxels", &decode_occupancy_voxels, "payload"_a, nb::sig("def decode_occupancy_voxels(payload: bytes) -> dict | None"));
-    module.attr("DOORS_MAX") = doors_max;
-    module.attr("WORLD_COLLISION") = static_cast<std::uint32_t>(MessageType::world_collision);
-    module.attr("OCCUPANCY_VOXELS") = static_cast<std::uint32_t>(MessageType::occupancy_voxels);
-    module.attr("WORLD_SNAPSHOT") = static_cast<std::uint32_t>(MessageType::world_snapshot);
-    module.attr("ACTION_CHUNK") = static_cast<std::uint32_t>(MessageType::action_chunk);
 }

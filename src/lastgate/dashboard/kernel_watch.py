@@ -4,6 +4,7 @@
 import threading
 import time
 from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,14 @@ BOARD_EVERY_S = 0.2
 # A world of more bytes than this is looked at once a second.
 LARGE_WORLD_BYTES = 1_000_000
 CHUNKS_KEPT = 64
+# The longest ring; a writer that floods a ring cannot keep one look going for ever.
+MESSAGES_PER_LOOK = 1024
+_STATE_WORDS: dict[KernelState, StateWord] = {
+    KernelState.UNCONFIGURED: "unconfigured",
+    KernelState.INACTIVE: "inactive",
+    KernelState.ACTIVE: "active",
+    KernelState.LATCHED: "latched",
+}
 _SHARED_MEMORY = Path("/dev/shm")
 
 
@@ -43,13 +52,19 @@ class _Rings:
 
     def __init__(self, instance: str) -> None:
         doors = range(_core.DOORS_MAX)
-        # What happened before somebody looked belongs into the ledger too, as far back as the rings go.
-        self.traces = _core.RingWatch(instance, "traces", 1024)
-        self.statuses = _core.RingWatch(instance, "statuses", 16)
-        self.failures = _core.RingWatch(instance, "failures", 64)
-        self.chunks = [_core.RingWatch(instance, f"chunks.{door}", 8) for door in doors]
-        self.states = [_core.RingWatch(instance, f"states.{door}", 2) for door in doors]
-        self.worlds = [_core.RingWatch(instance, f"worlds.{door}", 2) for door in doors]
+
+        def open_ring(name: str) -> _core.RingReader:
+            ring = _core.RingReader(instance, name)
+            # What happened before somebody looked belongs into the ledger too, as far back as the rings go.
+            ring.rewind()
+            return ring
+
+        self.traces = open_ring("traces")
+        self.statuses = open_ring("statuses")
+        self.failures = open_ring("failures")
+        self.chunks = [open_ring(f"chunks.{door}") for door in doors]
+        self.states = [open_ring(f"states.{door}") for door in doors]
+        self.worlds = [open_ring(f"worlds.{door}") for door in doors]
 
 
 class KernelWatch:
@@ -151,12 +166,7 @@ class KernelWatch:
         state = KernelState(board["state"])
         self._store.note_status(
             GateStatus(
-                state={
-                    KernelState.UNCONFIGURED: "unconfigured",
-                    KernelState.INACTIVE: "inactive",
-                    KernelState.ACTIVE: "active",
-                    KernelState.LATCHED: "latched",
-                }[state],
+                state=_STATE_WORDS[state],
                 name=self.instance or "",
                 source=said.get("source", "") if state is KernelState.LATCHED else "",
                 reason=said.get("reason", ""),
@@ -174,34 +184,34 @@ class KernelWatch:
         # Traces before chunks: whatever chunk a trace speaks of is in its ring by then.
         traces = _all_of(rings.traces)
         for door, ring in enumerate(rings.chunks):
-            for sequence, kind, _, payload in _all_of(ring):
-                if kind == _core.ACTION_CHUNK:
-                    self._chunks[door, sequence] = payload
+            for message in _all_of(ring):
+                if message.kind == _core.MESSAGE_ACTION_CHUNK:
+                    self._chunks[door, message.sequence] = message.payload
         while len(self._chunks) > CHUNKS_KEPT:
             self._chunks.popitem(last=False)
         self._read_states(rings)
         self._read_worlds(rings)
-        for index, (_, _, _, payload) in enumerate(traces):
-            trace = _core.decode_trace(payload)
+        for index, message in enumerate(traces):
+            trace = _core.decode_trace(message.payload)
             if trace is not None:
                 self._note_trace(trace, is_newest=index == len(traces) - 1)
         if rings.traces.lost > self._lost_noted:
             self._store.note_lost(rings.traces.lost - self._lost_noted)
             self._lost_noted = rings.traces.lost
-        for _, _, _, payload in _all_of(rings.statuses):
-            fields = _core.read_safety_status(payload)
+        for message in _all_of(rings.statuses):
+            fields = _core.read_safety_status(message.payload)
             if fields is not None:
                 self._status = fields
                 self._list_stop(fields)
-        for _, _, _, payload in _all_of(rings.failures):
+        for message in _all_of(rings.failures):
             if self._scene is None:
-                self._list_failure(_core.decode_failure_trigger(payload))
+                self._list_failure(_core.decode_failure_trigger(message.payload))
 
     def _read_states(self, rings: _Rings) -> None:
         stamp_s = None
         for ring in rings.states:
-            for _, _, _, payload in _all_of(ring):
-                fields = _core.decode_joint_state(payload)
+            for message in _all_of(ring):
+                fields = _core.decode_joint_state(message.payload)
                 if fields is not None:
                     self._measured.update(fields["positions"])
                     stamp_s = fields["stamp_s"] if stamp_s is None else max(stamp_s, fields["stamp_s"])
@@ -214,11 +224,11 @@ class KernelWatch:
             return
         newest = None
         for ring in rings.worlds:
-            for _, kind, written_s, payload in _all_of(ring):
-                view = WorldView.of_message(kind, payload, before=self._world)
-                if view is not None and (newest is None or written_s >= newest):
-                    self._world, newest = view, written_s
-                if len(payload) > LARGE_WORLD_BYTES:
+            for message in _all_of(ring):
+                view = WorldView.of_message(message.kind, message.payload, before=self._world)
+                if view is not None and (newest is None or message.written_s >= newest):
+                    self._world, newest = view, message.written_s
+                if len(message.payload) > LARGE_WORLD_BYTES:
                     self._next_world_s = time.monotonic() + 1.0
         if newest is not None and self._world is not None:
             self._store.note_world(self._world, is_stamped=True)
@@ -345,9 +355,20 @@ class KernelWatch:
         )
 
 
-def _all_of(ring: _core.RingWatch) -> list[tuple[int, int, float, bytes]]:
-    """Returns what is there; at most a ring's worth, however fast somebody writes."""
-    found: list[tuple[int, int, float, bytes]] = []
-    while len(found) < 1024 and (message := ring.read()) is not None:
-        found.append(message)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RingMessage:
+    sequence: int
+    kind: int
+    written_s: float
+    payload: bytes
+
+
+def _all_of(ring: _core.RingReader) -> list[_RingMessage]:
+    """Returns what is there, at most a ring's worth, without waiting: whoever waits makes the kernel wake him."""
+    found: list[_RingMessage] = []
+    while len(found) < MESSAGES_PER_LOOK and (message := ring.read(0.0)) is not None:
+        sequence, _, written_s, payload = message
+        found.append(
+            _RingMessage(sequence=sequence, kind=ring.last_type, written_s=written_s, payload=payload)
+        )
     return found

@@ -112,7 +112,7 @@ def _note_check(store: LiveStore, span: Span) -> None:
     store.note_unnamed_check(
         accepted=severity == "info" and not is_violation,
         while_latched=reason == "estop_latched",
-        clearance_m=None,
+        clearance_m=_clearance(told.get("safety.min_clearance_m")),
         duration_us=float(duration_us) if usable else 0.0,
     )
     if not is_violation:
@@ -131,8 +131,12 @@ def _note_check(store: LiveStore, span: Span) -> None:
         sentence=f"{said}{numbers}",
         rskill_id=str(told.get("rskill.id", "")),
         trace_id=span.trace_id,
-        evidence=json.dumps({key: _plain(value) for key, value in told.items()}),
+        evidence=str(told.get("safety.evidence") or json.dumps({key: _plain(told[key]) for key in told})),
     )
+
+
+def _clearance(told: Any) -> float | None:
+    return float(told) if isinstance(told, int | float) and math.isfinite(told) else None
 
 
 def _note_card(store: LiveStore, span: Span) -> None:
@@ -146,7 +150,21 @@ def _note_card(store: LiveStore, span: Span) -> None:
         return
     if png.startswith(_PNG_MAGIC):
         facts = tuple((word, _number(span.attributes.get(f"{prefix}{word}", ""))) for word in wanted)
-        store.note_card(name, png, tuple((word, fact[:100]) for word, fact in facts if fact))
+        shown = tuple((word, fact[:100]) for word, fact in facts if fact)
+        store.note_card(name, png, shown, robot_at=_robot_at(span.attributes, prefix))
+
+
+def _robot_at(told: dict[str, Any], prefix: str) -> tuple[float, float] | None:
+    """Returns where on the picture of a map the robot stands; None where the span does not say."""
+    words = ("robot_x", "robot_y", "origin_x", "origin_y", "width", "height", "resolution_m")
+    numbers = [told.get(f"{prefix}{word}") for word in words]
+    if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+        return None
+    x, y, origin_x, origin_y, width, height, resolution_m = (float(number or 0.0) for number in numbers)
+    if not (width > 0.0 and height > 0.0 and resolution_m > 0.0):
+        return None
+    at = (x - origin_x) / (width * resolution_m), 1.0 - (y - origin_y) / (height * resolution_m)
+    return at if all(math.isfinite(number) for number in at) else None
 
 
 def _unpacked(body: bytes) -> bytes:

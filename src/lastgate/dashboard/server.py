@@ -229,6 +229,7 @@ class PageApp:
                     await send(self._shared_text("series", round(now_s / SERIES_EVERY_S), self._store.series))
                 if now_s >= next_cloud_s:
                     next_cloud_s = now_s + CLOUD_EVERY_S
+                    await run_in_threadpool(self._store.draw_cards)
                     await send(self._shared_text("cards", round(now_s), self._store.cards))
                     if seen.get("cloud") != numbers["world"]:
                         await send(await self._cloud_text(numbers["world"]))

@@ -15,7 +15,7 @@ from lastgate.arrays import Float64
 from lastgate.contracts import ViolationCode
 from lastgate.dashboard.ledger import Ledger, Picture, Source
 from lastgate.dashboard.robot_scene import RobotScene
-from lastgate.dashboard.world_view import WorldView
+from lastgate.dashboard.world_view import Facts, WorldView
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
@@ -55,17 +55,19 @@ class GateStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureCard:
-    """Is a picture that came with a span, at most one a second.
+    """Is a picture that came with a span or was drawn of a world, at most one a second.
 
     Attributes:
         number: Grows with every picture, so that a browser asks for each once.
-        facts: What the span says about it, in words.
+        facts: What is said beside it.
+        robot_at: Where in the picture the robot stands, from its upper left, 0 to 1.
     """
 
     number: int
     png: bytes
-    facts: tuple[tuple[str, str], ...]
+    facts: Facts
     received_s: float
+    robot_at: tuple[float, float] | None = None
 
 
 @dataclass(slots=True)
@@ -107,6 +109,7 @@ class LiveStore:
         self._latencies_us: deque[float] = deque(maxlen=LATENCIES_MAX)
         self._buckets = [0] * (len(BUCKET_EDGES_US) + 1)
         self._counts = {"accepted": 0, "refused": 0, "while_latched": 0, "lost": 0, "spans": 0}
+        self._cards_drawn = 0
         self._cards: dict[str, PictureCard] = {}
         self._seen: set[int] = set()
         self._seen_us: deque[int] = deque(maxlen=SEEN_MAX)
@@ -210,7 +213,9 @@ class LiveStore:
             self._counts["spans"] += 1
             self._span_received_s = time.monotonic()
 
-    def note_card(self, name: str, png: bytes, facts: tuple[tuple[str, str], ...]) -> bool:
+    def note_card(
+        self, name: str, png: bytes, facts: Facts, *, robot_at: tuple[float, float] | None = None
+    ) -> bool:
         """Keeps a picture, unless the one before it is younger than a second; tells which."""
         with self._lock:
             before = self._cards.get(name)
@@ -218,7 +223,9 @@ class LiveStore:
             if before is not None and now_s - before.received_s < 1.0:
                 return False
             number = 1 if before is None else before.number + 1
-            self._cards[name] = PictureCard(number=number, png=png, facts=facts, received_s=now_s)
+            self._cards[name] = PictureCard(
+                number=number, png=png, facts=facts, received_s=now_s, robot_at=robot_at
+            )
             return True
 
     def _note_numbers(self, word: str, *, clearance_m: float | None, duration_us: float) -> None:
@@ -314,6 +321,20 @@ class LiveStore:
             "obstacles": [] if world is None else world.obstacles_json(),
         }
 
+    def draw_cards(self) -> None:
+        """Draws the cards of a world that came since they were last drawn. Takes some milliseconds."""
+        with self._lock:
+            world, number = self._world, self._world_number
+            if world is None or number == self._cards_drawn:
+                return
+            self._cards_drawn = number
+        cloud, floor = world.cloud_picture(), world.map_picture()
+        if cloud is not None:
+            self.note_card("cloud", *cloud)
+        if floor is not None:
+            png, facts, robot_at = floor
+            self.note_card("map", png, facts, robot_at=robot_at)
+
     def cloud(self) -> dict[str, Any] | None:
         """Returns points and cells; None where the world has neither."""
         with self._lock:
@@ -357,6 +378,7 @@ class LiveStore:
                     name: {
                         "number": card.number,
                         "facts": [list(fact) for fact in card.facts],
+                        "robot_at": card.robot_at,
                         "age_s": round(now_s - card.received_s, 2),
                     }
                     for name, card in self._cards.items()

@@ -2,6 +2,7 @@
 """A world as the page shows it, from a `World` of this process or from the messages in a kernel's rings."""
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,13 +22,16 @@ from lastgate.contracts import (
     WorldShape,
 )
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
-from lastgate.world import NO_WORLD, NoWorld, Points, Voxels, World
+from lastgate.telemetry.map_pictures import cloud_png, grid_png
+from lastgate.world import NO_WORLD, FloorMap, NoWorld, OccupancyGridIndex, Points, Voxels, World
 
 # What a browser on a tablet draws without stuttering; more is thinned out evenly, and the page says so.
 SHOWN_MAX = 40_000
 LABEL_CHARACTERS_MAX = 200
 _KIND_WORDS = {number: word for word, number in SHAPE_KIND.items()}
 _OCCUPIED_MIN, _UNKNOWN = 1, 255
+
+Facts = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +44,20 @@ class GridView:
     stamp_s: float
     unknown_is_free: bool = False
     outside_is_free: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorView:
+    """Is a 2-D map as the gate reads it: what is not known to be free is blocked.
+
+    Attributes:
+        base_cell: Column and row where the robot stands.
+    """
+
+    blocked: NDArray[np.bool_]
+    resolution_m: float
+    frame_id: str
+    base_cell: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +80,7 @@ class WorldView:
     points: Float64 | None = None
     points_stamp_s: float = 0.0
     grid: GridView | None = None
+    floor: FloorView | None = None
 
     @classmethod
     def of_world(cls, world: World | NoWorld) -> "WorldView":
@@ -95,6 +114,7 @@ class WorldView:
                 unknown_is_free=voxels.unknown == "free",
                 outside_is_free=voxels.outside == "free",
             ),
+            floor=None if world.floor_map is None else _floor_of_map(world.floor_map),
         )
 
     @classmethod
@@ -110,11 +130,11 @@ class WorldView:
 
     @classmethod
     def _of_message(cls, kind: int, payload: bytes, *, before: "WorldView | None") -> "WorldView | None":
-        if kind == _core.WORLD_SNAPSHOT:
-            return _of_snapshot(_core.decode_world_snapshot(payload))
-        if kind == _core.WORLD_COLLISION:
+        if kind == _core.MESSAGE_WORLD_SNAPSHOT:
+            return _of_snapshot(_core.decode_world_snapshot(payload), _core.decode_floor_map(payload))
+        if kind == _core.MESSAGE_WORLD_COLLISION:
             return _with_obstacles(before, _core.decode_world_collision(payload))
-        if kind == _core.OCCUPANCY_VOXELS:
+        if kind == _core.MESSAGE_OCCUPANCY_VOXELS:
             fields = _core.decode_occupancy_voxels(payload)
             if fields is None:
                 return None
@@ -178,16 +198,43 @@ class WorldView:
         """Returns points and occupied cells, thinned out to what can be drawn; only cells that can be seen."""
         cloud: dict[str, Any] = {"world_id": self.world_id, "points": None, "cells": None}
         if self.points is not None:
-            finite = self.points[np.isfinite(self.points).all(axis=1)]
-            cloud["points"] = _packed(finite)
+            cloud["points"] = _packed(_finite(self.points))
         if self.grid is not None:
-            centres = _visible_cells(self.grid)
-            cloud["cells"] = {
-                **_packed(centres),
-                "resolution_m": self.grid.resolution_m,
-                "unknown": int((self.grid.occupancy == _UNKNOWN).sum()),
-            }
+            cloud["cells"] = {**_packed(_visible_cells(self.grid)), "resolution_m": self.grid.resolution_m}
         return cloud
+
+    def cloud_picture(self) -> tuple[bytes, Facts] | None:
+        """Returns the card of points and cells: a picture, and what is said beside it. None where there are none."""
+        clouds: list[Float64] = []
+        facts: list[tuple[str, str]] = []
+        if self.points is not None:
+            clouds.append(_finite(self.points))
+            facts.append(("points", str(len(self.points))))
+        if self.grid is not None:
+            clouds.append(_visible_cells(self.grid))
+            occupied = (self.grid.occupancy >= _OCCUPIED_MIN) & (self.grid.occupancy != _UNKNOWN)
+            facts.append(("cells", str(int(occupied.sum()))))
+            facts.append(("unknown", str(int((self.grid.occupancy == _UNKNOWN).sum()))))
+        return (cloud_png(np.concatenate(clouds)), tuple(facts)) if clouds else None
+
+    def map_picture(self) -> tuple[bytes, Facts, tuple[float, float]] | None:
+        """Returns the card of the map, and where in the picture the robot stands, from its upper left, 0 to 1."""
+        floor = self.floor
+        if floor is None:
+            return None
+        grid = OccupancyGridIndex(np.where(floor.blocked, 100, 0), floor.resolution_m, (0.0, 0.0))
+        rows, columns = floor.blocked.shape
+        facts = (
+            ("frame", floor.frame_id),
+            ("cells", f"{columns} x {rows}"),
+            ("m per cell", f"{floor.resolution_m:g}"),
+        )
+        column, row = floor.base_cell
+        return grid_png(grid), facts, (column / columns, 1.0 - row / rows)
+
+
+def _finite(xyz: Float64) -> Float64:
+    return xyz[np.isfinite(xyz).all(axis=1)]
 
 
 def _packed(xyz: Float64) -> dict[str, Any]:
@@ -211,8 +258,8 @@ def _visible_cells(grid: GridView) -> Float64:
             edge[axis] = 0 if step == 1 else -1
             neighbour[tuple(edge)] = False
             hidden &= neighbour
-    zyx = np.argwhere(occupied & ~hidden)
-    return np.asarray(grid.origin_xyz) + (zyx[:, ::-1] + 0.5) * grid.resolution_m
+    xyz = np.argwhere(occupied & ~hidden)[:, ::-1].astype(np.float64)
+    return np.array(grid.origin_xyz, dtype=np.float64) + (xyz + 0.5) * grid.resolution_m
 
 
 def _shape(kind: str, size: list[float]) -> WorldShape:
@@ -233,34 +280,86 @@ def _numbers(raw: bytes, columns: int) -> Float64:
     return np.frombuffer(raw, dtype=np.float64).reshape(-1, columns)
 
 
+def _cells(occupancy: bytes, size_xyz: Sequence[int]) -> NDArray[np.uint8]:
+    x, y, z = size_xyz
+    return np.frombuffer(occupancy, dtype=np.uint8).reshape(z, y, x)
+
+
 def _grid(fields: dict[str, Any]) -> GridView:
-    x, y, z = fields["size_xyz"]
     return GridView(
-        occupancy=np.frombuffer(fields["occupancy"], dtype=np.uint8).reshape(z, y, x),
+        occupancy=_cells(fields["occupancy"], fields["size_xyz"]),
         origin_xyz=fields["origin_xyz"],
         resolution_m=fields["resolution_m"],
         stamp_s=fields["stamp_s"],
-        unknown_is_free=fields.get("unknown_is_free", False),
-        outside_is_free=fields.get("outside_is_free", False),
     )
 
 
-def _of_snapshot(fields: dict[str, Any] | None) -> WorldView | None:
+def _of_snapshot(fields: dict[str, Any] | None, floor: dict[str, Any] | None) -> WorldView | None:
     if fields is None:
         return None
-    points = fields["points"]
+    if not len(fields["kinds"]) == len(fields["object_id"]) == len(fields["poses"]) // 7:
+        return None
+    points, points_stamp_s = fields["points"] or (None, 0.0)
+    grid = None
+    if fields["voxels"] is not None:
+        occupancy, size, origin, resolution_m, unknown_is_free, outside_is_free, stamp_s = fields["voxels"]
+        grid = GridView(
+            occupancy=_cells(occupancy, size),
+            origin_xyz=tuple(origin),
+            resolution_m=resolution_m,
+            stamp_s=stamp_s,
+            unknown_is_free=unknown_is_free,
+            outside_is_free=outside_is_free,
+        )
     return WorldView(
         stamp_s=fields["stamp_s"],
         frame_id=fields["frame_id"],
         world_id=fields["world_id"],
         declared_absent=fields["declared_absent"],
         kinds=tuple(_KIND_WORDS.get(kind, "unknown") for kind in fields["kinds"]),
-        sizes_m=_numbers(fields["sizes_m"], 3),
-        poses=_numbers(fields["xyz_quat_xyzw"], 7),
+        sizes_m=np.array(fields["sizes_m"], dtype=np.float64).reshape(-1, 3),
+        poses=np.array(fields["poses"], dtype=np.float64).reshape(-1, 7),
         labels=tuple(fields["object_id"]),
         points=None if points is None else _numbers(points, 3),
-        points_stamp_s=fields["points_stamp_s"],
-        grid=None if fields["voxels"] is None else _grid(fields["voxels"]),
+        points_stamp_s=points_stamp_s,
+        grid=grid,
+        floor=None if floor is None else _floor(floor),
+    )
+
+
+def _floor(fields: dict[str, Any]) -> FloorView:
+    columns, rows = fields["size"]
+    bits = np.frombuffer(fields["blocked_bits"], dtype=np.uint8).reshape(rows, -1)
+    return FloorView(
+        blocked=np.unpackbits(bits, axis=1, count=columns, bitorder="little").astype(bool),
+        resolution_m=fields["resolution_m"],
+        frame_id=fields["frame_id"],
+        base_cell=_base_cell(
+            _numbers(fields["window_in_base"], 4), fields["window_first"], fields["resolution_m"]
+        ),
+    )
+
+
+def _floor_of_map(floor_map: FloorMap) -> FloorView:
+    first_row, _, first_column, _ = floor_map.window()
+    _, window_in_base = floor_map.blocked_around_base()
+    resolution_m = floor_map.grid.resolution_m
+    return FloorView(
+        blocked=floor_map.grid.blocked,
+        resolution_m=resolution_m,
+        frame_id=floor_map.grid.frame_id,
+        base_cell=_base_cell(window_in_base, (first_column, first_row), resolution_m),
+    )
+
+
+def _base_cell(
+    window_in_base: Float64, window_first: Sequence[int], resolution_m: float
+) -> tuple[float, float]:
+    """Returns where the base stands, in columns and rows, from where the base sees the first cell of the window."""
+    base_in_window = -window_in_base[:, :3].T @ window_in_base[:, 3]
+    return (
+        window_first[0] + float(base_in_window[0]) / resolution_m,
+        window_first[1] + float(base_in_window[1]) / resolution_m,
     )
 
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smaller cards: data ages, the cloud of the world, the 2-D map.
-import { colour } from "./theme.js";
-import { unpacked } from "./view.js";
-
 const NAMES = { chunk: "candidate", state: "measured state", world: "world", points: "points", voxels: "voxels", span: "spans" };
-// The view of the world-cloud card: from behind and above, as on the bridge that sends pictures.
-const BACK_M = 2.2, UP_M = 1.6, PITCH_RAD = 0.45, FAR_M = 4;
 
 const spelled = (seconds) => (seconds < 10 ? `${seconds.toFixed(2)} s` : seconds < 3600 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 3600)} h`);
 
@@ -38,52 +33,19 @@ function showPicture({ image, empty, facts, age }, name, card) {
   age.textContent = `${spelled(card.age_s)} ago`;
 }
 
-export class WorldCards {
-  constructor(parts) {
-    this.parts = parts;
-  }
-
-  pictures(cards) {
-    showPicture(this.parts.map, "map", cards.map);
-    showPicture(this.parts.cloud, "cloud", cards.cloud);
-  }
-
-  /** Draws the points of a world that came without a picture. */
-  cloud(cloud) {
-    const { canvas, image, empty, facts } = this.parts.cloud;
-    const parts = [cloud.points, cloud.cells].filter(Boolean);
-    if (!parts.length || !image.hidden) return;
-    canvas.hidden = false;
-    empty.hidden = true;
-    const total = parts.reduce((sum, part) => sum + part.total, 0);
-    const shown = parts.reduce((sum, part) => sum + part.shown, 0);
-    facts.textContent = [
-      cloud.points && `${cloud.points.total} points`, cloud.cells && `${cloud.cells.total} cells at the surface`,
-      cloud.cells?.unknown && `${cloud.cells.unknown} unknown`, shown < total && `${shown} drawn`,
-    ].filter(Boolean).join(" · ");
-    paintCloud(canvas, parts.map((part) => unpacked(part.xyz)));
-  }
+/** Puts the robot's mark onto a picture that is fitted into its frame. */
+function placeMark(mark, image, at) {
+  mark.hidden = !at || !image.naturalWidth || at.some((number) => number < 0 || number > 1);
+  if (mark.hidden) return;
+  const { clientWidth, clientHeight } = image;
+  const scale = Math.min(clientWidth / image.naturalWidth, clientHeight / image.naturalHeight);
+  const [width, height] = [image.naturalWidth * scale, image.naturalHeight * scale];
+  mark.style.left = `${(clientWidth - width) / 2 + at[0] * width}px`;
+  mark.style.top = `${(clientHeight - height) / 2 + at[1] * height}px`;
 }
 
-function paintCloud(canvas, clouds) {
-  canvas.width = canvas.clientWidth * 2;
-  canvas.height = canvas.clientHeight * 2;
-  const context = canvas.getContext("2d");
-  context.fillStyle = colour("raised");
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  const focal = canvas.width * 0.6;
-  const [cos, sin] = [Math.cos(PITCH_RAD), Math.sin(PITCH_RAD)];
-  const dots = [];
-  for (const xyz of clouds)
-    for (let at = 0; at < xyz.length; at += 3) {
-      const [x, y, z] = [xyz[at] + BACK_M, xyz[at + 1], xyz[at + 2] - UP_M];
-      const depth = x * cos - z * sin;
-      if (depth > 0.1) dots.push([depth, canvas.width / 2 - (focal * y) / depth, canvas.height / 2 - (focal * (z * cos + x * sin)) / depth, Math.hypot(xyz[at], xyz[at + 1], xyz[at + 2])]);
-    }
-  dots.sort((a, b) => b[0] - a[0]);
-  for (const [depth, u, v, range] of dots) {
-    context.fillStyle = `hsl(${Math.min(1, range / FAR_M) * 240} 80% 55%)`;
-    const size = Math.max(2, 10 / depth);
-    context.fillRect(u, v, size, size);
-  }
+export function showPictures({ cloud, map, mark }, cards) {
+  showPicture(cloud, "cloud", cards.cloud);
+  showPicture(map, "map", cards.map);
+  placeMark(mark, map.image, cards.map?.robot_at);
 }

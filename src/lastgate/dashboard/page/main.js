@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts the parts of the page together: each message goes to the part that shows it.
-import { WorldCards, showAges } from "./cards.js";
+import { showAges, showPictures } from "./cards.js";
 import { drawClearance, drawLatency } from "./charts.js";
 import { Controls } from "./controls.js";
 import { Feed } from "./feed.js";
@@ -21,15 +21,14 @@ const ledger = new LedgerList({
   title: part("entry-title"), sentence: part("entry-sentence"), picture: part("entry-picture"), evidence: part("entry-evidence"), close: part("entry-close"),
 });
 const cardParts = (name) => ({
-  canvas: part(`${name}-canvas`), image: part(`${name}-image`), facts: part(`${name}-facts`), age: part(`${name}-age`),
+  image: part(`${name}-image`), facts: part(`${name}-facts`), age: part(`${name}-age`),
   empty: part(`${name}-image`).parentElement.querySelector("p"),
 });
-const cards = new WorldCards({ cloud: cardParts("cloud"), map: cardParts("map") });
+const pictures = { cloud: cardParts("cloud"), map: cardParts("map"), mark: part("map-robot") };
 const ages = part("ages").tBodies[0];
 
 let robot = null;
 let series = null;
-let cloud = null;
 let obstacles = null;
 let agesShownAt = 0;
 
@@ -82,9 +81,7 @@ const handlers = {
     view.setObstacles(message.obstacles);
   },
   cloud(message) {
-    cloud = message;
     view.setCloud(message);
-    cards.cloud(message);
   },
   ledger({ entries }) {
     ledger.add(entries);
@@ -93,8 +90,8 @@ const handlers = {
     series = message;
     drawCharts();
   },
-  cards({ cards: pictures }) {
-    cards.pictures(pictures);
+  cards({ cards }) {
+    showPictures(pictures, cards);
   },
 };
 
@@ -102,8 +99,5 @@ new Feed(handlers, (silent) => { part("lost").hidden = !silent; });
 part("camera").addEventListener("click", () => view.fit());
 for (const name of ["labels", "ghost"])
   part(`toggle-${name}`).addEventListener("click", (event) => event.currentTarget.setAttribute("aria-pressed", String(view.toggle(name))));
-onThemeChange(() => {
-  drawCharts();
-  if (cloud) cards.cloud(cloud);
-});
+onThemeChange(drawCharts);
 addEventListener("resize", drawCharts);

@@ -13,7 +13,7 @@ const LABELS_MAX = 40;
 const NOTHING = new Float32Array(0);
 
 /** Numbers in base64 as the server packs them: little-endian float32. */
-export function unpacked(text) {
+function unpacked(text) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   return new Float32Array(bytes.buffer);
 }
