@@ -291,6 +291,7 @@ class DashboardServer:
                 log_level="critical",
                 access_log=False,
                 server_header=False,
+                http="h11",  # the one whose largest header can be set
                 ws="websockets-sansio",
                 ws_max_size=1024,
                 ws_per_message_deflate=False,
