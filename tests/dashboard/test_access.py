@@ -157,10 +157,12 @@ def test_nothing_but_the_page_is_served(serve, path):
 
 def test_header_larger_than_any_browser_sends_is_refused(serve):
     page = serve()
-    with socket.create_connection(("127.0.0.1", page.server.port), timeout=10) as raw:
-        with contextlib.suppress(ConnectionError):  # cut off while we were still sending
-            raw.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 4_000_000 + b"\r\n\r\n")
-            assert b" 400 " in raw.recv(100)
+    with (
+        socket.create_connection(("127.0.0.1", page.server.port), timeout=10) as raw,
+        contextlib.suppress(ConnectionError),  # cut off while we were still sending
+    ):
+        raw.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 4_000_000 + b"\r\n\r\n")
+        assert b" 400 " in raw.recv(100)
     assert page.ask("GET", "/api/status")[0] == 200
 
 

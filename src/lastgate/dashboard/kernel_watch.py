@@ -300,8 +300,8 @@ class KernelWatch:
         if self._built_world is None or self._built_world[0] is not view:
             try:
                 built = view.to_world()
-            except ValueError:
-                built = None
+            except ROSConfigError:
+                built = None  # the kernel does not take it either
             self._built_world = view, built
         return self._built_world[1]
 

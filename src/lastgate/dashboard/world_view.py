@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from lastgate import _core
 from lastgate.arrays import Float64
@@ -20,6 +21,7 @@ from lastgate.contracts import (
     SphereShape,
     WorldCollisionPrimitive,
     WorldShape,
+    config_error_from,
 )
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.telemetry.map_pictures import cloud_png, grid_png
@@ -150,6 +152,12 @@ class WorldView:
         """
         if self.declared_absent:
             return NO_WORLD
+        try:
+            return self._built()
+        except ValidationError as error:
+            raise config_error_from(error, source=f"world `{self.world_id}`") from None
+
+    def _built(self) -> World:
         grid = self.grid
         return World(
             primitives=[
