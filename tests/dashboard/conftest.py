@@ -113,6 +113,6 @@ def browser() -> Iterator[Any]:
     with sync_api.sync_playwright() as playwright:
         # Software rendering: WebGL2 without a graphics card. No sandbox: tests run as root in containers.
         flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
-        running = playwright.chromium.launch(executable_path=program, args=flags)
+        running = playwright.chromium.launch(executable_path=program, args=flags, timeout=90_000)
         yield running
         running.close()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def until(holds: Callable[[], Any], seconds: float = 15.0) -> Any:
+def until(holds: Callable[[], Any], seconds: float = 40.0) -> Any:
     """Waits until something holds and returns it."""
     deadline = time.monotonic() + seconds
     while True:

@@ -199,7 +199,7 @@ def test_one_browser_too_many_is_refused_and_a_place_is_free_again_after_one_lea
             last.recv(timeout=10)
             with pytest.raises(InvalidStatus), connect(address):
                 pass
-        until(lambda: page.store.viewers < VIEWERS_MAX)
+        until(lambda: page.server.viewers < VIEWERS_MAX)
         with connect(address) as live:
             assert json.loads(live.recv(timeout=10))["type"] == "hello"
 

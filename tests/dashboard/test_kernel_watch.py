@@ -45,7 +45,6 @@ def state_of(store: LiveStore) -> str:
 def test_accepted_and_refused_chunks_states_and_worlds_are_shown(start_kernel, watch):
     kernel = start_kernel(lg.load_robot("franka_panda"), on_violation="hold")
     store, _ = watch(kernel)
-    store.viewers = 1
     world = lg.World(primitives=[BALL], points=np.full((4, 3), 2.0), stamp_s=time.time(), world_id="room")
     kernel.publish_world(world)
     kernel.observe(START)

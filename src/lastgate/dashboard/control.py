@@ -3,6 +3,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from lastgate import _core
@@ -103,20 +104,23 @@ class WatchedControl:
 class LatchControl:
     """Acts on a latch of this process, which its owner reads from another thread."""
 
-    def __init__(self, latch: SafetyLatch | None = None) -> None:
+    def __init__(
+        self, latch: SafetyLatch | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._latch = latch or SafetyLatch()
+        self._clock = clock
         self._lock = threading.Lock()
 
     def estop(self, reason: str) -> ResetOutcome:
         """Latches."""
         with self._lock:
-            self._latch.trip(source="dashboard", reason=reason, now_s=time.monotonic())
+            self._latch.trip(source="dashboard", reason=reason, now_s=self._clock())
         return ResetOutcome(success=True, message="latched")
 
     def reset(self) -> ResetOutcome:
         """Clears the latch if nothing blocks it."""
         with self._lock:
-            return self._latch.reset(now_s=time.monotonic())
+            return self._latch.reset(now_s=self._clock())
 
     @property
     def latched(self) -> bool:

@@ -73,6 +73,7 @@ class PageApp:
         self._version = version("lastgate")
         self._run = secrets.token_hex(8)
         self._files = _page_files()
+        self.viewers = 0
         self._drawing = threading.Lock()
         self._drawn: dict[int, bytes] = {}
         # Two browsers that look at the same moment are sent the same bytes.
@@ -180,11 +181,11 @@ class PageApp:
     # ---- The live feed ---------------------------------------------------------------------------------
 
     async def _live(self, socket: WebSocket) -> None:
-        if self._store.viewers >= VIEWERS_MAX:
+        if self.viewers >= VIEWERS_MAX:
             await socket.close(1013, f"{VIEWERS_MAX} browsers look already")
             return
         await socket.accept()
-        self._store.viewers += 1
+        self.viewers += 1
         feed = asyncio.create_task(self._feed(socket))
         try:
             # Nothing is expected from a browser; whatever it says, the end of it is what matters.
@@ -193,7 +194,7 @@ class PageApp:
         except (WebSocketDisconnect, KeyError, RuntimeError):
             pass
         finally:
-            self._store.viewers -= 1
+            self.viewers -= 1
             feed.cancel()
 
     async def _feed(self, socket: WebSocket) -> None:
@@ -285,9 +286,10 @@ class DashboardServer:
         self._sockets = _loopback_sockets(port)
         self.port: int = self._sockets[0].getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/"
+        self._app = PageApp(store, control, token)
         self._server = uvicorn.Server(
             uvicorn.Config(
-                PageApp(store, control, token).asgi,
+                self._app.asgi,
                 log_level="critical",
                 access_log=False,
                 server_header=False,
@@ -308,6 +310,11 @@ class DashboardServer:
         self._thread.start()
         while not self._server.started and self._thread.is_alive():
             time.sleep(0.005)
+
+    @property
+    def viewers(self) -> int:
+        """Is how many browsers look."""
+        return self._app.viewers
 
     @property
     def is_serving(self) -> bool:

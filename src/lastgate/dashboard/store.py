@@ -78,6 +78,14 @@ class _Measured:
     stamp_s: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    verdict: Verdict
+    rows: Float64 | None
+    start: Float64 | None
+    gripper_positions: Float64 | None
+
+
 class LiveStore:
     """Holds the newest of everything, and the ledger, which holds all.
 
@@ -90,7 +98,6 @@ class LiveStore:
 
     def __init__(self, *, source: Source, scene: RobotScene | None = None) -> None:
         self.ledger = Ledger()
-        self.viewers = 0
         self._source: Source = source
         self._lock = threading.Lock()
         self._scene = scene
@@ -101,9 +108,9 @@ class LiveStore:
         self._world_number = 0
         self._world_received_s = 0.0
         self._world_is_stamped = False
-        self._candidate: dict[str, Any] | None = None
+        self._candidate: _Candidate | None = None
         self._candidate_number = 0
-        self._refusal_drawn_s = -math.inf
+        self._refusal_noted_s = -math.inf
         self._chunk_received_s: float | None = None
         self._series: deque[tuple[float, float | None, bool]] = deque(maxlen=SERIES_MAX)
         self._latencies_us: deque[float] = deque(maxlen=LATENCIES_MAX)
@@ -239,27 +246,14 @@ class LiveStore:
 
     def _note_candidate(self, verdict: Verdict, *, rows: Float64 | None, start: Float64 | None) -> None:
         with self._lock:
-            scene, measured = self._scene, self._measured
-        begin = start if start is not None else None if measured is None else measured.positions
-        violation = verdict.violations[0] if verdict.violations else None
-        if scene is None or begin is None or self.viewers == 0:
-            return
-        if violation is None and time.monotonic() - self._refusal_drawn_s < REFUSAL_SHOWN_S:
-            return
-        fingers = np.zeros(len(scene.gate.gripper_joint_names))
-        if measured is not None:
-            fingers = measured.gripper_positions
-        candidate = (
-            None
-            if rows is None
-            else scene.candidate_json(rows, violation, start=begin, gripper_positions=fingers)
-        )
-        word = "accepted" if violation is None else str(violation.code)
-        with self._lock:
-            self._candidate = {**(candidate or {"paths": []}), "verdict": word}
+            if verdict.accepted and time.monotonic() - self._refusal_noted_s < REFUSAL_SHOWN_S:
+                return
+            if not verdict.accepted:
+                self._refusal_noted_s = time.monotonic()
+            begin = start if start is not None or self._measured is None else self._measured.positions
+            fingers = None if self._measured is None else self._measured.gripper_positions
+            self._candidate = _Candidate(verdict, rows, begin, fingers)
             self._candidate_number += 1
-            if violation is not None:
-                self._refusal_drawn_s = time.monotonic()
 
     # ---- Read by whoever looks -------------------------------------------------------------------------
 
@@ -305,9 +299,24 @@ class LiveStore:
         return frame
 
     def candidate(self) -> dict[str, Any]:
-        """Returns the newest candidate path and its verdict."""
+        """Returns the newest candidate path and its verdict; placed here, so that nobody looking costs nothing."""
         with self._lock:
-            return {"type": "candidate", "number": self._candidate_number, "candidate": self._candidate}
+            noted, scene, number = self._candidate, self._scene, self._candidate_number
+        if noted is None:
+            return {"type": "candidate", "number": number, "candidate": None}
+        violation = noted.verdict.violations[0] if noted.verdict.violations else None
+        placed = None
+        if scene is not None and noted.rows is not None and noted.start is not None:
+            fingers = noted.gripper_positions
+            if fingers is None:
+                fingers = np.zeros(len(scene.gate.gripper_joint_names))
+            placed = scene.candidate_json(noted.rows, violation, start=noted.start, gripper_positions=fingers)
+        word = "accepted" if violation is None else str(violation.code)
+        return {
+            "type": "candidate",
+            "number": number,
+            "candidate": {**(placed or {"paths": []}), "verdict": word},
+        }
 
     def obstacles(self) -> dict[str, Any]:
         """Returns the obstacles that have a shape."""

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The smaller cards: data ages, the cloud of the world, the 2-D map.
-const NAMES = { chunk: "candidate", state: "measured state", world: "world", points: "points", voxels: "voxels", span: "spans" };
+const NAMES = { chunk: "candidate", state: "joint state", world: "world", points: "points", voxels: "voxels", span: "spans" };
 
 const spelled = (seconds) => (seconds < 10 ? `${seconds.toFixed(2)} s` : seconds < 3600 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 3600)} h`);
 

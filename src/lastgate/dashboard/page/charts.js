@@ -47,7 +47,7 @@ export function drawClearance(canvas, points) {
     line(context, left, y(at), width - 6, y(at), colour("line"));
     text(context, `${Math.round(at * 1000)} mm`, left - 5, y(at) + 4, "right");
   }
-  for (let seconds = -SPAN_S; seconds <= 0; seconds += 10) text(context, seconds ? `${seconds} s` : "now", x(seconds), height - 3, seconds ? "center" : "right");
+  for (let seconds = -SPAN_S; seconds <= 0; seconds += 10) text(context, seconds ? `${seconds} s` : "now", x(seconds), height - 3, seconds === -SPAN_S ? "left" : seconds ? "center" : "right");
   const shown = points.filter(([seconds]) => seconds > -SPAN_S);
   for (const [seconds, metres, passed] of shown) if (!passed && metres === null) line(context, x(seconds), top, x(seconds), bottom, colour("bad"), 2);
   context.fillStyle = colour("good");

@@ -39,7 +39,18 @@ export class Controls {
 
   reset() {
     if (sessionStorage.getItem("token")) this.#askForReset();
-    else this.dialog.showModal();
+    else {
+      this.dialog.show();
+      this.token.focus();
+    }
+  }
+
+  /** What the page showed last says nothing about now. */
+  lose() {
+    this.state.textContent = "no data";
+    this.state.dataset.state = "lost";
+    this.gate = null;
+    this.#paint();
   }
 
   show(gate) {

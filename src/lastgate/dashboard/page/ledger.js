@@ -71,7 +71,7 @@ export class LedgerList {
       picture.src = `/api/ledger/${entry.number}.png`;
     }
     evidence.textContent = readable(entry);
-    dialog.showModal();
+    dialog.show();
   }
 }
 

@@ -95,7 +95,13 @@ const handlers = {
   },
 };
 
-new Feed(handlers, (silent) => { part("lost").hidden = !silent; });
+new Feed(handlers, (silent) => {
+  part("lost").hidden = !silent;
+  if (silent) controls.lose();
+});
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape") document.querySelectorAll("dialog[open]").forEach((dialog) => dialog.close("cancel"));
+});
 part("camera").addEventListener("click", () => view.fit());
 for (const name of ["labels", "ghost"])
   part(`toggle-${name}`).addEventListener("click", (event) => event.currentTarget.setAttribute("aria-pressed", String(view.toggle(name))));
