@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lastgate dashboard`: the live page of a running kernel, and a receiver for spans."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -59,20 +60,17 @@ def dashboard_command(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     store = LiveStore(source="kernel")
-    watch = KernelWatch(store, instance=instance, robot=described)
-    try:
+    with contextlib.ExitStack() as cleanup:
+        watch = KernelWatch(store, instance=instance, robot=described)
+        cleanup.callback(watch.close)
         token = Token(default_state_dir() / "dashboard.token")
+        cleanup.callback(token.forget)
         server = DashboardServer(store, WatchedControl(watch), token, port=port)
-        try:
-            print(f"{server.url}#token={token.text}", flush=True)
-            print_note(f"the token allows resets and is also in {token.path}; anybody may press stop")
-            while server.is_serving and not ended.wait(0.2):
-                pass
-        finally:
-            server.close()
-            token.forget()
-    finally:
-        watch.close()
+        cleanup.callback(server.close)
+        print(f"{server.url}#token={token.text}", flush=True)
+        print_note(f"the token allows resets and is also in {token.path}; anybody may press stop")
+        while server.is_serving and not ended.wait(0.2):
+            pass
     if not ended.is_set():
         print_error("the page's server ended by itself")
         return 3

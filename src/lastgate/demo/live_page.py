@@ -35,7 +35,11 @@ class LivePage:
         self._stop_listed = 0
         self._digest = simulation.gate.model_digest
         self.token = Token(folder / "demo-page.token")
-        self._server = DashboardServer(self._store, self._control, self.token, port=port)
+        try:
+            self._server = DashboardServer(self._store, self._control, self.token, port=port)
+        except BaseException:
+            self.token.forget()
+            raise
         self.url = self._server.url
         simulation.watcher = self
 
