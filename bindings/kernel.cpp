@@ -400,7 +400,7 @@ void bind_doors(nb::module_& module) {
         if (payload.size() < sizeof frame) return nb::none();
         std::memcpy(&frame, payload.data(), sizeof frame);
         const std::size_t numbers = std::size_t{frame.position_count} + frame.stamp_count + frame.velocity_count + frame.gripper_count;
-        if (payload.size() != sizeof frame + 8 * numbers) return nb::none();
+        if (payload.size() != sizeof frame + 8 * numbers + frame.chunk_bytes) return nb::none();
         const auto* at = static_cast<const char*>(payload.data()) + sizeof frame;
         const auto take = [&](std::uint32_t count) {
             std::vector<double> values(count);
@@ -416,6 +416,8 @@ void bind_doors(nb::module_& module) {
         fields["stamps_s"] = take(frame.stamp_count);
         fields["velocities"] = take(frame.velocity_count);
         fields["gripper_positions"] = take(frame.gripper_count);
+        fields["chunk_type"] = static_cast<std::uint32_t>(frame.chunk_type);
+        fields["chunk"] = nb::bytes(at, frame.chunk_bytes);
         fields["recovery"] = frame.recovery == 1;
         fields["contact_count"] = frame.contact_count;
         fields["held_count"] = frame.held_count;
@@ -426,6 +428,7 @@ void bind_doors(nb::module_& module) {
         for (const MessageSource& source : frame.world) {
             if (source.type != MessageType::nothing) sources.append(nb::make_tuple(static_cast<std::uint32_t>(source.type), source.door, source.sequence));
         }
+        fields["world_id"] = frame.world_id;
         fields["world"] = sources;
         fields["verdict"] = frame.found;
         return fields;

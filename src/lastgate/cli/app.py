@@ -29,10 +29,12 @@ from lastgate.cli.operator import (
     reset_command,
     status_command,
 )
+from lastgate.cli.recordings import record_command, replay_command, shrink_command
 from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
 from lastgate.cli.robot_report import report_command
 from lastgate.cli.robot_vendor import vendor_urdf_command
+from lastgate.cli.telemetry import telemetry_command
 from lastgate.contracts.exceptions import ROSError
 
 EXIT_UNDECIDED = 2
@@ -72,6 +74,11 @@ app.command("status", short_help="How the kernel stands.")(status_command)
 app.command("deadman", short_help="Stops when accepted chunks cease.")(deadman_command)
 app.command("pendant", short_help="Stops while a real button is pressed or gone.")(pendant_command)
 app.command("human", short_help="Stops for every line on stdin.")(human_command)
+
+app.command("record", short_help="Every verdict of a kernel, with its inputs.")(record_command)
+app.command("replay", short_help="Runs recorded verdicts again, bit for bit.")(replay_command)
+app.command("shrink", short_help="The smallest case that is still refused, as a test.")(shrink_command)
+app.command("telemetry", short_help="Spans of a kernel to a collector.")(telemetry_command)
 
 robot_app.command("list", short_help="The robots that come with lastgate.")(list_command)
 robot_app.command("show", short_help="One robot: joints, volumes, pairs.")(show_command)

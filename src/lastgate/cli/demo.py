@@ -31,9 +31,9 @@ def demo_command(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Makes two runs propose the same.")] = 1,
-    report: Annotated[Path, typer.Option(metavar="DIR", help="Folder for demo.html and demo.json.")] = Path(
-        "reports"
-    ),
+    report: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the report and the recording.")
+    ] = Path("reports"),
 ) -> int:
     """Runs a simulated Franka Panda, a policy that sometimes misbehaves, and the gate between them.
 
@@ -55,7 +55,7 @@ def demo_command(
             f"the demo needs {error.name}, which is not installed\n\n"
             "hint: pip install 'lastgate[demo,robot-data]'"
         ) from None
-    simulation = Simulation(seed=seed)
+    simulation = Simulation(seed=seed, black_box=report / "demo.mcap" if _can_record() else None)
     viewer, reason = (None, "") if headless else open_viewer(simulation.scene)
     if reason:
         print_note(f"{reason}; running headless")
@@ -65,6 +65,7 @@ def demo_command(
             page = _open_page(LivePage, simulation, port)
         record = _run_with_ticker(simulation, seconds, viewer=viewer, in_real_time=not headless)
     finally:
+        simulation.close()
         if page is not None:
             page.close()
         if viewer is not None:
@@ -72,7 +73,8 @@ def demo_command(
     summary = summarize(record)
     written = write_report(record, report)
     _print_summary(summary)
-    for path in written:
+    recorded = report / "demo.mcap"
+    for path in (*written, *([recorded] if recorded.exists() else [])):
         print_note(f"wrote {path}")
     if is_clean(summary):
         return 0
@@ -81,6 +83,13 @@ def demo_command(
         "hint: keep the report, and report it as a bug in lastgate"
     )
     return 1
+
+
+def _can_record() -> bool:
+    """Tells whether the `record` extra is installed; without it the demo runs all the same."""
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("mcap", "rosbags"))
 
 
 def _open_page(live_page: Any, simulation: Any, port: int | None) -> Any:

@@ -139,7 +139,7 @@ def test_page_needs_nothing_from_elsewhere_and_says_the_numbers(written, summary
 def test_page_of_a_run_with_contacts_lists_them():
     simulation = Simulation(seed=1, gated=False)
     simulation.record.robot_world["panda_hand / <table>"] = 1.5
-    page = render_page(simulation.record, live=False)
+    page = render_page(simulation.record)
     assert "panda_hand / &lt;table&gt;" in page
     assert 'class="bad"' in page
 
