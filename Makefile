@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -144,6 +144,9 @@ latency: $(VENV)/.built  ## Measures chunk in, verdict out, through the doors of
 	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
 	$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target door_latency -- --quiet
 	$(BIN)/python benchmarks/latency.py --binary build/bench/benchmarks/kernel/door_latency $(ARGS)
+
+page-load: $(VENV)/.built  ## Measures the kernel with and without the page open in two browsers; needs a quiet machine.
+	$(BIN)/python benchmarks/page_load.py $(ARGS)
 
 clean:  ## Removes everything that make created.
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis

@@ -14,6 +14,7 @@ from lastgate.cli.bench import bench_command
 from lastgate.cli.check import check_command
 from lastgate.cli.collision_lower import check_command as collision_check_command
 from lastgate.cli.collision_lower import lower_command
+from lastgate.cli.dashboard import dashboard_command
 from lastgate.cli.demo import demo_command
 from lastgate.cli.doctor import doctor_command
 from lastgate.cli.explain import explain_command
@@ -66,6 +67,7 @@ app.command("doctor", short_help="What is installed, and what is missing.")(doct
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)
 app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
+app.command("dashboard", short_help="The live page, and a receiver for spans.")(dashboard_command)
 
 app.command("up", short_help="Kernel, e-stop sources and page together.")(up_command)
 app.command("estop", short_help="Stop the robot.")(estop_command)

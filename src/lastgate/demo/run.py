@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -70,6 +70,23 @@ class Record:
     cards: dict[tuple[str, str], RejectionCard] = field(default_factory=dict)
 
 
+class Watcher(Protocol):
+    """Is told what happens while it happens, and may stop the arm; it cannot change a verdict."""
+
+    @property
+    def latched(self) -> bool:
+        """Tells whether somebody pressed stop and nobody has reset it."""
+        ...
+
+    def note_state(self, state: RobotState) -> None:
+        """Is called with every measured state."""
+
+    def note_check(
+        self, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World, check_us: float
+    ) -> None:
+        """Is called with every verdict."""
+
+
 class Simulation:
     """Is the whole loop: policy, gate, servos.
 
@@ -93,6 +110,7 @@ class Simulation:
         self._recorder = None if black_box is None else Recorder(self.gate, black_box)
         self._check = self.gate.check if self._recorder is None else self._recorder.check
         self.record = Record(gated=gated, seed=seed)
+        self.watcher: Watcher | None = None
         self._commanded = self.policy.start
         self._observed: deque[RobotState] = deque(maxlen=200)
         self._touching: frozenset[tuple[str, str]] = frozenset()
@@ -110,6 +128,10 @@ class Simulation:
         begin = time.perf_counter()
         going = True
         while going and self.scene.time_s < seconds - STEP_S / 2:
+            if self.watcher is not None and self.watcher.latched:
+                self._move_to(self._commanded)
+                going = on_control_step(self.scene.time_s)
+                continue
             proposal = self.policy.propose(self._commanded)
             decision = self._decide(proposal)
             self.record.decisions.append(decision)
@@ -137,6 +159,8 @@ class Simulation:
         before_ns = time.perf_counter_ns()
         verdict = self._check(chunk, state=state, world=world, now_s=self.scene.time_s)
         check_us = (time.perf_counter_ns() - before_ns) / 1000.0
+        if self.watcher is not None:
+            self.watcher.note_check(verdict, chunk=chunk, state=state, world=world, check_us=check_us)
         if not verdict.accepted:
             self._keep_card(proposal, verdict, chunk=chunk, state=state, world=world)
         return Decision(
@@ -213,6 +237,8 @@ class Simulation:
                 stamp_s=self.scene.time_s,
             )
         )
+        if self.watcher is not None:
+            self.watcher.note_state(self._observed[-1])
 
     def _state_of_age(self, age_s: float) -> RobotState:
         wanted_s = self.scene.time_s - age_s
