@@ -32,6 +32,7 @@ from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
 from lastgate.cli.robot_report import report_command
 from lastgate.cli.robot_vendor import vendor_urdf_command
+from lastgate.cli.synth import synth_command
 from lastgate.contracts.exceptions import ROSError
 
 EXIT_UNDECIDED = 2
@@ -62,6 +63,7 @@ app.command("explain", short_help="What a violation means and what to do.")(expl
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)
 app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
+app.command("synth", short_help="A dataset with planted, labelled faults.")(synth_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 
 app.command("estop", short_help="Stop the robot.")(estop_command)
