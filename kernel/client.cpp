@@ -81,7 +81,11 @@ bool DoorClient::wait_world(std::uint64_t sequence, std::int64_t timeout_ns) {
 
 std::optional<AnswerFrame> DoorClient::command(Command command, std::int64_t timeout_ns) {
     const CommandFrame frame{command};
-    const std::uint64_t sequence = hand_in(chunks_, MessageType::command, {reinterpret_cast<const std::byte*>(&frame), sizeof frame});
+    return ask(MessageType::command, {reinterpret_cast<const std::byte*>(&frame), sizeof frame}, timeout_ns);
+}
+
+std::optional<AnswerFrame> DoorClient::ask(MessageType type, std::span<const std::byte> payload, std::int64_t timeout_ns) {
+    const std::uint64_t sequence = hand_in(chunks_, type, payload);
     AnswerFrame answer;
     const bool found = wait_answer(MessageType::answer, timeout_ns, 0, [&](const MessageHead& head) {
         if (head.size != sizeof answer) return false;
@@ -102,7 +106,10 @@ std::optional<RingReader::Message> RingReader::read(std::int64_t timeout_ns) {
     while (true) {
         const std::uint32_t seen = ring_.bell().rung();
         MessageHead head;
-        if (ring_.read(cursor_, head, bytes_, lost_)) return Message{head, {bytes_.begin(), bytes_.begin() + head.size}};
+        if (ring_.read(cursor_, head, bytes_, lost_)) {
+            last_type_ = head.type;
+            return Message{head, {bytes_.begin(), bytes_.begin() + head.size}};
+        }
         const std::int64_t left_ns = timeout_ns - (monotonic_ns() - begun_ns);
         if (left_ns <= 0) return std::nullopt;
         ring_.bell().wait(seen, left_ns);

@@ -31,6 +31,8 @@ class DoorClient {
     std::optional<Answer> wait_verdict(std::uint64_t sequence, std::int64_t timeout_ns, std::int64_t spin_ns);
     bool wait_world(std::uint64_t sequence, std::int64_t timeout_ns);
     std::optional<AnswerFrame> command(Command command, std::int64_t timeout_ns);
+    /// The answer to a `held_shape`, a `let_go` or a `nav_goal`.
+    std::optional<AnswerFrame> ask(MessageType type, std::span<const std::byte> payload, std::int64_t timeout_ns);
 
     bool kernel_is_alive() const noexcept { return board_.is_alive(monotonic_ns()); }
     Board& board() const noexcept { return *board_; }
@@ -62,8 +64,10 @@ class RingReader {
     };
     std::optional<Message> read(std::int64_t timeout_ns);
     std::uint64_t lost() const noexcept { return lost_; }
+    MessageType last_type() const noexcept { return last_type_; }  ///< Of the message that was read last.
 
   private:
+    MessageType last_type_ = MessageType::nothing;
     Ring ring_;
     std::uint64_t cursor_ = 0;
     std::uint64_t lost_ = 0;

@@ -32,6 +32,8 @@ inline constexpr RingShape verdict_ring{16, 8192};
 inline constexpr RingShape failure_ring{64, 16 * 1024};
 inline constexpr RingShape status_ring{16, 4096};
 inline constexpr RingShape trace_ring{1024, 1024};
+/// As many as there are chunks in the rings of the doors, several times over; four numbers per joint and the frame.
+inline constexpr RingShape input_ring{256, 4096};
 
 inline std::string ring_name(std::string_view instance, std::string_view ring) { return "lastgate." + std::string(instance) + "." + std::string(ring); }
 inline std::string door_ring_name(std::string_view instance, std::string_view ring, std::size_t door) { return ring_name(instance, ring) + "." + std::to_string(door); }
@@ -62,6 +64,27 @@ struct TraceFrame {
     ShortText<128> rskill_id;
 };
 
+/// What a finding depended on beside the chunk and the world, for the black box. Positions, their stamps, velocities and
+/// gripper positions follow, as many as the counts say.
+struct InputFrame {
+    std::uint64_t chunk_sequence = 0;
+    std::uint32_t door = 0;
+    std::uint32_t state_given = 0;
+    std::uint32_t position_count = 0;
+    std::uint32_t stamp_count = 0;
+    std::uint32_t velocity_count = 0;
+    std::uint32_t gripper_count = 0;
+    std::uint32_t recovery = 0;
+    std::uint32_t contact_count = 0;
+    std::uint32_t held_count = 0;
+    std::uint32_t world_given = 0;
+    double stamp_s = 0.0;  ///< Of the gripper.
+    double now_s = 0.0;
+    std::array<MessageSource, 2> world;  ///< The messages the world was made of, in the order they are to be read.
+    Verdict found;  ///< What the gate found. The answer may be another: that a stop is latched.
+};
+static_assert(sizeof(InputFrame) + 4 * 8 * capacity::dofs_max <= input_ring.slot_bytes);
+
 /// What may be asked of the kernel through a door, as a `MessageType::command`.
 enum class Command : std::uint32_t { nothing = 0, reset = 1, activate = 2, deactivate = 3, shutdown = 4, status = 5 };
 struct CommandFrame {
@@ -70,7 +93,7 @@ struct CommandFrame {
 struct AnswerFrame {
     std::uint64_t command_sequence = 0;
     std::uint32_t success = 0;
-    std::uint32_t reserved = 0;
+    std::uint32_t number = 0;  ///< Of an attached object: under which verdicts speak of it.
     ShortText<240> message;
 };
 

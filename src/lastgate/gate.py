@@ -4,10 +4,10 @@
 import hashlib
 import os
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState, require_number
@@ -20,8 +20,6 @@ from lastgate.contracts import (
     RSkillManifest,
     SphereShape,
     ViolationCode,
-    config_error_from,
-    intersect_envelopes,
 )
 from lastgate.coverage import require_coverage
 from lastgate.declared_contact import DeclaredContact, native_contacts
@@ -103,9 +101,30 @@ class Gate:
             raise ROSConfigError(
                 f"robot is a {type(robot).__name__}, expected a RobotDescription: use lastgate.load_robot(...)"
             )
-        require_coverage(robot)
         step_s = require_number(step_s, name="step_s")
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
+        self.skill = skill
+        self._arm(robot, text)
+
+    @classmethod
+    def from_flat_config(cls, robot: RobotDescription, text: str) -> Self:
+        """Returns the gate that a flat config describes, as a recording keeps it; `robot` lends it names and shapes.
+
+        Raises:
+            ROSConfigError: The text cannot be used, or is about another robot.
+        """
+        gate = cls.__new__(cls)
+        gate.skill = None
+        gate._arm(robot, text)
+        wanted = [joint.name for joint in robot.actuated_joints]
+        if list(gate.link_names) != list(robot.link_names) or gate._config.dof_names != wanted:
+            raise ROSConfigError(
+                f"the flat config is not about robot `{robot.name}`: it has other links or joints"
+            )
+        return gate
+
+    def _arm(self, robot: RobotDescription, text: str) -> None:
+        require_coverage(robot)
         try:
             self._config = _core.read_config(text)
             self._native = _core.Gate(self._config, lanes=_LANE_BUILDS[chosen_lanes()])
@@ -122,10 +141,11 @@ class Gate:
                 f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
             )
         # A skill may ask for more room than the robot does.
-        self._world_margin_m = intersect_envelopes(robot, skill).world_collision_margin_m
+        self._world_margin_m = self._config.world_collision_margin_m
         self._check_configurations = self._native.check_configurations
         self.robot = robot
-        self.step_s = step_s
+        self.step_s = self._config.step_s
+        self.flat_config = text
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
         in_gripper = gripper_joint_names(robot)
         joints = [joint.name for joint in robot.actuated_joints]
@@ -206,13 +226,13 @@ class Gate:
             contacts,
         )
         violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=world)
+        path = self._native.path if native.stage > 8 else None
         return Verdict(
             native=native,
             chunk=chunk,
             violation=violation,
-            joint_rows=self._native.path[1:, self._row_columns]
-            if native.stage > 8
-            else np.empty((0, self.n_dof)),
+            joint_rows=np.empty((0, self.n_dof)) if path is None else path[1:, self._row_columns],
+            path=path,
             world_id="" if world is None else world.world_id,
             model_digest=self.model_digest,
             contacts_used=tuple(
@@ -306,18 +326,9 @@ class Gate:
         Raises:
             ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
         """
-        try:
-            held = HeldShape.model_validate(
-                {
-                    "link": link,
-                    "shape": shape,
-                    "object_id": object_id,
-                    "origin_xyz_rpy": origin_xyz_rpy,
-                    "touch_links": touch_links,
-                }
-            )
-        except ValidationError as error:
-            raise config_error_from(error, source="attach") from None
+        held = HeldShape.of(
+            link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
+        )
         touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
         ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         taken = set(self._attachments.values())
@@ -383,6 +394,14 @@ class Gate:
         Raises:
             ROSConfigError: An array is not float64, contiguous and of that shape.
         """
+        return self.link_poses_on_path(self.as_path(configurations, gripper_positions=gripper_positions))
+
+    def as_path(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> Float64:
+        """Returns configurations as rows like those of `Verdict.path`, with the arguments of `link_poses_batch`.
+
+        Raises:
+            ROSConfigError: An array is not float64, contiguous and of that shape.
+        """
         rows = require_array(configurations, name="configurations", dimensions=2)
         grippers = np.zeros((len(rows), len(self.gripper_joint_names)))
         if gripper_positions is not None:
@@ -396,7 +415,18 @@ class Gate:
         variables = np.zeros((len(rows), self._native.path.shape[1]))  # a mobile base stands at the origin
         variables[:, self._row_columns] = rows
         variables[:, [joints.index(name) for name in self.gripper_joint_names]] = grippers
-        frames = self._native.link_frames(variables)
+        return variables
+
+    def link_poses_on_path(self, path: Float64) -> dict[str, Float64]:
+        """Returns each link's poses, (N, 3, 4), where the base stood at first, at N rows like those of `Verdict.path`.
+
+        Raises:
+            ROSConfigError: The array is not float64, contiguous and one column per variable.
+        """
+        try:
+            frames = self._native.link_frames(require_array(path, name="path", dimensions=2))
+        except ValueError as error:
+            raise ROSConfigError(f"path cannot be used: {error}") from None
         return {link: frames[:, index] for index, link in enumerate(self.link_names)}
 
     @property

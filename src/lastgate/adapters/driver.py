@@ -144,7 +144,9 @@ class SafeActionDriver:
         """Sends one row or does one tick of the stop; tells which: True when it moved."""
         self._seat.beat()
         while (message := self._reader.read(0.0)) is not None:
-            self._take(*message)
+            # What passed for the base is for another driver.
+            if self._reader.last_type == _core.MESSAGE_ACTION_CHUNK:
+                self._take(*message)
         latched = self._seat.kernel_state == KernelState.LATCHED
         found = self.logic.row_at(
             now_s=time.monotonic(), kernel_alive=self._seat.kernel_is_alive, latched=latched
