@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lastgate.cli.approach import approach_command
+from lastgate.cli.audit import audit_command
 from lastgate.cli.bench import bench_command
 from lastgate.cli.check import check_command
 from lastgate.cli.collision_lower import check_command as collision_check_command
@@ -63,6 +64,7 @@ app.command("explain", short_help="What a violation means and what to do.")(expl
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)
 app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
+app.command("audit", short_help="Recorded episodes through the gate.")(audit_command)
 app.command("synth", short_help="A dataset with planted, labelled faults.")(synth_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 

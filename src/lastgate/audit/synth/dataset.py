@@ -101,7 +101,7 @@ class _Writer:
         if episode.number % EPISODES_PER_FILE == 0:
             self._close_file()
             path = self._folder / "data" / "chunk-000" / f"file-{file_index:03d}.parquet"
-            self._parquet = pq.ParquetWriter(path, self._schema)
+            self._parquet = pq.ParquetWriter(path, self._schema, use_dictionary=False)
         count = len(episode.actions)
         frames = np.arange(count)
         table = pa.table(
