@@ -136,9 +136,7 @@ class Examiner:
         self._take(self._walker.walk(path, gripper=gripper), result, found, shift=0)
         result.findings += merge_rows("state", found)
 
-    def _take(
-        self, walk: Walk, result: EpisodeResult, found: list[RowViolation], *, shift: int
-    ) -> None:
+    def _take(self, walk: Walk, result: EpisodeResult, found: list[RowViolation], *, shift: int) -> None:
         found += [RowViolation(one.row + shift, one.violation) for one in walk.found]
         result.cut_off |= walk.cut_off
         _note_clearance(result, walk.min_clearance_m)
@@ -182,9 +180,7 @@ class Examiner:
         row = 0
         for chunk in episode.chunks:
             verdict = self.gate.check(
-                ActionChunk(
-                    chunk.rows, mode=chunk.mode, ee_name=chunk.ee_name, frame_id=chunk.frame_id
-                ),
+                ActionChunk(chunk.rows, mode=chunk.mode, ee_name=chunk.ee_name, frame_id=chunk.frame_id),
                 state=self._state_of(chunk, episode),
                 world=self._world_at(chunk.sent_s),
                 now_s=chunk.sent_s,

@@ -99,9 +99,7 @@ def read_labels(folder: Path) -> tuple[FaultLabel, ...] | None:
     return tuple(labels)
 
 
-def score_findings(
-    labels: Sequence[FaultLabel], findings: Iterable[tuple[int, int, int, str]]
-) -> LabelScore:
+def score_findings(labels: Sequence[FaultLabel], findings: Iterable[tuple[int, int, int, str]]) -> LabelScore:
     """Holds findings, as (episode, first row, last row, code), against the labels.
 
     A finding answers a label of its episode and code whose rows it overlaps; every label needs a finding of its own, and a
@@ -122,6 +120,4 @@ def score_findings(
         else:
             candidates.remove(answered)
     missed = tuple(label for remaining in open_labels.values() for label in remaining)
-    return LabelScore(
-        planted=len(labels), found=len(labels) - len(missed), invented=invented, missed=missed
-    )
+    return LabelScore(planted=len(labels), found=len(labels) - len(missed), invented=invented, missed=missed)

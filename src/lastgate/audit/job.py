@@ -13,7 +13,7 @@ from typing import Any
 from lastgate.audit.dataset_options import DatasetOptions
 from lastgate.audit.datasets import open_dataset
 from lastgate.audit.episode import Dataset, UnreadableEpisodeError
-from lastgate.audit.examine import Examiner, ExamineOptions
+from lastgate.audit.examine import ExamineOptions, Examiner
 from lastgate.audit.findings import EpisodeResult
 from lastgate.contracts import ROSConfigError, WorldState
 from lastgate.robots import load_robot
@@ -76,9 +76,7 @@ class OpenAudit:
         if self.job.world_json is None:
             return NO_WORLD
         state = WorldState(**json.loads(self.job.world_json))
-        return World(
-            primitives=state.collision_primitives, stamp_s=0.0, world_id=self.job.world_name
-        )
+        return World(primitives=state.collision_primitives, stamp_s=0.0, world_id=self.job.world_name)
 
     @property
     def parts(self) -> int:
@@ -107,7 +105,8 @@ class OpenAudit:
         begin_s = time.thread_time()
         first = part * EPISODES_PER_PART
         episodes = [
-            asdict(self._audit_episode(index)) for index in range(first, min(first + EPISODES_PER_PART, len(self.refs)))
+            asdict(self._audit_episode(index))
+            for index in range(first, min(first + EPISODES_PER_PART, len(self.refs)))
         ]
         return PartResult(part=part, episodes=episodes, cpu_s=time.thread_time() - begin_s)
 

@@ -29,7 +29,8 @@ def worst_moments(audit: OpenAudit, findings: list[dict[str, Any]]) -> list[Mome
     """Returns a card for each finding, in their order."""
     by_number = {ref.number: ref for ref in audit.refs}
     return [
-        Moment(finding=finding, card=_card(audit, by_number[finding["episode"]], finding)) for finding in findings
+        Moment(finding=finding, card=_card(audit, by_number[finding["episode"]], finding))
+        for finding in findings
     ]
 
 

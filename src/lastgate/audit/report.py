@@ -75,8 +75,14 @@ def _cards(summary: AuditSummary) -> str:
         ]
     if summary.cut_off:
         shown.append(("episodes with more findings than are kept", len(summary.cut_off)))
-    cards = "".join(f'<div class="card"><b>{escape(str(value))}</b>{escape(name)}</div>' for name, value in shown)
-    left_out = f'<p class="soft">Not checked: {escape(", ".join(summary.unchecked))}.</p>' if summary.unchecked else ""
+    cards = "".join(
+        f'<div class="card"><b>{escape(str(value))}</b>{escape(name)}</div>' for name, value in shown
+    )
+    left_out = (
+        f'<p class="soft">Not checked: {escape(", ".join(summary.unchecked))}.</p>'
+        if summary.unchecked
+        else ""
+    )
     return f'<div class="cards">{cards}</div>{left_out}'
 
 
@@ -99,7 +105,11 @@ def _rows_of(finding: dict[str, Any]) -> str:
 
 
 def _shown_of(count: int, at_most: int) -> str:
-    return f'<p class="soft">The first {at_most} of {count}; all are in findings.parquet.</p>' if count > at_most else ""
+    return (
+        f'<p class="soft">The first {at_most} of {count}; all are in findings.parquet.</p>'
+        if count > at_most
+        else ""
+    )
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs an audit from start to report, or from where it was cut off."""
 
+import sys
 import time
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,6 +42,7 @@ def run_audit(
     *,
     workers: int = 1,
     ray: str | None = None,
+    worst_per_rule: int = WORST_PER_RULE,
     on_progress: Callable[[str, float], None] = lambda stage, share: None,
 ) -> AuditRun:
     """Audits what is not done yet and writes report.html, findings.parquet and episodes.parquet.
@@ -57,20 +60,20 @@ def run_audit(
         results = run_in_processes(job, missing, workers=min(workers, len(missing)))
     else:
         results = run_here(job, missing)
-    for result in results:
-        store.add(result.part, result.episodes)
-        rows += sum(episode["rows"] for episode in result.episodes)
-        cpu_s += result.cpu_s
-        on_progress("episodes", len(store.finished) / audit.parts)
+    # Ray tells about lost workers on stdout, which is for data.
+    with redirect_stdout(sys.stderr):
+        for result in results:
+            store.add(result.part, result.episodes)
+            rows += sum(episode["rows"] for episode in result.episodes)
+            cpu_s += result.cpu_s
+            on_progress("episodes", len(store.finished) / audit.parts)
     wall_s = time.perf_counter() - begin_s
     on_progress("report", 1.0)
     write_tables(store, audit.parts, folder)
     dataset = Path(job.dataset)
     summary = summarize(store, audit.parts, read_labels(dataset) if dataset.is_dir() else None)
-    moments = worst_moments(audit, summary.worst(WORST_PER_RULE))
+    moments = worst_moments(audit, summary.worst(worst_per_rule))
     world = "not looked at" if job.world_json is None else job.world_name
     facts = {"robot": job.robot, "world": world, "model": audit.examiner.gate.model_digest[:12]}
-    write_page(
-        folder / "report.html", summary, moments, title=f"Audit of {dataset.name}", facts=facts
-    )
+    write_page(folder / "report.html", summary, moments, title=f"Audit of {dataset.name}", facts=facts)
     return AuditRun(summary=summary, reused_parts=reused, rows_now=rows, cpu_s=cpu_s, wall_s=wall_s)

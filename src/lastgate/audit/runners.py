@@ -66,10 +66,18 @@ def run_on_ray(
     try:
         import ray
     except ModuleNotFoundError:
-        raise ROSConfigError("`--ray` needs Ray, which is not installed\n\nhint: pip install 'lastgate[ray]'") from None
+        raise ROSConfigError(
+            "`--ray` needs Ray, which is not installed\n\nhint: pip install 'lastgate[ray]'"
+        ) from None
     try:
         if address == "local":
-            ray.init(address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level="error")
+            ray.init(
+                address="local",
+                num_cpus=workers,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level="error",
+            )
         else:
             ray.init(address=address, log_to_driver=False, logging_level="error")
     except (ConnectionError, ValueError, RuntimeError) as error:

@@ -31,7 +31,13 @@ _EPISODES = pa.schema(
     ]
 )
 _FINDINGS = pa.schema(
-    [("episode", pa.int64()), *((field.name, _KINDS[str(getattr(field.type, "__name__", field.type))]) for field in fields(Finding))]
+    [
+        ("episode", pa.int64()),
+        *(
+            (field.name, _KINDS[str(getattr(field.type, "__name__", field.type))])
+            for field in fields(Finding)
+        ),
+    ]
 )
 
 

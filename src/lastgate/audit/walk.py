@@ -14,7 +14,6 @@ from lastgate import _core
 from lastgate.action import ActionChunk, RobotState
 from lastgate.arrays import Float64
 from lastgate.audit.findings import RowViolation
-from lastgate.contracts import ViolationCode
 from lastgate.gate import Gate
 from lastgate.verdict import Unchecked
 from lastgate.world import NoWorld, World
@@ -54,32 +53,34 @@ class PathWalker:
             gripper: Where the gripper's joints stand at each row of the path; None assumes their whole range.
         """
         self._walk = Walk()
-        self._span(path, gripper, 0, len(path) - 1)
+        self._span(path, gripper, 0, len(path) - 1, with_velocity=False)
         return self._walk
 
-    def _span(self, path: Float64, gripper: Float64 | None, start: int, last: int) -> None:
-        after_refusal = False
+    def _span(
+        self, path: Float64, gripper: Float64 | None, start: int, last: int, *, with_velocity: bool
+    ) -> None:
+        """Looks at the rows from `start` to `last`; `with_velocity` says that the row before `start` is a way to it."""
         while start < last:
             stop = min(start + _core.ROWS_MAX, last)
-            refused_at = self._check(path, gripper, start, stop, with_velocity=not after_refusal)
-            after_refusal = refused_at is not None
+            refused_at = self._check(path, gripper, start, stop, with_velocity=with_velocity)
             if refused_at is None:
-                start = stop
+                start, with_velocity = stop, True
                 continue
             if len(self._walk.found) >= REFUSALS_MAX:
                 self._walk.cut_off = True
                 return
             if refused_at - 1 > start:
                 # Those passed the rules up to the failing one only. Each turn is at a later rule, so this ends.
-                self._span(path, gripper, start, refused_at - 1)
-            start = self._next_start(path, refused_at, last)
+                self._span(path, gripper, start, refused_at - 1, with_velocity=with_velocity)
+            # What was refused is not a way to go on from: its speed would be blamed once more.
+            start, with_velocity = self._next_start(path, gripper, refused_at, last), False
 
     def _check(
         self, path: Float64, gripper: Float64 | None, start: int, stop: int, *, with_velocity: bool
     ) -> int | None:
         """Returns the row of the path at which the chunk was refused."""
         velocities = None
-        if with_velocity and start > 0:
+        if with_velocity:
             velocities = (path[start] - path[start - 1]) / self._gate.step_s
         # The world is the same throughout a recording, so its stamp is the time of every chunk.
         now_s = self._world.stamp_s if isinstance(self._world, World) else 0.0
@@ -103,16 +104,13 @@ class PathWalker:
         self._walk.found.append(RowViolation(at, violation))
         return at
 
-    def _next_start(self, path: Float64, refused_at: int, last: int) -> int:
+    def _next_start(self, path: Float64, gripper: Float64 | None, refused_at: int, last: int) -> int:
         """Returns where to go on: at the refused row, or at the first one after it that is made of numbers."""
         start = refused_at
-        while start <= last and not np.isfinite(path[start]).all():
-            already = self._walk.found[-1].row == start
-            if not already:
-                # The same refusal, for a row the gate could not be asked about.
-                previous = self._walk.found[-1].violation
-                if previous.code == ViolationCode.nan_in_action:
-                    self._walk.found.append(RowViolation(start, previous))
+        while start < last and not np.isfinite(path[start]).all():
+            if not np.isfinite(path[start + 1]).all():
+                # Refused for its numbers before anybody looks at where it starts.
+                self._check(path, gripper, start, start + 1, with_velocity=False)
             start += 1
         return start
 

@@ -21,7 +21,9 @@ FINDINGS_PRINTED = 10
 def audit_command(
     dataset: Annotated[
         Path,
-        typer.Argument(metavar="DATASET", help="LeRobot folder, rosbag2 or .mcap, .hdf5, or a folder of .npz."),
+        typer.Argument(
+            metavar="DATASET", help="LeRobot folder, rosbag2 or .mcap, .hdf5, or a folder of .npz."
+        ),
     ],
     *,
     robot: Annotated[
@@ -35,7 +37,9 @@ def audit_command(
     ] = "action",
     horizon: Annotated[
         int | None,
-        typer.Option(metavar="H", help="Rows per chunk of the policy: each then starts at the measured state."),
+        typer.Option(
+            metavar="H", help="Rows per chunk of the policy: each then starts at the measured state."
+        ),
     ] = None,
     rate_hz: Annotated[
         float | None, typer.Option(metavar="HZ", help="Rows per second, where the dataset does not say.")
@@ -44,7 +48,9 @@ def audit_command(
     columns: Annotated[
         str | None, typer.Option(metavar="0,1,…", help="Which columns the joints are.")
     ] = None,
-    action_key: Annotated[str, typer.Option(metavar="K", help="Column, HDF5 path or topic of commands.")] = "",
+    action_key: Annotated[
+        str, typer.Option(metavar="K", help="Column, HDF5 path or topic of commands.")
+    ] = "",
     state_key: Annotated[str, typer.Option(metavar="K", help="The same for what was measured.")] = "",
     episodes: Annotated[int | None, typer.Option(metavar="N", help="Only the first so many.")] = None,
     workers: Annotated[
@@ -53,6 +59,9 @@ def audit_command(
     ray: Annotated[
         str | None, typer.Option(metavar="A", help="Do it on Ray: `local`, or the address of a cluster.")
     ] = None,
+    worst: Annotated[
+        int, typer.Option(metavar="N", help="Moments of each rule that the report shows as pictures.")
+    ] = 2,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the report.")
     ] = None,
@@ -80,11 +89,20 @@ def audit_command(
     folder = output or Path("reports") / f"audit-{dataset.resolve().stem}"
     with progress_bar("audit") as show:
         run = run_audit(
-            job, folder, workers=workers or len(os.sched_getaffinity(0)), ray=ray, on_progress=show
+            job,
+            folder,
+            workers=workers or len(os.sched_getaffinity(0)),
+            ray=ray,
+            worst_per_rule=max(0, worst),
+            on_progress=show,
         )
     summary = run.summary
     if as_json:
-        print(json.dumps({"report": str(folder / "report.html"), **summary.as_dict()}, indent=2, allow_nan=False))
+        print(
+            json.dumps(
+                {"report": str(folder / "report.html"), **summary.as_dict()}, indent=2, allow_nan=False
+            )
+        )
     else:
         _print_summary(run)
     print_note(f"wrote {folder / 'report.html'}, findings.parquet and episodes.parquet")

@@ -17,7 +17,9 @@ def synth_command(
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="A new folder.")],
     episodes: Annotated[int, typer.Option(metavar="N", help="How many episodes.")] = 100,
-    faults: Annotated[int, typer.Option(metavar="K", help="How many planted faults, over all episodes.")] = 20,
+    faults: Annotated[
+        int, typer.Option(metavar="K", help="How many planted faults, over all episodes.")
+    ] = 20,
     seed: Annotated[int, typer.Option(metavar="S", help="Makes two datasets equal.")] = 1,
     fps: Annotated[
         float | None, typer.Option(metavar="HZ", help="Rows per second; 30 where the robot is fast enough.")

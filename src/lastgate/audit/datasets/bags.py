@@ -41,9 +41,7 @@ class BagDataset:
         self.step_s = options.step_s
         if self.step_s is None:
             raise ROSConfigError("messages do not say how far rows are apart\n\nhint: `--rate-hz 50`")
-        self.episodes = [
-            EpisodeRef(number=number, name=name, file=name) for number, name in enumerate(names)
-        ]
+        self.episodes = [EpisodeRef(number=number, name=name, file=name) for number, name in enumerate(names)]
 
     def read(self, ref: EpisodeRef) -> Episode:
         """Reads one recording."""
@@ -110,9 +108,7 @@ class BagDataset:
             )
         if not chunks:
             raise UnreadableEpisodeError(f"{ref.file}: the episode has no chunks")
-        return Episode(
-            times_s=np.array([chunk.sent_s for chunk in chunks]), state_names=names, chunks=chunks
-        )
+        return Episode(times_s=np.array([chunk.sent_s for chunk in chunks]), state_names=names, chunks=chunks)
 
     def _read_rows(
         self, reader: AnyReader, states: list[Connection], commands: list[Connection], ref: EpisodeRef
@@ -155,9 +151,7 @@ def _messages(
         yield connection, logged_ns * 1e-9, bytes(raw)
 
 
-def _joints(
-    message: Any, before: tuple[str, ...], ref: EpisodeRef
-) -> tuple[Float64, float, tuple[str, ...]]:
+def _joints(message: Any, before: tuple[str, ...], ref: EpisodeRef) -> tuple[Float64, float, tuple[str, ...]]:
     names = tuple(message.name)
     if before and names != before:
         raise UnreadableEpisodeError(f"{ref.file}: the joints of a topic change from message to message")

@@ -173,7 +173,7 @@ class _Writer:
                 "observation.state": vector,
                 STAMP_COLUMN: {"dtype": "float64", "shape": [1], "names": None},
                 "timestamp": {"dtype": "float32", "shape": [1], "names": None},
-                **{name: number for name in ("frame_index", "episode_index", "index", "task_index")},
+                **dict.fromkeys(("frame_index", "episode_index", "index", "task_index"), number),
             },
         }
 

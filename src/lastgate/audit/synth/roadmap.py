@@ -319,9 +319,7 @@ class _Builder:
             world = self._world_of((*self.obstacles, bead))
             if not self._are_clear(self.clean_gate, path, world).all():
                 continue
-            elsewhere = np.vstack(
-                [_dense(path[: SWING_ROWS // 2 + 1]), _dense(path[SWING_ROWS // 2 + 1 :])]
-            )
+            elsewhere = np.vstack([_dense(path[: SWING_ROWS // 2 + 1]), _dense(path[SWING_ROWS // 2 + 1 :])])
             inside = before + np.linspace(0.4, 0.6, 5)[:, np.newaxis] * (after - before)
             hits = not self._are_clear(self.gate, inside, world).any()
             if hits and self._are_clear(self.clean_gate, elsewhere, world).all():
