@@ -103,7 +103,7 @@ def as_bags(folder: Path, target: Path, *, storage: StoragePlugin, episodes: int
     )
 
     def message(names, positions, time_s):
-        at = stamp(sec=int(time_s), nanosec=int(round((time_s - int(time_s)) * 1e9)))
+        at = stamp(sec=int(time_s), nanosec=round((time_s - int(time_s)) * 1e9))
         empty = np.empty(0)
         value = joints(
             header=header(stamp=at, frame_id=""),
@@ -121,7 +121,7 @@ def as_bags(folder: Path, target: Path, *, storage: StoragePlugin, episodes: int
             commands = writer.add_connection("/joint_commands", "sensor_msgs/msg/JointState", typestore=store)
             for row in range(len(episode.times_s)):
                 now_s = 100.0 + episode.times_s[row]
-                logged_ns = int(round(now_s * 1e9))
+                logged_ns = round(now_s * 1e9)
                 names = episode.action_names
                 stamp_s = 100.0 + episode.stamps_s[row]
                 writer.write(states, logged_ns - 1000, message(names, episode.states[row], stamp_s))

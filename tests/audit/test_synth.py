@@ -132,6 +132,6 @@ def test_labels_survive_the_file_and_a_broken_line_is_refused(tmp_path):
     write_labels([label()], tmp_path)
     assert read_labels(tmp_path) == (label(),)
     (tmp_path / "meta" / "faults.jsonl").write_text('{"episode": 1}\n')
-    with pytest.raises(ROSConfigError, match="faults.jsonl:1"):
+    with pytest.raises(ROSConfigError, match=r"faults\.jsonl:1"):
         read_labels(tmp_path)
     assert read_labels(tmp_path / "meta") is None

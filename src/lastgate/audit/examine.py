@@ -31,7 +31,7 @@ class ExamineOptions:
 
     Attributes:
         path: The commands, what was measured, or both.
-        horizon: Rows after which a policy looked again: chunks then start at the measured state. None: one path of commands.
+        horizon: Rows after which a policy looked again: chunks then start at the measured state. None: one path.
         degrees: The recording is in degrees.
         columns: Which columns the joints are, where neither names nor counts tell.
     """

@@ -102,8 +102,8 @@ def read_labels(folder: Path) -> tuple[FaultLabel, ...] | None:
 def score_findings(labels: Sequence[FaultLabel], findings: Iterable[tuple[int, int, int, str]]) -> LabelScore:
     """Holds findings, as (episode, first row, last row, code), against the labels.
 
-    A finding answers a label of its episode and code whose rows it overlaps; every label needs a finding of its own, and a
-    second finding for the same label counts as invented.
+    A finding answers a label of its episode and code whose rows it overlaps; every label needs a finding of its own,
+    and a second finding for the same label counts as invented.
     """
     open_labels: dict[tuple[int, str], list[FaultLabel]] = {}
     for label in labels:

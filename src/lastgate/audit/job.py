@@ -4,7 +4,7 @@
 import hashlib
 import json
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +19,7 @@ from lastgate.contracts import ROSConfigError, WorldState
 from lastgate.robots import load_robot
 from lastgate.world import NO_WORLD, NoWorld, World
 
-# Episodes per part: small enough that a lost worker loses little and a bar moves, large enough that sending costs nothing.
+# Small enough that a lost worker loses little and a bar moves, large enough that sending costs nothing.
 EPISODES_PER_PART = 64
 
 
@@ -38,8 +38,8 @@ class AuditJob:
     robot: str
     world_json: str | None = None
     world_name: str = "world"
-    source: DatasetOptions = DatasetOptions()
-    options: ExamineOptions = ExamineOptions()
+    source: DatasetOptions = field(default_factory=DatasetOptions)
+    options: ExamineOptions = field(default_factory=ExamineOptions)
     episodes_max: int | None = None
 
 
@@ -101,7 +101,7 @@ class OpenAudit:
         return digest.hexdigest()
 
     def audit_part(self, part: int) -> PartResult:
-        """Audits the episodes of one part; what goes wrong with one of them is written down, and the next is looked at."""
+        """Audits the episodes of one part; what is wrong with one of them is written down, and the next looked at."""
         begin_s = time.thread_time()
         first = part * EPISODES_PER_PART
         episodes = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of an audit: one HTML page that needs nothing else. It holds no times, so that equal audits are equal files."""
+"""The report of an audit: one HTML page that needs nothing else, without times: equal audits are equal files."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
@@ -96,7 +96,8 @@ def _moment(moment: Moment) -> str:
             f'<img alt="{escape(moment.card.sentence)}" style="max-width:100%" src="data:image/png;base64,{data}">'
             f"<p><code>{escape(moment.card.evidence)}</code></p>"
         )
-    return f'<div class="card"><p><b style="font-size:1rem;white-space:normal">{escape(finding["code"])}</b>{escape(head)}</p>{picture}</div>'
+    code = f'<b style="font-size:1rem;white-space:normal">{escape(finding["code"])}</b>'
+    return f'<div class="card"><p>{code}{escape(head)}</p>{picture}</div>'
 
 
 def _rows_of(finding: dict[str, Any]) -> str:

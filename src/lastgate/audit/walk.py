@@ -2,8 +2,8 @@
 """Walks a recorded path through the gate, chunk by chunk, and goes on after a refusal.
 
 A chunk starts at the last row of the one before, so no instant between two rows is skipped. The gate names the first
-offender of the first failing rule; the rows before it are asked about again, because they may break a later rule, and the
-rows after it are a new chunk.
+offender of the first failing rule; the rows before it are asked about again, because they may break a later rule, and
+the rows after it are a new chunk.
 """
 
 from dataclasses import dataclass, field
@@ -18,9 +18,10 @@ from lastgate.gate import Gate
 from lastgate.verdict import Unchecked
 from lastgate.world import NoWorld, World
 
-# Refusals of one episode that are kept. A recording in the wrong unit breaks a rule in every row, and telling it a hundred
-# thousand times helps nobody.
+# Refusals of one episode that are kept. A recording in the wrong unit breaks a rule in every row, and telling it a
+# hundred thousand times helps nobody.
 REFUSALS_MAX = 1000
+NOTHING_UNCHECKED = Unchecked(0)
 
 
 @dataclass(slots=True)
@@ -35,7 +36,7 @@ class Walk:
     found: list[RowViolation] = field(default_factory=list)
     cut_off: bool = False
     min_clearance_m: float | None = None
-    unchecked: Unchecked = Unchecked(0)
+    unchecked: Unchecked = NOTHING_UNCHECKED
 
 
 class PathWalker:

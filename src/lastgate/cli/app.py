@@ -33,6 +33,7 @@ from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
 from lastgate.cli.robot_report import report_command
 from lastgate.cli.robot_vendor import vendor_urdf_command
+from lastgate.cli.shadow import shadow_command
 from lastgate.cli.synth import synth_command
 from lastgate.contracts.exceptions import ROSError
 
@@ -65,6 +66,7 @@ app.command("doctor", short_help="What is installed, and what is missing.")(doct
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)
 app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
 app.command("audit", short_help="Recorded episodes through the gate.")(audit_command)
+app.command("shadow", short_help="What a gate that only watched would have refused.")(shadow_command)
 app.command("synth", short_help="A dataset with planted, labelled faults.")(synth_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 

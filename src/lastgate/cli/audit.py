@@ -76,7 +76,17 @@ def audit_command(
     from lastgate.contracts import ROSConfigError
 
     job = _job(
-        dataset, robot, world, path, horizon, rate_hz, degrees, columns, action_key, state_key, episodes
+        dataset=dataset,
+        robot=robot,
+        world=world,
+        path=path,
+        horizon=horizon,
+        rate_hz=rate_hz,
+        degrees=degrees,
+        columns=columns,
+        action_key=action_key,
+        state_key=state_key,
+        episodes=episodes,
     )
     try:
         from lastgate.audit.run import run_audit
@@ -119,6 +129,7 @@ def audit_command(
 
 
 def _job(
+    *,
     dataset: Path,
     robot: str,
     world: Path | None,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """rosbag2 folders and MCAP files: one recording is one episode.
 
-Commands are action chunks (`openral_msgs/ActionChunk`), joint commands (`sensor_msgs/JointState`) or trajectories; what was
-measured is `sensor_msgs/JointState`. The age of a state is the time from its header's stamp to the command.
+Commands are action chunks (`openral_msgs/ActionChunk`) or joint commands (`sensor_msgs/JointState`); what was measured
+is `sensor_msgs/JointState`. The age of a state is the time from its header's stamp to the command.
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes synthetic episodes as a LeRobot v3 dataset, one row group per episode, with the labels and the world beside it."""
+"""Writes synthetic episodes as a LeRobot v3 dataset, one row group per episode, with labels and world beside it."""
 
 import json
 from collections.abc import Callable

@@ -8,6 +8,7 @@ oracle tests hold the Panda's legs and detours against its meshes in MuJoCo.
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -418,7 +419,7 @@ def _dense(path: Float64) -> Float64:
     if len(path) < 2:
         return path
     shares = np.linspace(0.0, 1.0, 32)[:, np.newaxis]
-    return np.vstack([a + shares * (b - a) for a, b in zip(path[:-1], path[1:], strict=True)])
+    return np.vstack([a + shares * (b - a) for a, b in pairwise(path)])
 
 
 def _parts(neighbours: list[list[int]]) -> list[set[int]]:
