@@ -31,7 +31,7 @@ def ball(distance_m: float, stamp_s: float) -> lg.World:
     shape = lg.SphereShape(shape="sphere", radius_m=0.02)
     return lg.World(
         primitives=[
-            lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=(x, y, z - 0.125 - distance_m)))
+            lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=(x, y, z - 0.117 - distance_m)))
         ],
         stamp_s=stamp_s,
     )
