@@ -70,7 +70,9 @@ class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
         self.refusals = 0
         self._steps = 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Resets the environment and the count of refusals."""
         self._observation, info = self.env.reset(seed=seed, options=options)
         self.refusals = self._steps = 0

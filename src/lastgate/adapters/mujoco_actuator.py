@@ -182,7 +182,9 @@ class MujocoActuator:
         fixed = int(model.actuator_gaintype[actuator]) == int(mujoco.mjtGain.mjGAIN_FIXED)
         direct = int(model.actuator_dyntype[actuator]) == int(mujoco.mjtDyn.mjDYN_NONE)
         if not (fixed and direct and gear and gain):
-            raise ROSConfigError(f"the actuator of joint `{joint}` has a state or a gain that is not constant")
+            raise ROSConfigError(
+                f"the actuator of joint `{joint}` has a state or a gain that is not constant"
+            )
         if int(model.actuator_biastype[actuator]) == int(mujoco.mjtBias.mjBIAS_NONE):
             return ActuatorKind.TORQUE, gain * gear
         if int(model.actuator_biastype[actuator]) == int(mujoco.mjtBias.mjBIAS_AFFINE) and bias[0] == 0.0:
@@ -252,7 +254,9 @@ class MujocoActuator:
         for channel, torque in zip(self._joints, row, strict=True):
             assert channel is not None
             if channel.kind != ActuatorKind.TORQUE:
-                raise ROSConfigError(f"joint `{channel.joint}` has a {channel.kind} servo, which takes no torque")
+                raise ROSConfigError(
+                    f"joint `{channel.joint}` has a {channel.kind} servo, which takes no torque"
+                )
             self._data.ctrl[channel.actuator] = self._within_range(
                 channel.actuator, float(torque) / channel.scale
             )

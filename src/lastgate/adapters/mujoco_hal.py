@@ -117,9 +117,7 @@ class MujocoHal:
         """Says why it stands, or None while it moves on an accepted chunk."""
         return None if self._moves else self._logic.reason
 
-    def submit(
-        self, chunk: ActionChunk | Float64, *, world: World | NoWorld | None
-    ) -> Verdict | Refusal:
+    def submit(self, chunk: ActionChunk | Float64, *, world: World | NoWorld | None) -> Verdict | Refusal:
         """Checks a chunk from the state as it is now, and takes it if it was accepted.
 
         Raises:
@@ -225,7 +223,9 @@ class MujocoHal:
         gripper = effector.gripper
         channel = float(chunk.rows[-1, 0])
         closed, opened = gripper.channel_closed, gripper.channel_open
-        share = channel if chunk.mode == ControlMode.GRIPPER_BINARY else (channel - closed) / (opened - closed)
+        share = (
+            channel if chunk.mode == ControlMode.GRIPPER_BINARY else (channel - closed) / (opened - closed)
+        )
         target = self.actuator.gripper_set_point.copy()
         for joint in gripper.joints:
             index = self._gate.gripper_joint_names.index(joint.name)

@@ -27,7 +27,12 @@ def _as_map(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind not in _KINDS:
         raise ValueError(f"arrays of {value.dtype} are not sent")
     if isinstance(value, np.ndarray):
-        return {b"__ndarray__": True, b"data": value.tobytes(), b"dtype": value.dtype.str, b"shape": value.shape}
+        return {
+            b"__ndarray__": True,
+            b"data": value.tobytes(),
+            b"dtype": value.dtype.str,
+            b"shape": value.shape,
+        }
     if isinstance(value, np.generic):
         return {b"__npgeneric__": True, b"data": value.item(), b"dtype": value.dtype.str}
     raise ValueError(f"a {type(value).__name__} cannot be sent")

@@ -20,6 +20,7 @@ from lastgate.cli.doctor import doctor_command
 from lastgate.cli.explain import explain_command
 from lastgate.cli.kernel_file import kernel_config_command
 from lastgate.cli.kernel_run import kernel_run_command
+from lastgate.cli.limits import limits_command
 from lastgate.cli.messages import print_error
 from lastgate.cli.operator import (
     deadman_command,
@@ -66,6 +67,7 @@ app.command("doctor", short_help="What is installed, and what is missing.")(doct
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)
 app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
 app.command("audit", short_help="Recorded episodes through the gate.")(audit_command)
+app.command("limits", short_help="Margins and limits from recordings, as a diff.")(limits_command)
 app.command("shadow", short_help="What a gate that only watched would have refused.")(shadow_command)
 app.command("synth", short_help="A dataset with planted, labelled faults.")(synth_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)

@@ -75,7 +75,7 @@ def audit_command(
     from lastgate.cli.progress_bar import progress_bar
     from lastgate.contracts import ROSConfigError
 
-    job = _job(
+    job = audit_job(
         dataset=dataset,
         robot=robot,
         world=world,
@@ -128,20 +128,21 @@ def audit_command(
     return 1 if summary.findings else 0
 
 
-def _job(
+def audit_job(
     *,
     dataset: Path,
     robot: str,
-    world: Path | None,
-    path: str,
-    horizon: int | None,
-    rate_hz: float | None,
-    degrees: bool,
-    columns: str | None,
-    action_key: str,
-    state_key: str,
-    episodes: int | None,
+    world: Path | None = None,
+    path: str = "action",
+    horizon: int | None = None,
+    rate_hz: float | None = None,
+    degrees: bool = False,
+    columns: str | None = None,
+    action_key: str = "",
+    state_key: str = "",
+    episodes: int | None = None,
 ) -> "AuditJob":
+    """Returns the job that the options describe; one that makes no sense raises `ROSConfigError`."""
     from lastgate.contracts import ROSConfigError
 
     try:

@@ -36,7 +36,11 @@ class TwoLinkEnv(gymnasium.Env):
 
     def step(self, action):
         self.seen.append(action)
-        moved = self.positions + np.asarray(action, dtype=np.float64) * STEP_S if self.velocity else np.asarray(action)
+        moved = (
+            self.positions + np.asarray(action, dtype=np.float64) * STEP_S
+            if self.velocity
+            else np.asarray(action)
+        )
         self.positions = np.array(moved, dtype=np.float64)
         self.time_s += STEP_S
         return self.positions.copy(), 0.0, False, len(self.seen) >= 50, {"inner": 1}

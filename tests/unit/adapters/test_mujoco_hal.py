@@ -23,7 +23,9 @@ GRAVITY = {"position": "0 0 0", "velocity": "0 0 0", "torque": "0 -9.81 0", "gea
 
 
 def two_link_model(kind: str) -> mujoco.MjModel:
-    geom = '<geom type="capsule" fromto="0.2 0 0 0.8 0 0" size="0.05" mass="0.3" contype="0" conaffinity="0"/>'
+    geom = (
+        '<geom type="capsule" fromto="0.2 0 0 0.8 0 0" size="0.05" mass="0.3" contype="0" conaffinity="0"/>'
+    )
     actuators = "".join(SERVOS[kind].format(name) for name in ("shoulder", "elbow"))
     return mujoco.MjModel.from_xml_string(
         f"""<mujoco><option timestep="0.002" gravity="{GRAVITY[kind]}" integrator="implicitfast"/><worldbody>
@@ -242,7 +244,11 @@ def gripper_hal(**arguments):
     manifest["joints"] = [*manifest["joints"], follower]
     manifest["collision_geometry"] = [
         *manifest["collision_geometry"],
-        {"link_name": "finger_two", "shape": {"shape": "sphere", "radius_m": 0.01}, "origin_xyz_rpy": [0.0] * 6},
+        {
+            "link_name": "finger_two",
+            "shape": {"shape": "sphere", "radius_m": 0.01},
+            "origin_xyz_rpy": [0.0] * 6,
+        },
     ]
     manifest["allowed_collision_pairs"] = [
         *manifest["allowed_collision_pairs"],

@@ -40,7 +40,9 @@ def talk(reply: Any, *, observation: Any = None, world: Any = lg.NO_WORLD, repli
                 metadata = unpack(await robot.recv())
                 for _ in range(replies):
                     await robot.send(
-                        observation if isinstance(observation, bytes) else pack(observation or {"observation/state": np.zeros(2)})
+                        observation
+                        if isinstance(observation, bytes)
+                        else pack(observation or {"observation/state": np.zeros(2)})
                     )
                     got.append(await robot.recv())
         return proxy, metadata, sent[0], got
@@ -132,7 +134,9 @@ def test_world_is_asked_for_every_chunk_and_none_is_refused():
 
 def test_gripper_columns_behind_the_joints_go_on_unchanged():
     wide = np.hstack([STILL, np.full((8, 1), 0.7, dtype=np.float32)])
-    _, _, sent, (got,) = talk({"actions": wide}, observation={"s": np.zeros(3)}, options=ProxyOptions(state_key="s"))
+    _, _, sent, (got,) = talk(
+        {"actions": wide}, observation={"s": np.zeros(3)}, options=ProxyOptions(state_key="s")
+    )
     assert got == sent
 
 
@@ -157,7 +161,10 @@ def test_server_that_is_not_there_closes_the_line_with_the_reason():
 def test_joint_columns_that_are_not_the_robots_are_refused():
     with pytest.raises(lg.ROSConfigError, match="has 2 joints"):
         PolicyProxy(
-            gate_of(planar_two_link()), world=lg.NO_WORLD, upstream="ws://x", options=ProxyOptions(joint_columns=3)
+            gate_of(planar_two_link()),
+            world=lg.NO_WORLD,
+            upstream="ws://x",
+            options=ProxyOptions(joint_columns=3),
         )
 
 
@@ -165,7 +172,14 @@ def test_joint_columns_that_are_not_the_robots_are_refused():
 
 
 @pytest.mark.parametrize(
-    "value", [np.arange(6, dtype=np.uint8).reshape(2, 3), np.float32(1.5), np.array(True), np.empty((0, 7)), {"a": [1, "b"]}]
+    "value",
+    [
+        np.arange(6, dtype=np.uint8).reshape(2, 3),
+        np.float32(1.5),
+        np.array(True),
+        np.empty((0, 7)),
+        {"a": [1, "b"]},
+    ],
 )
 def test_message_is_read_back_as_it_was(value):
     back = unpack(pack({"value": value}))["value"]
