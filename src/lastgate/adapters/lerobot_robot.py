@@ -6,7 +6,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from lerobot.processor import ProcessorStepRegistry, RobotActionProcessorStep
+from lerobot.processor import ProcessorStepRegistry, RobotActionProcessorStep, TransitionKey
 from lerobot.robots.robot import Robot
 
 from lastgate.adapters.named_actions import NamedActionGate
@@ -91,8 +91,9 @@ class GatedRobot(Robot):
         """
         refusal = self.gate.check(action)
         if refusal is None:
-            self._sent = self.robot.send_action(action)
-            return self._sent
+            sent = self.robot.send_action(action)
+            self._sent = sent
+            return sent
         if self._raise_on_refusal:
             raise refusal.raised()
         return dict(self._sent or self.gate.standing_still() or {})
@@ -107,8 +108,7 @@ class GatedRobot(Robot):
 class GateStep(RobotActionProcessorStep):
     """Is a step for the end of a robot action pipeline: a refused action becomes the one that stands still.
 
-    The state is that of the transition's observation. `gate.last_refusal` says why an action did not pass; the transition's
-    `info["lastgate_refusal"]` says it in words.
+    The state is that of the transition's observation. `gate.last_refusal` says why an action did not pass.
     """
 
     gate: NamedActionGate | None = None
@@ -123,7 +123,7 @@ class GateStep(RobotActionProcessorStep):
         """
         if self.gate is None:
             raise ROSConfigError("a GateStep needs a gate: GateStep(gate=NamedActionGate(...))")
-        observation = self.transition.get("observation") or {}
+        observation = self.transition.get(TransitionKey.OBSERVATION) or {}
         self.gate.observe(observation)
         refusal = self.gate.check(action)
         if refusal is None:

@@ -36,15 +36,15 @@ _MOTION_MODES = (
 class MujocoHal:
     """Stands between a policy and the actuators of a MuJoCo model.
 
-    What moves the joints are the joint rows of an accepted verdict, in every mode: what is executed is what was checked.
+    What moves the joints are the joint rows of an accepted verdict, in every mode: what is executed was checked.
     Between two rows the set point goes straight, as the gate assumes.
 
     Args:
         model: The simulated robot; joints have the names of the description, or its `sim_joint_name`.
         data: Its state; its time is the clock of everything here.
         gate: Decides.
-        on_refusal: `hold` freezes the set point. `brake` slows down along what is left of the path accepted before, which
-            was shown clear, and then holds.
+        on_refusal: `hold` freezes the set point. `brake` slows down along what is left of the path accepted before,
+            which was shown clear, and then holds.
         patience_s: How long the last row of a chunk is held before the silence counts as a stop.
         raise_on_refusal: Raises `RejectedChunkError` instead of returning the refusal.
 

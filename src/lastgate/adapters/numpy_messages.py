@@ -12,7 +12,9 @@ _KINDS = frozenset("biuf")
 
 def pack(message: Any) -> bytes:
     """Returns a message as bytes."""
-    return msgpack.packb(message, default=_as_map)
+    data = msgpack.packb(message, default=_as_map)
+    assert data is not None
+    return data
 
 
 def unpack(data: bytes) -> Any:

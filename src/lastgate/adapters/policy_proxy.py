@@ -35,11 +35,10 @@ class ProxyOptions:
     """Says where things are in the messages of a policy.
 
     Attributes:
-        state_key: Where the observation holds the measured positions, in the order of the gate's joints, with or without
-            gripper columns behind them.
+        state_key: Where the observation holds the measured positions, in the order of the gate's joints, with or
+            without gripper columns behind them.
         mode: What a row of the actions means.
-        joint_columns: How many leading columns of state and actions are joints; the rest is not looked at, and is named
-            in the answer.
+        joint_columns: How many leading columns of state and actions are joints; the rest is not looked at.
     """
 
     state_key: str = "observation/state"
@@ -89,7 +88,12 @@ class PolicyProxy:
 
     async def _answer(self, robot: ServerConnection) -> None:
         try:
-            async with connect(self._upstream, max_size=None, compression=None) as policy:
+            # A key that the robot's side shows is for the policy server.
+            key = robot.request.headers.get("Authorization") if robot.request is not None else None
+            headers = {"Authorization": key} if key else None
+            async with connect(
+                self._upstream, max_size=None, compression=None, additional_headers=headers
+            ) as policy:
                 metadata = unpack(_bytes(await policy.recv()))
                 await robot.send(pack({**metadata, "lastgate": {"robot": self._gate.robot.name}}))
                 async for message in robot:

@@ -79,7 +79,7 @@ class Shadow:
         try:
             named = self._name_world(world)
             usable = state if isinstance(state, RobotState) else None
-            self._write(check_line(chunk, usable, named, now_s, verdict, trouble))
+            self._write(check_line(chunk, usable, named, now_s, verdict=verdict, trouble=trouble))
         except (TypeError, ValueError):
             self.lost_lines += 1
         return action

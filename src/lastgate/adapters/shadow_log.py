@@ -70,6 +70,7 @@ def check_line(
     state: RobotState | None,
     world: int | str | None,
     now_s: float,
+    *,
     verdict: Verdict | None,
     trouble: str,
 ) -> str:

@@ -243,18 +243,18 @@ def _coverage(
     inside: dict[str, list[int]] = {"velocity": [0, 0], "acceleration": [0, 0], "margin": [0, 0]}
     episodes = rows = 0
 
-    def count(what: str, covered: np.ndarray) -> None:
-        inside[what][0] += int(covered.sum())
-        inside[what][1] += len(covered)
+    def count(what: str, sizes: Float64, limits: Float64) -> None:
+        # Asked as "inside?": a NaN is not covered.
+        inside[what][0] += int(np.all(sizes <= limits, axis=1).sum())
+        inside[what][1] += len(sizes)
 
     for motion in _motions(audit, held, unreadable):
         episodes, rows = episodes + 1, rows + len(motion.states)
-        # Asked as "inside?": a NaN is not covered.
-        count("velocity", (np.abs(motion.velocity) <= speeds).all(axis=1))
-        count("acceleration", (np.abs(motion.acceleration) <= pulls).all(axis=1))
+        count("velocity", np.abs(motion.velocity), speeds)
+        count("acceleration", np.abs(motion.acceleration), pulls)
         moved = motion.displacement_m()
         if margin_m is not None and moved is not None:
-            count("margin", (moved <= margin_m).all(axis=1))
+            count("margin", moved, np.array([margin_m]))
 
     def share(what: str) -> float:
         return inside[what][0] / inside[what][1] if inside[what][1] else 0.0

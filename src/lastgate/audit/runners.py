@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who does the parts of an audit: this process, several, or Ray. Whoever it is, the results are the same."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -76,10 +77,10 @@ def run_on_ray(
                 num_cpus=workers,
                 include_dashboard=False,
                 log_to_driver=False,
-                logging_level="error",
+                logging_level=logging.ERROR,
             )
         else:
-            ray.init(address=address, log_to_driver=False, logging_level="error")
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise ROSConfigError(f"Ray at `{address}` cannot be used: {error}") from None
     try:

@@ -74,7 +74,8 @@ def limits_command(
         )
         declared = "none" if joint.velocity_declared is None else f"{joint.velocity_declared:.4f}"
         print(
-            f"{joint.joint:<24} {error:>15} {joint.velocity_seen:>10.4f} {declared:>10} {joint.acceleration_seen:>13.4f}"
+            f"{joint.joint:<24} {error:>15} {joint.velocity_seen:>10.4f} {declared:>10} "
+            f"{joint.acceleration_seen:>13.4f}"
         )
     cover = report.coverage
     print(f"held out: {cover.episodes} episodes, {cover.rows} rows, of which the proposal covers")

@@ -209,7 +209,7 @@ def test_torques_for_a_servo_are_refused_by_name():
     hal, _ = two_link("position")
     chunk = lg.ActionChunk(np.zeros((3, 2)), mode=lg.ControlMode.JOINT_TORQUE)
     hal.submit(chunk, world=lg.NO_WORLD)
-    with pytest.raises(lg.ROSConfigError, match="shoulder.*takes no torque"):
+    with pytest.raises(lg.ROSConfigError, match=r"shoulder.*takes no torque"):
         hal.tick()
 
 
@@ -217,7 +217,8 @@ def test_torques_for_a_servo_are_refused_by_name():
 
 
 def gripper_hal(**arguments):
-    fingers = """<body name="hand"><joint name="lift" type="slide" axis="0 0 1" armature="1"/><geom size="0.03" mass="1"/>
+    fingers = """<body name="hand"><joint name="lift" type="slide" axis="0 0 1" armature="1"/>
+        <geom size="0.03" mass="1"/>
         <body pos="0 0.1 0"><joint name="finger_joint" type="slide" axis="0 1 0"/><geom size="0.01" mass="0.1"/></body>
         <body pos="0 -0.1 0"><joint name="other_finger" type="slide" axis="0 1 0"/><geom size="0.01" mass="0.1"/></body>
         </body>"""
@@ -299,7 +300,8 @@ def test_gripper_beyond_its_range_is_refused_and_does_not_move():
 def test_joint_that_cannot_be_driven_is_named(actuators, says):
     model = mujoco.MjModel.from_xml_string(
         f"""<mujoco><worldbody><body><joint name="shoulder" axis="0 0 1"/><geom size="0.1"/><body pos="1 0 0">
-        <joint name="elbow" axis="0 0 1"/><geom size="0.1"/></body></body></worldbody><actuator>{actuators}</actuator></mujoco>"""
+        <joint name="elbow" axis="0 0 1"/><geom size="0.1"/></body></body></worldbody>
+        <actuator>{actuators}</actuator></mujoco>"""
     )
     with pytest.raises(lg.ROSConfigError, match=says):
         MujocoHal(model, mujoco.MjData(model), gate_of(planar_two_link(), step_s=STEP_S))

@@ -144,9 +144,7 @@ class BagDataset:
         )
 
 
-def _messages(
-    reader: AnyReader, connections: list[Connection]
-) -> Iterator[tuple[Connection, float, bytes | memoryview]]:
+def _messages(reader: AnyReader, connections: list[Connection]) -> Iterator[tuple[Connection, float, bytes]]:
     for connection, logged_ns, raw in reader.messages(connections=connections):
         yield connection, logged_ns * 1e-9, bytes(raw)
 

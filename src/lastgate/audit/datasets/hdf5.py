@@ -60,7 +60,10 @@ class Hdf5Dataset:
         count = len(actions if actions is not None else states)  # pyright: ignore[reportArgumentType]
         assert self.step_s is not None
         return Episode(
-            times_s=self.step_s * np.arange(count), actions=actions, states=states, stamps_s=stamps
+            times_s=self.step_s * np.arange(count, dtype=np.float64),
+            actions=actions,
+            states=states,
+            stamps_s=stamps,
         )
 
 

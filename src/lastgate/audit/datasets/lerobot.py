@@ -124,7 +124,7 @@ class LeRobotDataset:
                 f"{ref.file}: has neither a column `{self._action_key}` nor `{self._state_key}`"
             )
         # Timestamps are float32 and the rate is exact.
-        times_s = self.step_s * np.arange(table.num_rows)
+        times_s = self.step_s * np.arange(table.num_rows, dtype=np.float64)
         stamps = table[STAMP_COLUMN].to_numpy().astype(np.float64) if STAMP_COLUMN in columns else None
         return Episode(
             times_s=times_s,

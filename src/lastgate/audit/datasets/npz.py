@@ -50,7 +50,7 @@ class NpzDataset:
         count = len(actions if actions is not None else states)  # pyright: ignore[reportArgumentType]
         assert self.step_s is not None
         return Episode(
-            times_s=self.step_s * np.arange(count) if times is None else times,
+            times_s=self.step_s * np.arange(count, dtype=np.float64) if times is None else times,
             actions=actions,
             states=states,
             stamps_s=stamps,

@@ -81,7 +81,7 @@ class _EpisodeMaker:
         step_s = self._map.gate.step_s
         states = np.vstack([start, commands[:-1]])
         states = states + self._random.normal(0.0, STATE_NOISE, states.shape)
-        stamps_s = step_s * np.arange(len(commands))
+        stamps_s = step_s * np.arange(len(commands), dtype=np.float64)
         for first, count in self._stale:
             states[first : first + count] = states[first - 1]
             stamps_s[first : first + count] = stamps_s[first - 1]
