@@ -101,7 +101,7 @@ test-lerobot:  ## Runs the LeRobot and openpi adapters against the real packages
 	@test -x $(LEROBOT_VENV)/bin/python || $(PYTHON) -m venv $(LEROBOT_VENV)
 	$(LEROBOT_VENV)/bin/python -m pip install --quiet 'lerobot>=0.4,<0.5' openpi-client pytest
 	$(LEROBOT_VENV)/bin/python -m pip install --quiet '.[robots,policy-server,audit]'
-	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/lerobot tests/lerobot)
+	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
 
 test-queries: $(VENV)/.built  ## A million balls and a hundred thousand capsules against brute force over points and cells.
 	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)

@@ -36,8 +36,13 @@ class PaperFollower(Robot):
         self.sent = []
         self.connected = False
 
-    observation_features = action_features = {f"{joint}.pos": float for joint in JOINTS}
     is_calibrated = True
+
+    @property
+    def observation_features(self):
+        return {f"{joint}.pos": float for joint in JOINTS}
+
+    action_features = observation_features
 
     @property
     def is_connected(self):
