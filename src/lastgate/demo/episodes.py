@@ -65,7 +65,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--episodes", type=int, default=200)
     parser.add_argument("--faults", type=float, default=0.2, help="share of the chunks that are faulty")
-    parser.add_argument("--seconds", type=float, default=4.0, help="simulated seconds per episode")
+    parser.add_argument("--seconds", type=float, default=2.5, help="simulated seconds per episode")
     chosen = parser.parse_args()
     if chosen.episodes < 1 or not 0.0 <= chosen.faults <= 1.0 or not chosen.seconds > 0.0:
         parser.error("episodes and seconds must be positive, faults a share from 0 to 1")
