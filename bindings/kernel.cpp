@@ -265,7 +265,21 @@ nb::object decode_world_snapshot(const nb::bytes& payload) {
                            ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->occupancy.data()), world->occupancy.size()), world->size, world->origin, world->resolution, world->unknown_is_free,
                                                        world->outside_is_free, world->voxels_stamp_s))
                            : nb::none();
-    fields["has_floor"] = world->has_floor;
+    fields["floor"] = nb::none();
+    if (world->has_floor) {
+        const FloorMapMessage& map = world->floor;
+        nb::dict floor;
+        floor["frame_id"] = nb::cast(std::string(map.frame_id));
+        floor["stamp_s"] = map.stamp_s;
+        floor["origin_xy"] = map.origin_xy;
+        floor["origin_yaw"] = map.origin_yaw;
+        floor["resolution_m"] = map.resolution_m;
+        floor["size"] = map.size;
+        floor["window_first"] = map.window_first;
+        floor["window_in_base"] = nb::cast(std::vector<double>(map.window_in_base.begin(), map.window_in_base.end()));
+        floor["blocked_bits"] = nb::bytes(reinterpret_cast<const char*>(map.blocked_bits.data()), map.blocked_bits.size());
+        fields["floor"] = floor;
+    }
     return fields;
 }
 
@@ -399,7 +413,7 @@ void bind_doors(nb::module_& module) {
         if (payload.size() < sizeof frame) return nb::none();
         std::memcpy(&frame, payload.data(), sizeof frame);
         const std::size_t numbers = std::size_t{frame.position_count} + frame.stamp_count + frame.velocity_count + frame.gripper_count;
-        if (payload.size() != sizeof frame + 8 * numbers) return nb::none();
+        if (payload.size() != sizeof frame + 8 * numbers + frame.chunk_bytes) return nb::none();
         const auto* at = static_cast<const char*>(payload.data()) + sizeof frame;
         const auto take = [&](std::uint32_t count) {
             std::vector<double> values(count);
@@ -415,6 +429,8 @@ void bind_doors(nb::module_& module) {
         fields["stamps_s"] = take(frame.stamp_count);
         fields["velocities"] = take(frame.velocity_count);
         fields["gripper_positions"] = take(frame.gripper_count);
+        fields["chunk_type"] = static_cast<std::uint32_t>(frame.chunk_type);
+        fields["chunk"] = nb::bytes(at, frame.chunk_bytes);
         fields["recovery"] = frame.recovery == 1;
         fields["contact_count"] = frame.contact_count;
         fields["held_count"] = frame.held_count;
@@ -425,6 +441,7 @@ void bind_doors(nb::module_& module) {
         for (const MessageSource& source : frame.world) {
             if (source.type != MessageType::nothing) sources.append(nb::make_tuple(static_cast<std::uint32_t>(source.type), source.door, source.sequence));
         }
+        fields["world_id"] = frame.world_id;
         fields["world"] = sources;
         fields["verdict"] = frame.found;
         return fields;

@@ -171,7 +171,6 @@ std::optional<ChunkRequest> Kernel::read_request(std::span<const std::byte> payl
 }
 
 Finding Kernel::look(std::span<std::byte> payload, const NamedWorld* world, Now now, const ChunkRequest* request) noexcept {
-    looked_at_ = {};
     const auto chunk = read_action_chunk(payload);
     if (!chunk) return not_a_chunk(payload.size());
     Finding finding{*chunk, {}};
@@ -243,7 +242,6 @@ NavAnswer Kernel::nav_goal(std::span<const std::byte> payload, const NamedWorld*
 }
 
 Finding Kernel::look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {
-    looked_at_ = {};
     const auto twist = read_twist(payload);
     if (!twist) return not_a_chunk(payload.size());
     ActionChunkMessage chunk;

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config.hpp"
@@ -120,7 +121,8 @@ class Kernel {
     /// Whether the base may be sent somewhere, by the map of this world.
     NavAnswer nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept;
 
-    const LookedAt& looked_at() const noexcept { return looked_at_; }
+    /// Once per look: nobody is told twice, or of the look before.
+    LookedAt take_looked_at() noexcept { return std::exchange(looked_at_, LookedAt{}); }
     std::size_t held_count() const noexcept;
 
     void estop(std::string_view source, std::string_view reason, Now now) noexcept { latch_.trip(source, reason, now.monotonic_s); }

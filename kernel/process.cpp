@@ -58,6 +58,7 @@ KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::
     payload_.resize(payload_offset + chunk_bytes_max);
     safe_.resize(chunk_bytes_max);
     verdict_.resize(verdict_ring.slot_bytes);
+    input_.resize(input_ring.slot_bytes);
     written_ = kernel_.latch().record();
     board_->kernel_id = kernel_id_;
     put_text(board_->robot, kernel_.config().robot_name);
@@ -89,6 +90,7 @@ Now KernelProcess::now() const noexcept { return {wall_clock_s(), static_cast<do
 void KernelProcess::shut_down() noexcept {
     ending_.store(true, std::memory_order_release);
     board_->doorbell.ring();
+    board_->builder_bell.ring();
     board_->estop_bell.ring();
 }
 
@@ -228,11 +230,11 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
     trace.trace_id.assign(finding.chunk.trace_id);
     trace.rskill_id.assign(finding.chunk.rskill_id);
     traces_.write(MessageType::trace, bytes_of(trace), kernel_id_);
-    if (kernel_.looked_at().judged) write_inputs(index, head, finding.verdict, begun);
+    const LookedAt looked = kernel_.take_looked_at();
+    if (looked.judged) write_inputs(index, head, looked, finding.verdict, safe, begun);
 }
 
-void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, const Verdict& found, Now begun) {
-    const LookedAt& looked = kernel_.looked_at();
+void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, const LookedAt& looked, const Verdict& found, std::span<const std::byte> chunk, Now begun) {
     InputFrame frame;
     frame.chunk_sequence = head.sequence;
     frame.door = static_cast<std::uint32_t>(index);
@@ -243,9 +245,14 @@ void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, con
     frame.world_given = looked.world != nullptr ? 1 : 0;
     frame.stamp_s = looked.state.stamp_s;
     frame.now_s = begun.wall_s;
-    if (looked.world != nullptr) frame.world = looked.world->sources;
+    if (looked.world != nullptr) {
+        frame.world_id = looked.world->snapshot.id();
+        frame.world = looked.world->sources;
+    }
     frame.found = found;
-    std::array<std::byte, input_ring.slot_bytes> bytes;
+    frame.chunk_type = head.type == MessageType::twist ? MessageType::twist : MessageType::action_chunk;
+    frame.chunk_bytes = static_cast<std::uint32_t>(chunk.size());
+    std::vector<std::byte>& bytes = input_;
     std::size_t size = sizeof frame;
     const auto append = [&](std::span<const double> numbers) {
         if (!numbers.empty()) std::memcpy(bytes.data() + size, numbers.data(), numbers.size_bytes());
@@ -256,6 +263,8 @@ void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, con
     frame.stamp_count = append(looked.state.stamps_s);
     frame.velocity_count = append(looked.state.velocities);
     frame.gripper_count = append(looked.state.gripper_positions);
+    std::memcpy(bytes.data() + size, chunk.data(), chunk.size());
+    size += chunk.size();
     std::memcpy(bytes.data(), &frame, sizeof frame);
     inputs_.write(MessageType::inputs, {bytes.data(), size}, kernel_id_);
 }
@@ -435,7 +444,7 @@ void KernelProcess::build_worlds() {
     WorldBuilder builder(kernel_.config().base_frame);
     std::vector<std::byte> bytes(world_ring.slot_bytes);
     while (!ending_.load(std::memory_order_acquire)) {
-        const std::uint32_t seen = board_->doorbell.rung();
+        const std::uint32_t seen = board_->builder_bell.rung();
         bool worked = false;
         for (Door& door : doors_) {
             MessageHead head;
@@ -452,7 +461,7 @@ void KernelProcess::build_worlds() {
         }
         if (kernel_.settings().warn_only) warn_loudly();
         mailbox_.free_retired();
-        if (!worked) board_->doorbell.wait(seen, heartbeat_period_ns);
+        if (!worked) board_->builder_bell.wait(seen, heartbeat_period_ns);
     }
 }
 

@@ -27,7 +27,7 @@ from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
 from lastgate.naming import VerdictNames, name_indices
 from lastgate.nav_goal import NavGoal, judge_nav_goal
-from lastgate.verdict import Verdict
+from lastgate.verdict import Verdict, Violation
 from lastgate.world import FloorMap, NoWorld, World
 
 # Looked up once: `check_batch` makes two small arrays per call, and names cost as much as the arrays.
@@ -240,6 +240,12 @@ class Gate:
             ),
         )
 
+    def name_violation(
+        self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None
+    ) -> Violation:
+        """Returns the violation of a rejected native verdict, such as a kernel's, with names instead of numbers."""
+        return self._names.violation(native, chunk=chunk, world=world)
+
     def check_batch(
         self,
         configurations: Float64,
@@ -329,19 +335,21 @@ class Gate:
         held = HeldShape.of(
             link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
         )
-        touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
-        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         taken = set(self._attachments.values())
         free = next(number for number in range(len(taken) + 1) if number not in taken)
-        number = self._attachments.get(object_id, free)
+        self._attach(held, self._attachments.get(object_id, free))
+
+    def _attach(self, held: HeldShape, number: int) -> None:
+        touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
+        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         if not self._native.attach(
-            number, self._link_index(link), held.shape.radius_m, ends, sorted(touching)
+            number, self._link_index(held.link), held.shape.radius_m, ends, sorted(touching)
         ):
             raise ROSConfigError(
-                f"`{object_id}` cannot be attached to `{link}`: larger than 100 m, or no room for another shape "
-                f"beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
+                f"`{held.object_id}` cannot be attached to `{held.link}`: larger than 100 m, or no room for another "
+                f"shape beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
             )
-        self._attachments[object_id] = number
+        self._attachments[held.object_id] = number
         self._held.append(held)
 
     def detach(self, object_id: str) -> None:
@@ -358,6 +366,28 @@ class Gate:
     def attached(self) -> tuple[HeldShape, ...]:
         """Is every shape that is held at the moment, in the order it was attached."""
         return tuple(self._held)
+
+    @property
+    def held_shapes(self) -> tuple[tuple[int, HeldShape], ...]:
+        """Is the same with the number under which verdicts of the core speak of each object."""
+        return tuple((self._attachments[held.object_id], held) for held in self._held)
+
+    def hold(self, shapes: Sequence[tuple[int, HeldShape]]) -> None:
+        """Holds exactly these, under these numbers, as `held_shapes` gave them: for whoever repeats a recording.
+
+        Raises:
+            ROSConfigError: A number is used twice, or a shape cannot be attached.
+        """
+        for object_id in tuple(self._attachments):
+            self.detach(object_id)
+        for number, held in shapes:
+            if self._attachments.get(held.object_id, number) != number or (
+                held.object_id not in self._attachments and number in self._attachments.values()
+            ):
+                raise ROSConfigError(
+                    f"held object `{held.object_id}` has a number that is not its own: {number}"
+                )
+            self._attach(held, number)
 
     def link_poses(
         self,

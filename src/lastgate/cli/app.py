@@ -30,12 +30,15 @@ from lastgate.cli.operator import (
     reset_command,
     status_command,
 )
+from lastgate.cli.recordings import record_command, replay_command, shrink_command
 from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
 from lastgate.cli.robot_report import report_command
 from lastgate.cli.robot_vendor import vendor_urdf_command
 from lastgate.cli.shadow import shadow_command
 from lastgate.cli.synth import synth_command
+from lastgate.cli.telemetry import telemetry_command
+from lastgate.cli.up import up_command
 from lastgate.contracts.exceptions import ROSError
 
 EXIT_UNDECIDED = 2
@@ -72,12 +75,18 @@ app.command("shadow", short_help="What a gate that only watched would have refus
 app.command("synth", short_help="A dataset with planted, labelled faults.")(synth_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 
+app.command("up", short_help="Kernel, e-stop sources and page together.")(up_command)
 app.command("estop", short_help="Stop the robot.")(estop_command)
 app.command("reset", short_help="Clear the latch, if nothing blocks it.")(reset_command)
 app.command("status", short_help="How the kernel stands.")(status_command)
 app.command("deadman", short_help="Stops when accepted chunks cease.")(deadman_command)
 app.command("pendant", short_help="Stops while a real button is pressed or gone.")(pendant_command)
 app.command("human", short_help="Stops for every line on stdin.")(human_command)
+
+app.command("record", short_help="Every verdict of a kernel, with its inputs.")(record_command)
+app.command("replay", short_help="Runs recorded verdicts again, bit for bit.")(replay_command)
+app.command("shrink", short_help="The smallest case that is still refused, as a test.")(shrink_command)
+app.command("telemetry", short_help="Spans of a kernel to a collector.")(telemetry_command)
 
 robot_app.command("list", short_help="The robots that come with lastgate.")(list_command)
 robot_app.command("show", short_help="One robot: joints, volumes, pairs.")(show_command)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastgate.cli.messages import paint, print_error, print_note
+from lastgate.cli.messages import paint, print_error, print_note, print_warning
 
 if TYPE_CHECKING:
     from lastgate.demo.run import Decision, Record
@@ -27,9 +27,9 @@ def demo_command(
         typer.Option(metavar="P", help="Show the report on 127.0.0.1:P while it runs; 0 takes a free port."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Makes two runs propose the same.")] = 1,
-    report: Annotated[Path, typer.Option(metavar="DIR", help="Folder for demo.html and demo.json.")] = Path(
-        "reports"
-    ),
+    report: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the report and the recording.")
+    ] = Path("reports"),
 ) -> int:
     """Runs a simulated Franka Panda, a policy that sometimes misbehaves, and the gate between them.
 
@@ -51,7 +51,7 @@ def demo_command(
             f"the demo needs {error.name}, which is not installed\n\n"
             "hint: pip install 'lastgate[demo,robot-data]'"
         ) from None
-    simulation = Simulation(seed=seed)
+    simulation = Simulation(seed=seed, black_box=report / "demo.mcap" if _can_record() else None)
     viewer, reason = (None, "") if headless else open_viewer(simulation.scene)
     if reason:
         print_note(f"{reason}; running headless")
@@ -61,6 +61,7 @@ def demo_command(
             print_note(f"the page is at {page.url} while this runs")
         record = _run_with_ticker(simulation, seconds, viewer=viewer)
     finally:
+        _end_recording(simulation)
         if page is not None:
             page.close()
         if viewer is not None:
@@ -68,7 +69,8 @@ def demo_command(
     summary = summarize(record)
     written = write_report(record, report)
     _print_summary(summary)
-    for path in written:
+    recorded = report / "demo.mcap"
+    for path in (*written, *([recorded] if recorded.exists() else [])):
         print_note(f"wrote {path}")
     if is_clean(summary):
         return 0
@@ -77,6 +79,22 @@ def demo_command(
         "hint: keep the report, and report it as a bug in lastgate"
     )
     return 1
+
+
+def _end_recording(simulation: Any) -> None:
+    from lastgate.contracts import ROSConfigError
+
+    try:
+        simulation.close()
+    except ROSConfigError as error:  # what the run showed is still worth a report
+        print_warning(str(error))
+
+
+def _can_record() -> bool:
+    """Tells whether the `record` extra is installed; without it the demo runs all the same."""
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("mcap", "rosbags"))
 
 
 def _run_with_ticker(simulation: Any, seconds: float, *, viewer: Any) -> "Record":

@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from lastgate.demo.panda_scene import TIMESTEP_S, PandaScene, table_world
 from lastgate.demo.policy import COLLISION_FAULTS, STEP_S, Fault, Policy, Proposal
 from lastgate.gate import Gate
 from lastgate.robots import load_robot
+from lastgate.telemetry.card import RejectionCard, rejection_card
+from lastgate.telemetry.recorder import Recorder
 from lastgate.verdict import Verdict
 from lastgate.world import World
 
@@ -64,6 +67,8 @@ class Record:
     robot_robot: dict[str, float] = field(default_factory=dict)
     max_tracking_error_rad: float = 0.0
     joint_travel_rad: float = 0.0
+    # The first refusal of each planted fault and code, ready to be drawn.
+    cards: dict[tuple[str, str], RejectionCard] = field(default_factory=dict)
 
 
 class Simulation:
@@ -73,12 +78,15 @@ class Simulation:
         seed: Makes two runs equal.
         gated: False executes whatever the servos can take, so that a test can see what the gate prevents.
         quota: Of all proposals, how many are faulty; None plants one at every stop.
+        black_box: Where every verdict is recorded with all that it depended on; None records nothing.
 
     Raises:
         ROSConfigError: The robot or its description cannot be loaded.
     """
 
-    def __init__(self, *, seed: int = 1, gated: bool = True, quota: float | None = None) -> None:
+    def __init__(
+        self, *, seed: int = 1, gated: bool = True, quota: float | None = None, black_box: Path | None = None
+    ) -> None:
         robot = load_robot(ROBOT)
         self._obstacles = table_world()
         self.scene = PandaScene(robot, self._obstacles)
@@ -86,6 +94,8 @@ class Simulation:
         margins = SafetyEnvelope(self_collision_margin_m=MARGIN_M, world_collision_margin_m=MARGIN_M)
         skill = RSkillManifest(name="demo-reach", version="1.0.0", envelope=margins)
         self.gate = Gate(robot, step_s=STEP_S, skill=skill)
+        self._recorder = None if black_box is None else Recorder(self.gate, black_box)
+        self._check = self.gate.check if self._recorder is None else self._recorder.check
         self.record = Record(gated=gated, seed=seed)
         self._commanded = self.policy.start
         self._observed: deque[RobotState] = deque(maxlen=200)
@@ -141,8 +151,10 @@ class Simulation:
         _ = world.native
         chunk = ActionChunk(proposal.rows, rskill_id="demo-reach")
         before_ns = time.perf_counter_ns()
-        verdict = self.gate.check(chunk, state=state, world=world, now_s=self.scene.time_s)
+        verdict = self._check(chunk, state=state, world=world, now_s=self.scene.time_s)
         check_us = (time.perf_counter_ns() - before_ns) / 1000.0
+        if not verdict.accepted:
+            self._keep_card(proposal, verdict, chunk=chunk, state=state, world=world)
         decision = Decision(
             number=len(self.record.decisions) + 1,
             time_s=self.scene.time_s,
@@ -156,6 +168,18 @@ class Simulation:
             touches=self._ask_mujoco(proposal, verdict),
         )
         return decision, verdict
+
+    def _keep_card(
+        self, proposal: Proposal, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World
+    ) -> None:
+        key = (proposal.fault.value, str(verdict.violations[0].code))
+        if key not in self.record.cards:
+            self.record.cards[key] = rejection_card(self.gate, verdict, chunk=chunk, state=state, world=world)
+
+    def close(self) -> None:
+        """Ends the black box, if there is one."""
+        if self._recorder is not None:
+            self._recorder.close()
 
     def _ask_mujoco(self, proposal: Proposal, verdict: Verdict) -> tuple[str, ...] | None:
         refused_good = proposal.fault == Fault.NONE and not verdict.accepted

@@ -52,14 +52,15 @@ def grid_png(grid: OccupancyGridIndex) -> bytes:
     """Returns a 2-D map with north up: free white, blocked dark, unknown grey. Large maps are thinned, never cropped;
     a pixel is blocked if one of its cells is.
     """
-    shade = np.full(grid.data.shape, 255, np.uint8)
+    height, width = grid.data.shape
+    shade = np.full((height, width), 255, np.uint8)
     shade[grid.data == UNKNOWN_CELL] = 150
     shade[grid.blocked & (grid.data != UNKNOWN_CELL)] = 30
-    step = -(-max(shade.shape) // _GRID_EDGE_MAX)
+    step = -(-max(height, width) // _GRID_EDGE_MAX)
     if step > 1:
-        rows, columns = (-(-edge // step) for edge in shade.shape)
+        rows, columns = -(-height // step), -(-width // step)
         padded = np.full((rows * step, columns * step), 255, np.uint8)
-        padded[: shade.shape[0], : shade.shape[1]] = shade
+        padded[:height, :width] = shade
         shade = padded.reshape(rows, step, columns, step).min(axis=(1, 3))
     return png_of(np.ascontiguousarray(np.repeat(shade[::-1, :, None], 3, axis=2)))
 

@@ -183,5 +183,6 @@ class SpanSender:
                 if event is not None:
                     span.add_event(VIOLATION_EVENT, event, timestamp=ended_ns)
             span.end(end_time=ended_ns)
+            time.sleep(0)  # a check that wants to begin waits for one span at most
         spans, self._collected.spans = self._collected.spans, []
         return spans
