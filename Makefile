@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -94,6 +94,15 @@ $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
 test-fleet: $(VENV)/.built $(VENV)/.fleet-data  ## Installs the asset wheels and holds every robot against its meshes.
 	$(call timed,Fleet tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m fleet $(PYTEST_ARGS))
 
+# LeRobot brings torch and old pins along, so it has an environment of its own; openpi's client rides with it.
+LEROBOT_VENV := build/lerobot-venv
+
+test-lerobot:  ## Runs the LeRobot and openpi adapters against the real packages, in an environment of their own (gigabytes).
+	@test -x $(LEROBOT_VENV)/bin/python || $(PYTHON) -m venv $(LEROBOT_VENV)
+	$(LEROBOT_VENV)/bin/python -m pip install --quiet 'lerobot>=0.4,<0.5' openpi-client pytest
+	$(LEROBOT_VENV)/bin/python -m pip install --quiet '.[robots,policy-server,audit]'
+	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
+
 test-queries: $(VENV)/.built  ## A million balls and a hundred thousand capsules against brute force over points and cells.
 	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)
 
@@ -131,6 +140,18 @@ canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requir
 
 # Overnight: 200,000 random configurations per robot, then the page.
 ERROR_SAMPLES ?= 200000
+# The two claims about many episodes, as printed: simulated ones with the gate on and off, and recorded ones.
+EPISODES ?= 200
+episodes: $(VENV)/.built  ## Counts contacts over simulated episodes with a fifth of the chunks faulty, gate on and off.
+	$(BIN)/python -m lastgate.demo.episodes --episodes $(EPISODES) --faults 0.2 $(ARGS)
+
+SYNTH_EPISODES ?= 10000
+SYNTH_FAULTS ?= 2000
+audit-synth: $(VENV)/.built  ## Audits synthetic episodes with planted faults: how many are found, how many invented, how fast.
+	rm -rf build/synth build/synth-audit
+	$(BIN)/lastgate synth --robot franka_panda --episodes $(SYNTH_EPISODES) --faults $(SYNTH_FAULTS) --seed 7 -o build/synth
+	$(BIN)/lastgate audit build/synth --robot franka_panda --world build/synth/world.json -o build/synth-audit $(ARGS) || test $$? -eq 1
+
 errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
 	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
 	  --results benchmarks/error_rates.json --page docs/error-rates.md $(ARGS)
