@@ -125,6 +125,7 @@ class Gate:
         self._world_margin_m = intersect_envelopes(robot, skill).world_collision_margin_m
         self._check_configurations = self._native.check_configurations
         self.robot = robot
+        self.skill = skill
         self.step_s = step_s
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
         in_gripper = gripper_joint_names(robot)
