@@ -91,14 +91,15 @@ class _Worker:
         """Runs a question on the thread; an error of ours becomes the message that the agent reads."""
         cancelled = threading.Event()
         running = self._thread.submit(self._answer, question, cancelled)
+        answer = asyncio.wrap_future(running)
         try:
-            return await asyncio.shield(asyncio.wrap_future(running))
+            return await asyncio.shield(answer)
         except asyncio.CancelledError:
             # Before its next chunk the robot is told to hold; whoever took the call back waits until it does.
             cancelled.set()
             if not running.cancel():
-                with anyio.CancelScope(shield=True), suppress(ROSError):
-                    await asyncio.wrap_future(running)
+                with anyio.CancelScope(shield=True), suppress(Exception):
+                    await answer
             raise
         except ROSError as error:
             raise ToolError(f"{type(error).__name__}: {error}") from error

@@ -43,23 +43,19 @@ def save_look_at_plot(
     axes = figure.add_subplot(projection="3d")
     way = np.vstack([plan.trajectory.start, plan.trajectory.rows])
     optical = _optical_along(gate, mounted, way)
-    drawn = [
-        _draw_robot(axes, gate, way[0], _BEFORE, "start"),
-        _draw_robot(axes, gate, way[-1], _AFTER, "end"),
-    ]
+    target = np.array(plan.target_xyz)
+    start, end = _volumes(gate, way[0]), _volumes(gate, way[-1])
+    corners = [ends for ends, _ in (*start, *end)]
+    points_per_m = _frame(axes, np.vstack([*corners, optical[:, :, 3], target]))
+    _draw_robot(axes, start, points_per_m, colour=_BEFORE, label="start", alpha=0.3)
+    _draw_robot(axes, end, points_per_m, colour=_AFTER, label="end", alpha=0.6)
     if isinstance(world, World):
         for obstacle in world.obstacles:
             _draw_obstacle(axes, obstacle, points_per_m)
     axes.plot(*optical[:, :, 3].T, color=_VIEW, linewidth=1.6, label="way of the camera")
     _draw_pyramid(axes, optical[-1])
-    target = np.array(plan.target_xyz)
-    axes.plot(
-        *np.array([optical[-1][:, 3], target]).T,
-        color=_VIEW,
-        linestyle="--",
-        linewidth=1.2,
-        label="line of view",
-    )
+    line = np.array([optical[-1][:, 3], target])
+    axes.plot(*line.T, color=_VIEW, linestyle="--", linewidth=1.2, label="line of view")
     axes.plot(
         *target[:, np.newaxis], marker="*", markersize=15, color=_TARGET, linestyle="none", label="target"
     )
@@ -127,7 +123,7 @@ def _draw_pyramid(axes, optical: Float64) -> None:
     axes.plot(*np.vstack([placed, placed[:1]]).T, color=_VIEW, linewidth=1.2)
 
 
-def _draw_obstacle(axes, obstacle: WorldCollisionPrimitive) -> None:
+def _draw_obstacle(axes: Any, obstacle: WorldCollisionPrimitive, points_per_m: float) -> None:
     pose, shape = require_rigid_motion(obstacle.pose, name="pose"), obstacle.shape
     if isinstance(shape, BoxShape):
         half = 0.5 * np.array(shape.size_xyz_m)
