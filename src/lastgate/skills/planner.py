@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from lastgate.action import ActionChunk, RobotState
 from lastgate.arrays import Float64
 from lastgate.contracts import (
+    RobotDescription,
     ROSConfigError,
     ROSPlanningError,
     RSkillManifest,
@@ -101,6 +102,7 @@ class MotionPlanner:
                 for speed, ramp in zip(self._speed, ramps, strict=True)
             ]
         )
+        self._related = _columns_above_and_below(robot, gate.joint_names)
         limits = [joints[name].position_limits or (-np.inf, np.inf) for name in gate.joint_names]
         self._lower, self._upper = np.array(limits, dtype=np.float64).T
 
@@ -163,9 +165,17 @@ class MotionPlanner:
         """Returns a trajectory to one of several configurations; raises `ROSPlanningError` if there is none."""
         start = np.array(state.positions)
         self._require_clear_start(start, state=state, world=world)
-        moving = np.flatnonzero(np.any([one != start for one in configurations], axis=0))
-        if not len(moving):
+        differing = np.flatnonzero(np.any([one != start for one in configurations], axis=0))
+        if not len(differing):
             return self._trajectory(start, np.empty((0, len(start))))
+        # A joint that need not move may have to, to go round something; those of another limb cannot help.
+        moving = np.array(
+            [
+                column
+                for column, related in enumerate(self._related)
+                if related.intersection(differing.tolist())
+            ]
+        )
 
         def are_clear(some: Float64) -> NDArray[np.bool_]:
             whole = np.tile(start, (len(some), 1))
@@ -276,3 +286,21 @@ class MotionPlanner:
 
     def _trajectory(self, start: Float64, rows: Float64) -> Trajectory:
         return Trajectory(start=start, rows=rows, step_s=self.gate.step_s, joint_names=self.gate.joint_names)
+
+
+def _columns_above_and_below(robot: RobotDescription, joint_names: Sequence[str]) -> list[set[int]]:
+    """Returns, per column, the columns of the joints that carry it or that it carries, itself included."""
+    above = {joint.child_link: joint for joint in robot.joints}
+    related: list[set[int]] = [{column} for column in range(len(joint_names))]
+    columns = {name: column for column, name in enumerate(joint_names)}
+    for joint in robot.joints:
+        if joint.name not in columns:
+            continue
+        link = joint.parent_link
+        while link in above:
+            carrier = above[link]
+            if carrier.name in columns:
+                related[columns[joint.name]].add(columns[carrier.name])
+                related[columns[carrier.name]].add(columns[joint.name])
+            link = carrier.parent_link
+    return related
