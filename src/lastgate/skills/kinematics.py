@@ -24,6 +24,8 @@ PLACE_M_MAX = 1e-6
 # Newton's method ends in ten steps where it ends well; a search that walks along its limits needs some more.
 STEPS_MAX = 80
 STEP_MAX = 0.3
+# A search that has not come nearer for so long is at a limit or out of reach.
+STALLED_STEPS = 12
 # Keeps steps finite near singular postures. It fades with the error, so that the end is approached as fast as undamped.
 DAMPING = 0.05
 
@@ -55,6 +57,7 @@ class Chain:
         limits = [joint.position_limits or (-np.inf, np.inf) for joint in moving]
         self.lower, self.upper = np.array(limits, dtype=np.float64).T
         self._model, self._frame = _pinocchio_model(path, link)
+        self._shoulder, self._reach_m = self._reach(moving)
         self._data = self._model.createData()
 
     def link_in_base(self, configuration: Float64) -> Float64:
@@ -64,9 +67,12 @@ class Chain:
 
     def solve(self, goal: PoseGoal, seed: Float64) -> Float64 | None:
         """Returns a configuration inside the limits that meets a goal, near a seed, or None if none was found."""
+        if not self._is_within_reach(goal):
+            return None
         q = np.clip(seed[self.columns], self.lower, self.upper)
         task = _Task(goal)
-        for _ in range(STEPS_MAX):
+        best, best_step = np.inf, 0
+        for step in range(STEPS_MAX):
             pin.computeJointJacobians(self._model, self._data, q)
             at = pin.updateFramePlacement(self._model, self._data, self._frame)
             error = task.error(at.rotation, at.translation)
@@ -74,9 +80,30 @@ class Chain:
                 found = seed.copy()
                 found[self.columns] = q
                 return found
+            off = float(np.linalg.norm(error))
+            if off < 0.99 * best:
+                best, best_step = off, step
+            elif step - best_step >= STALLED_STEPS:
+                return None
             local = pin.getFrameJacobian(self._model, self._data, self._frame, pin.ReferenceFrame.LOCAL)
             q = self._stepped(q, task.jacobian(local), error)
         return None
+
+    def _reach(self, moving: list[JointSpec]) -> tuple[Float64, float]:
+        """Returns where the first joint is, and how far from there the link's origin can be at most."""
+        steps = [self._model.jointPlacements[index + 2].translation for index in range(len(moving) - 1)]
+        steps.append(self._model.frames[self._frame].placement.translation)
+        slides = [
+            max(abs(low), abs(high))
+            for joint, low, high in zip(moving, self.lower, self.upper, strict=True)
+            if joint.joint_type == "prismatic"
+        ]
+        reach_m = sum(float(np.linalg.norm(step)) for step in steps) + sum(map(float, slides))
+        return self._model.jointPlacements[1].translation.copy(), reach_m
+
+    def _is_within_reach(self, goal: PoseGoal) -> bool:
+        away_m = float(np.linalg.norm(goal.point_in_base - self._shoulder))
+        return away_m <= self._reach_m + float(np.linalg.norm(goal.point_in_link)) + PLACE_M_MAX
 
     def _stepped(self, q: Float64, jacobian: Float64, error: Float64) -> Float64:
         """Takes a damped Newton step; joints that would leave their limits stay, and the others do it without them."""
