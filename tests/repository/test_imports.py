@@ -24,7 +24,9 @@ RUN_TIME = (
     "estop",
     "gate",
     "kernel_config",
+    "memory",
     "naming",
+    "skills",
     "verdict",
     "world",
 )

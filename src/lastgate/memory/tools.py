@@ -109,12 +109,8 @@ class AgentTools:
         place = self.memory.resolve_place(name)
         floor_map = self._floor_map()
         if floor_map is None or self.body is None:
-            return PlaceAnswer(
-                name=place.name,
-                pose=place.pose,
-                free=None,
-                note="there is no map: nobody knows whether it is free",
-            )
+            free, note = self._is_free_on_grid(place.pose)
+            return PlaceAnswer(name=place.name, pose=place.pose, free=free, note=note)
         answer = self.gate.check_nav_goal(place.pose, floor_map=floor_map, now_s=self.body.now_s())
         return PlaceAnswer(name=place.name, pose=place.pose, free=answer.ok, note=answer.reason)
 
@@ -133,7 +129,7 @@ class AgentTools:
         return LocateAnswer(found=bool(found), camera=camera, detections=found, note=note)
 
     def remember_object(self, query: str, camera: str) -> LocateAnswer:
-        """Looks for a thing, and keeps where it is seen, by the name that was asked for; moves nothing."""
+        """Looks for a thing, and keeps where it is seen, by the label it is found under; moves nothing."""
         answer = self.locate_in_view(query, camera)
         for one in answer.detections:
             if one.xyz is not None:
@@ -285,6 +281,19 @@ class AgentTools:
             refined,
             "the ideal pose is free and sees it" if refined is ideal else "moved to the nearest free pose",
         )
+
+    def _is_free_on_grid(self, pose: Pose6D) -> tuple[bool | None, str]:
+        grid, robot = self._grid, self.gate.robot
+        if grid is None:
+            return None, "there is no map: nobody knows whether it is free"
+        if pose.frame_id != grid.frame_id:
+            return None, f"the place is in frame `{pose.frame_id}`, the map in `{grid.frame_id}`"
+        x, y, _ = pose.xyz
+        if robot.footprint_polygon is not None:
+            free = grid.is_footprint_free(robot.footprint_polygon, x=x, y=y, yaw=yaw_of(pose))
+        else:
+            free = grid.is_free(x, y, inflation_m=robot.footprint_radius or INFLATION_M_DEFAULT)
+        return free, "touches free cells only" if free else "touches what is occupied, unknown or off the map"
 
     def _floor_map(self) -> FloorMap | None:
         world = None if self.body is None else self.body.world()

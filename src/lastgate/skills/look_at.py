@@ -2,7 +2,7 @@
 """Turns a camera to a point: an eye to look from, a posture that holds the camera there, a way to it, the motion."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,36 +81,90 @@ def plan_look_at(
     target = require_xyz(target_xyz, name="target_xyz")
     standoff = None if standoff_m is None else require_positive(standoff_m, name="standoff_m")
     eye = _optical_in_base(planner, mounted, state.positions)[:, 3]
-    sight = Sight(world)
-    postures: dict[int, tuple[PoseGoal, Float64, Float64]] = {}
-    tried = hidden = 0
-    for place in _eyes(eye, np.array(target), standoff):
-        tried += 1
-        if sight.hidden_by(np.array(target), place) is not None:
-            hidden += 1
-            continue
-        goal = build_look_at_goal(robot, camera, eye_xyz=place.tolist(), target_xyz=target)
-        for posture in planner.configurations_for(goal, state=state, world=world, seeds=SEEDS_PER_EYE)[:1]:
-            postures[len(postures)] = (goal, place, posture)
-        # Staying in place is what was asked for: it is not weighed against going elsewhere.
-        if len(postures) >= POSTURES or (postures and tried == 1 and standoff is None):
-            break
-    if not postures:
-        raise ROSPlanningError(
-            f"camera `{camera}` cannot look at {_words(target)}: of {tried} places to look from, something hides the "
-            f"target from {hidden}, and no posture of the arm that is clear of everything holds it at the others"
-        )
-    trajectory = planner.plan_to([one[2] for one in postures.values()], state=state, world=world, now_s=now_s)
-    reached = min(postures.values(), key=lambda one: float(np.abs(one[2] - trajectory.end).max()))
-    goal, place, _ = reached
+    search = _Search(planner, camera, target, state=state, world=world)
+    trajectory = None
+    # Staying in place is what was asked for: going elsewhere is a way out, not a rival.
+    for places in ([eye] if standoff is None else [], _eyes(eye, np.array(target), standoff)):
+        if search.find_postures(places):
+            try:
+                trajectory = planner.plan_to(
+                    [posture.configuration for posture in search.postures],
+                    state=state,
+                    world=world,
+                    now_s=now_s,
+                )
+                break
+            except ROSPlanningError as error:
+                search.no_way = str(error)
+    if trajectory is None:
+        raise ROSPlanningError(search.why_not())
+    reached = min(search.postures, key=lambda one: float(np.abs(one.configuration - trajectory.end).max()))
+    x, y, z = reached.eye.tolist()
     return LookAtPlan(
-        goal=goal,
-        eye_xyz=(float(place[0]), float(place[1]), float(place[2])),
+        goal=reached.goal,
+        eye_xyz=(x, y, z),
         target_xyz=target,
         trajectory=trajectory,
         off_axis_rad=off_axis_rad(planner, mounted, trajectory.end, np.array(target)),
-        eyes_tried=tried,
+        eyes_tried=search.tried,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Posture:
+    goal: PoseGoal
+    eye: Float64
+    configuration: Float64
+
+
+class _Search:
+    """Looks for postures of the arm that hold the camera where it sees the target, and counts what was tried."""
+
+    def __init__(
+        self,
+        planner: MotionPlanner,
+        camera: str,
+        target: Vector3,
+        *,
+        state: RobotState,
+        world: World | NoWorld,
+    ) -> None:
+        self._planner, self._camera, self._target = planner, camera, target
+        self._state, self._world, self._sight = state, world, Sight(world)
+        self.postures: list[_Posture] = []
+        self.tried = self._hidden = 0
+        self.no_way: str | None = None
+
+    def find_postures(self, places: Iterable[Float64]) -> bool:
+        """Takes the first few places that will do, and tells whether there is one."""
+        self.postures = []
+        for place in places:
+            if math.dist(place, self._target) < NEAREST_M:
+                continue
+            self.tried += 1
+            if self._sight.hidden_by(np.array(self._target), place) is not None:
+                self._hidden += 1
+                continue
+            goal = build_look_at_goal(
+                self._planner.gate.robot, self._camera, eye_xyz=place.tolist(), target_xyz=self._target
+            )
+            found = self._planner.configurations_for(
+                goal, state=self._state, world=self._world, seeds=SEEDS_PER_EYE
+            )
+            self.postures += [_Posture(goal=goal, eye=place, configuration=one) for one in found[:1]]
+            if len(self.postures) >= POSTURES:
+                break
+        return bool(self.postures)
+
+    def why_not(self) -> str:
+        """Says why the camera cannot look at the target."""
+        what = f"camera `{self._camera}` cannot look at {_words(self._target)}"
+        if self.no_way is not None:
+            return f"{what}: {self.no_way}"
+        return (
+            f"{what}: of {self.tried} places to look from, something hides the target from {self._hidden}, and no "
+            "posture of the arm that is clear of everything holds it at the others"
+        )
 
 
 def look_at(
@@ -160,11 +214,9 @@ def _optical_in_base(planner: MotionPlanner, mounted: MountedCamera, configurati
 
 
 def _eyes(eye: Float64, target: Float64, standoff_m: float | None) -> Iterator[Float64]:
-    """Yields places to look from, in the order in which they are wanted."""
+    """Yields places to look from other than the present one, in the order in which they are wanted."""
     away = eye - target
     length_m = float(np.linalg.norm(away))
-    if standoff_m is None and length_m >= NEAREST_M:
-        yield eye
     view = away / length_m if length_m > 0.0 else np.array([0.0, 0.0, 1.0])
     directions = _spread(DIRECTIONS)
     ordered = [view, *directions[np.argsort(-(directions @ view), kind="stable")]]

@@ -3,6 +3,7 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ from lastgate.skills.timing import segment_rows
 from lastgate.skills.trajectory import Trajectory
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
+
+if TYPE_CHECKING:
+    from lastgate.skills.kinematics import Chain
 
 # The gate that a plan is replayed through asks from where the robot is measured to be, which is beside the plan by what
 # the servos lag behind; so a plan keeps this much more distance than the gate demands.
@@ -90,6 +94,7 @@ class MotionPlanner:
             robot, step_s=step_s, skill=RSkillManifest(name="planning", version="1.0.0", envelope=wider)
         )
         self._held: tuple[HeldShape, ...] = ()
+        self._chains: dict[str, Chain] = {}
         speeds = dict(
             zip((j.name for j in robot.actuated_joints), joint_velocity_limits(robot, envelope), strict=True)
         )
@@ -133,9 +138,7 @@ class MotionPlanner:
                 wanted[self.gate.joint_names.index(name)] = position
             found = [wanted]
         else:
-            from lastgate.skills.kinematics import Chain
-
-            chain = Chain(self.gate, goal.link)
+            chain = self._chain(goal.link)
             rng = np.random.default_rng(self._seed)
             starts = chain.seeds(state.positions.copy(), count=seeds, rng=rng)
             found = [one for start in starts if (one := chain.solve(goal, start)) is not None]
@@ -144,6 +147,13 @@ class MotionPlanner:
         clear = self.are_clear(np.array(found), state=state, world=world)
         kept = [one for one, is_clear in zip(found, clear, strict=True) if is_clear]
         return sorted(kept, key=lambda one: float(np.abs(one - state.positions).max()))
+
+    def _chain(self, link: str) -> "Chain":
+        from lastgate.skills.kinematics import Chain
+
+        if link not in self._chains:
+            self._chains[link] = Chain(self.gate, link)
+        return self._chains[link]
 
     def plan(
         self, goal: JointGoal | PoseGoal, *, state: RobotState, world: World | NoWorld, now_s: float

@@ -203,6 +203,23 @@ def test_call_that_is_taken_back_leaves_the_robot_holding():
     assert not refused
 
 
+def test_client_that_leaves_while_the_base_drives_leaves_it_holding():
+    flat = Flat()
+
+    async def run():
+        async with Client(build_server(flat, may_move=True)) as client:
+            going = asyncio.create_task(client.call_tool("navigate_to", {"x": 5.2, "y": 3.6, "yaw": 0.0}))
+            while flat.body is None or flat.body.executed < 20:
+                await asyncio.sleep(0.01)
+        going.cancel()
+        await asyncio.gather(going, return_exceptions=True)
+
+    asyncio.run(run())
+    stopped_at = flat.body.executed
+    assert flat.body.holds == 1
+    assert stopped_at < 500
+
+
 def test_command_serves_over_stdio():
     command = StdioServerParameters(
         command=sys.executable,

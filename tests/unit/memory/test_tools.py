@@ -94,6 +94,13 @@ def test_place_without_a_map_is_told_with_what_nobody_knows(panda_gate):
     assert "nobody knows" in answer.note
 
 
+@pytest.mark.parametrize(("xy", "free"), [((1.0, 1.0), True), ((2.0, 1.4), False), ((-5.0, 1.0), False)])
+def test_place_is_told_free_where_the_map_says_so(panda_gate, kitchen, xy, free):
+    memory = memory_of()
+    memory.name_place(Place(name="dock", pose=lg.Pose6D(xyz=(*xy, 0.0), frame_id="map")))
+    assert AgentTools(memory, panda_gate, grid=kitchen).resolve_place("dock").free is free
+
+
 @pytest.mark.parametrize(
     "ask",
     [

@@ -56,6 +56,31 @@ def test_camera_goes_elsewhere_when_something_hides_the_target(gate, planner, at
     assert math.dist(after[:, 3], eye) > 0.02
 
 
+def test_camera_goes_elsewhere_when_the_arm_has_no_way_to_turn_in_place(planner, at_home, monkeypatch):
+    plan_to = type(planner).plan_to
+    asked = []
+
+    def first_refused(self, configurations, **arguments):
+        asked.append(len(configurations))
+        if len(asked) == 1:
+            raise lg.ROSPlanningError("no way to the goal")
+        return plan_to(self, configurations, **arguments)
+
+    monkeypatch.setattr(type(planner), "plan_to", first_refused)
+    plan = planned(planner, at_home, world_of(TABLE))
+    assert asked[0] == 1
+    assert asked[1] > 1
+    assert plan.off_axis_rad < 1e-5
+    # And where there is no way at all, that is what is said.
+    monkeypatch.setattr(
+        type(planner),
+        "plan_to",
+        lambda *_, **__: (_ for _ in ()).throw(lg.ROSPlanningError("no way to the goal")),
+    )
+    with pytest.raises(lg.ROSPlanningError, match=r"cannot look at .*: no way to the goal"):
+        planned(planner, at_home, world_of(TABLE))
+
+
 def test_target_under_a_dome_is_refused_and_the_message_counts(planner, at_home):
     dome = [box("roof", (0.55, 0.2, 0.15), (0.3, 0.3, 0.01))]
     for name, x, y, size in (
