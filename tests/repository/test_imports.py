@@ -25,7 +25,9 @@ RUN_TIME = (
     "estop",
     "gate",
     "kernel_config",
+    "memory",
     "naming",
+    "skills",
     "verdict",
     "world",
 )

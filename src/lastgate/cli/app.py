@@ -22,6 +22,8 @@ from lastgate.cli.explain import explain_command
 from lastgate.cli.kernel_file import kernel_config_command
 from lastgate.cli.kernel_run import kernel_run_command
 from lastgate.cli.limits import limits_command
+from lastgate.cli.look_at import look_at_command
+from lastgate.cli.mcp import mcp_command
 from lastgate.cli.messages import print_error
 from lastgate.cli.operator import (
     deadman_command,
@@ -69,6 +71,8 @@ app.command("check", short_help="One chunk file, one verdict.")(check_command)
 app.command("explain", short_help="What a violation means and what to do.")(explain_command)
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)
+app.command("look-at", short_help="Turn a camera to a point: pose, motion, picture.")(look_at_command)
+app.command("mcp", short_help="Tools for an agent, over the Model Context Protocol.")(mcp_command)
 app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
 app.command("audit", short_help="Recorded episodes through the gate.")(audit_command)
 app.command("limits", short_help="Margins and limits from recordings, as a diff.")(limits_command)
