@@ -104,12 +104,13 @@ struct BoardSeat {
 /// The small things that must never wait behind a message. Everything is atomic or written once.
 struct Board {
     static constexpr std::uint32_t magic_value = 0x6C674264U;
-    static constexpr std::uint32_t version_value = 1;
+    static constexpr std::uint32_t version_value = 2;
     std::uint32_t magic;
     std::uint32_t version;
     std::uint64_t kernel_id;
     char robot[64];
     char model_digest[72];
+    std::uint32_t n_dof;
     std::atomic<std::int64_t> heartbeat_ns;    ///< Of the kernel.
     std::atomic<std::uint32_t> state;          ///< `LifecycleState`.
     std::atomic<std::uint32_t> latch_sequence;
