@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt
+CPP_SOURCES := $(shell find core kernel gateway fitting bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt gateway/CMakeLists.txt
 ARGS ?=
 
 .DEFAULT_GOAL := help
