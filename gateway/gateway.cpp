@@ -246,14 +246,19 @@ void Gateway::publish_diagnostics() {
     values.emplace_back("late", text_of_number(late_));
     values.emplace_back("homeless", text_of_number(homeless_));
     const std::int64_t now_ns = monotonic_ns();
-    for (const Reader* reader : {&candidate_action_, &cmd_vel_, &joint_states_, &world_collision_, &world_voxels_}) {
+    for (const Writer* writer : {&safe_action_, &safe_cmd_vel_, &estop_out_, &failure_, &safety_status_, &diagnostics_}) {
+        values.emplace_back("subscribers " + std::string(writer->name()), text_of_number(writer->subscribers()));
+    }
+    for (const Reader* reader : {&estop_in_, &human_estop_, &candidate_action_, &cmd_vel_, &joint_states_, &world_collision_, &world_voxels_}) {
         const std::string name(reader->name());
+        values.emplace_back("publishers " + name, text_of_number(reader->publishers()));
         values.emplace_back("refused " + name, text_of_number(reader->refused()));
         if (reader->refused() > 0) worse(Diagnosis::Level::warn, "a publisher of " + name + " is refused: its message definition is another one, or not stated");
         if (reader->newest_ns() == 0) continue;
         const std::int64_t age_ns = now_ns - reader->newest_ns();
         values.emplace_back("age_s " + name, std::to_string(static_cast<double>(age_ns) * 1e-9));
-        if (age_ns > input_age_ns_max) worse(Diagnosis::Level::warn, name + " is silent");
+        // Of stops nobody expects more.
+        if (age_ns > input_age_ns_max && reader != &estop_in_ && reader != &human_estop_) worse(Diagnosis::Level::warn, name + " is silent");
     }
     if (diagnosis.message.empty()) diagnosis.message = "ok";
     (void)diagnostics_.write(diagnostic_array(Stamp::of_seconds(wall_clock_s()), "lastgate: safety kernel", diagnosis));

@@ -21,7 +21,7 @@ struct GatewayOptions {
     std::int32_t chunk_depth = 1;
     TypeCheck type_check = TypeCheck::same_hash;
     GidWidth gid_width = GidWidth::since_iron;
-    bool trigger_for_cyclone = true;
+    bool trigger_for_cyclone = false;
     bool trigger_for_fastdds = true;
 };
 

@@ -23,7 +23,7 @@ constexpr const char* usage = R"(usage: lastgate-gateway --instance NAME [option
   --chunk-depth N            how many candidates may wait, and how many safe actions; 1
   --accept-unhashed          believe publishers that state no type hash (before Iron, or without ROS)
   --humble                   show the node to Humble instead of to what came after it
-  --trigger-for WHOM         both|fastrtps|cyclonedds|none: whose service clients are answered; both
+  --trigger-for WHOM         fastrtps|cyclonedds|both|none: whose service clients are answered; fastrtps
   --exit-with-parent
 )";
 
@@ -60,9 +60,7 @@ GatewayOptions read_arguments(int count, char** values, bool& exit_with_parent) 
     }
     if (options.instance.empty()) throw std::invalid_argument("--instance is missing");
     if (options.trigger_for_fastdds && !has_fastdds()) {
-        // A client of the default kind would see the other server, call it and wait for ever.
-        std::fprintf(stderr, "lastgate-gateway: warning: built without Fast DDS: /openral/estop_reset is not offered; use `lastgate reset`\n");
-        options.trigger_for_fastdds = options.trigger_for_cyclone = false;
+        std::fprintf(stderr, "lastgate-gateway: warning: built without Fast DDS: rmw_fastrtps is not answered at /openral/estop_reset; use `lastgate reset`\n");
     }
     return options;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // std_srvs/Trigger servers. ROS 2 has two ways to say which answer belongs to which question, and a client of the one
-// never hears a server of the other: it sees the service, calls it and waits. So each way has a server here, each
-// ignores the frames of the other, and none is offered that was not built.
+// never hears a server of the other: it sees the service, calls it and waits. So each way has a server here, and each
+// ignores the frames of the other. Unless asked for, only that of ROS 2's default is offered: with both, a client calls
+// a service ready as soon as it has met either.
 #pragma once
 
 #include <cstdint>

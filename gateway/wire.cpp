@@ -112,7 +112,7 @@ Guid guid_of(std::int32_t entity) {
     return bytes;
 }
 
-Writer::Writer(const Participant& participant, const TopicSpec& spec) {
+Writer::Writer(const Participant& participant, const TopicSpec& spec) : name_(spec.name) {
     const std::int32_t topic = make_topic(participant, spec, type_);
     handle_ = require(dds_create_writer(participant.handle(), topic, qos_of(spec).get(), nullptr), "writer of " + std::string(spec.name));
 }
@@ -120,6 +120,16 @@ Writer::Writer(const Participant& participant, const TopicSpec& spec) {
 bool Writer::write(std::span<const std::byte> payload) noexcept {
     ddsi_serdata* sample = make_raw_sample(type_, payload);
     return sample != nullptr && dds_writecdr(handle_, sample) == DDS_RETCODE_OK;
+}
+
+std::uint32_t Writer::subscribers() const noexcept {
+    dds_publication_matched_status_t status{};
+    return dds_get_publication_matched_status(handle_, &status) == DDS_RETCODE_OK ? status.current_count : 0;
+}
+
+std::uint32_t Reader::publishers() const noexcept {
+    dds_subscription_matched_status_t status{};
+    return dds_get_subscription_matched_status(handle_, &status) == DDS_RETCODE_OK ? status.current_count : 0;
 }
 
 Reader::Reader(const Participant& participant, const TopicSpec& spec, TypeCheck check, Handler handler, bool takes_long)
@@ -163,7 +173,6 @@ void Reader::take_all() {
         // A publisher that leaves gives a sample without data.
         if (info.valid_data) {
             if (is_believed(info.publication_handle)) {
-                received_.fetch_add(1, std::memory_order_relaxed);
                 newest_ns_.store(monotonic_ns(), std::memory_order_relaxed);
                 handler_(raw_bytes(sample), info.source_timestamp);
             } else {

@@ -23,7 +23,7 @@ using Guid = std::array<std::uint8_t, 16>;
 
 /// One topic, or one half of a service, as ROS 2 names it.
 struct TopicSpec {
-    std::string_view name;  ///< `/openral/estop`; for halves of services the DDS name, which starts without a slash.
+    std::string_view name;  ///< Outlives the ends. `/openral/estop`; for halves of services the DDS name, which starts without a slash.
     std::string_view type;  ///< `std_msgs/msg/Empty`
     bool reliable = true;
     bool transient_local = false;
@@ -62,9 +62,13 @@ class Writer {
     Writer(const Participant& participant, const TopicSpec& spec);
     /// False when DDS would not take it. Never waits for a reader: only the newest `depth` are kept.
     bool write(std::span<const std::byte> payload) noexcept;
+    std::string_view name() const noexcept { return name_; }
     std::int32_t handle() const noexcept { return handle_; }
+    /// How many readers DDS believes to be there.
+    std::uint32_t subscribers() const noexcept;
 
   private:
+    std::string_view name_;
     ddsi_sertype* type_ = nullptr;
     std::int32_t handle_ = 0;
 };
@@ -89,7 +93,8 @@ class Reader {
 
     std::string_view name() const noexcept { return spec_.name; }
     std::int32_t handle() const noexcept { return handle_; }
-    std::uint64_t received() const noexcept { return received_.load(std::memory_order_relaxed); }
+    /// How many writers DDS believes to be there.
+    std::uint32_t publishers() const noexcept;
     std::uint64_t refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
     std::int64_t newest_ns() const noexcept { return newest_ns_.load(std::memory_order_relaxed); }  ///< Monotonic; 0 for none.
 
@@ -107,7 +112,6 @@ class Reader {
     std::counting_semaphore<> arrived_{0};
     std::atomic<bool> ending_{false};
     std::unordered_map<std::uint64_t, bool> believed_;
-    std::atomic<std::uint64_t> received_{0};
     std::atomic<std::uint64_t> refused_{0};
     std::atomic<std::int64_t> newest_ns_{0};
     std::atomic<std::int32_t> handle_{0};

@@ -74,22 +74,36 @@ class Peer(Node):
         return True
 
     def meet(self, timeout_s: float) -> dict:
-        """Waits until everything that is sent has a reader, and everything that is heard a writer."""
-        met = self.until(
-            lambda: (
-                all(outbox.get_subscription_count() > 0 for outbox in self.outboxes.values())
-                # One of the writers of a stop is this node itself.
-                and all(self.count_publishers(name) > (name in SENDS) for name in HEARS)
-            ),
-            timeout_s,
-        )
-        return {"met": met}
+        """Waits until this node has met the gateway, and the gateway says that it has met this node.
+
+        Each side finds the other by itself; what is sent before both have is lost, as ROS 2 does it.
+        """
+        outboxes, inbox = self.outboxes.values(), self.inboxes["/diagnostics"]
+
+        def met() -> bool:
+            if not all(outbox.get_subscription_count() > 0 for outbox in outboxes) or not inbox:
+                return False
+            array = deserialize_message(inbox.popleft(), DiagnosticArray)
+            said = {pair.key: pair.value for status in array.status for pair in status.values}
+            return all(int(said.get(f"publishers {name}", 0)) > 0 for name in SENDS) and all(
+                int(said.get(f"subscribers {name}", 0)) > 0 for name in HEARS
+            )
+
+        ready = self.until(met, timeout_s) and self.until(self.reset.service_is_ready, timeout_s)
+        return {"met": ready}
 
     def publish(self, topic: str, cdr: str, raw: bool = False) -> dict:
         """Publishes a message: the bytes themselves, or what ROS 2 makes of them."""
         payload = bytes.fromhex(cdr)
         self.outboxes[topic].publish(payload if raw else deserialize_message(payload, SENDS[topic][0]))
         return {}
+
+    def propose(self, cdr: str, raw: bool, joints: list[str], positions: list[float]) -> dict:
+        """Publishes what is measured now, then a chunk."""
+        measured = JointState(name=joints, position=positions)
+        measured.header.stamp = self.get_clock().now().to_msg()
+        self.outboxes["/joint_states"].publish(measured)
+        return self.publish("/openral/candidate_action", cdr, raw)
 
     def take(self, topic: str, timeout_s: float) -> dict:
         """Returns the next message of a topic, after ROS 2 itself has read it."""
@@ -99,6 +113,14 @@ class Peer(Node):
         payload = inbox.popleft()
         again = serialize_message(deserialize_message(payload, HEARS[topic][0]))
         return {"cdr": payload.hex(), "again": bytes(again).hex()}
+
+    def take_either(self, topics: list[str], timeout_s: float) -> dict:
+        """Returns the next message of any of the topics."""
+        self.until(lambda: any(self.inboxes[topic] for topic in topics), timeout_s)
+        for topic in topics:
+            if self.inboxes[topic]:
+                return {"topic": topic, **self.take(topic, 0.0)}
+        return {"topic": None, "cdr": None}
 
     def forget(self) -> dict:
         """Empties all inboxes."""

@@ -31,8 +31,8 @@ def gateway_command(
     ] = False,
     trigger_for: Annotated[
         str,
-        typer.Option(metavar="both|fastrtps|cyclonedds|none", help="Whose clients `estop_reset` answers."),
-    ] = "both",
+        typer.Option(metavar="fastrtps|cyclonedds|both|none", help="Whose clients `estop_reset` answers."),
+    ] = "fastrtps",
 ) -> int:
     """Gives a running kernel the topics and services of ROS 2, until it is told to end (SIGTERM, Ctrl-C).
 
@@ -42,9 +42,9 @@ def gateway_command(
     from lastgate.contracts import ROSConfigError
     from lastgate.kernel_process import gateway_program, only_kernel
 
-    if trigger_for not in ("both", "fastrtps", "cyclonedds", "none"):
+    if trigger_for not in ("fastrtps", "cyclonedds", "both", "none"):
         raise ROSConfigError(
-            f"`--trigger-for` must be both, fastrtps, cyclonedds or none, got `{trigger_for}`"
+            f"`--trigger-for` must be fastrtps, cyclonedds, both or none, got `{trigger_for}`"
         )
     if domain is None:
         named = os.environ.get("ROS_DOMAIN_ID", "0")
