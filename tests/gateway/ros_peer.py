@@ -81,7 +81,12 @@ class Peer(Node):
         outboxes, inbox = self.outboxes.values(), self.inboxes["/diagnostics"]
 
         def met() -> bool:
-            if not all(outbox.get_subscription_count() > 0 for outbox in outboxes) or not inbox:
+            found = all(outbox.get_subscription_count() > 0 for outbox in outboxes) and all(
+                # One of the writers of a stop is this node itself.
+                self.count_publishers(name) > (name in SENDS)
+                for name in HEARS
+            )
+            if not found or not inbox:
                 return False
             array = deserialize_message(inbox.popleft(), DiagnosticArray)
             said = {pair.key: pair.value for status in array.status for pair in status.values}

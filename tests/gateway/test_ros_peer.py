@@ -172,7 +172,7 @@ def test_reset_that_the_kernel_refuses_is_refused_to_the_client(start_kernel, st
     answer = peer.ask("call_reset", timeout_s=5.0)
     assert answer["answered"]
     assert not answer["success"]
-    assert "cooldown" in answer["message"], answer["message"]
+    assert "cooling down" in answer["message"], answer["message"]
 
 
 def test_stop_from_the_wire_latches_and_is_not_echoed(front):
