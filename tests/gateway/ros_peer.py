@@ -78,14 +78,13 @@ class Peer(Node):
 
         Each side finds the other by itself; what is sent before both have is lost, as ROS 2 does it.
         """
-        outboxes, inbox = self.outboxes.values(), self.inboxes["/diagnostics"]
+        inbox = self.inboxes["/diagnostics"]
 
         def met() -> bool:
-            found = all(outbox.get_subscription_count() > 0 for outbox in outboxes) and all(
-                # One of the writers of a stop is this node itself.
-                self.count_publishers(name) > (name in SENDS)
-                for name in HEARS
-            )
+            # One of the readers and one of the writers of stops is this node itself.
+            found = all(
+                outbox.get_subscription_count() > (name in HEARS) for name, outbox in self.outboxes.items()
+            ) and all(self.count_publishers(name) > (name in SENDS) for name in HEARS)
             if not found or not inbox:
                 return False
             array = deserialize_message(inbox.popleft(), DiagnosticArray)
@@ -94,8 +93,27 @@ class Peer(Node):
                 int(said.get(f"subscribers {name}", 0)) > 0 for name in HEARS
             )
 
-        ready = self.until(met, timeout_s) and self.until(self.reset.service_is_ready, timeout_s)
-        return {"met": ready}
+        if not self.until(met, timeout_s):
+            unheard = [name for name in HEARS if self.count_publishers(name) <= (name in SENDS)]
+            unread = [name for name, outbox in self.outboxes.items() if outbox.get_subscription_count() == 0]
+            return {"met": False, "unheard": unheard, "unread": unread}
+        return {"met": self.until(self.reset.service_is_ready, timeout_s)}
+
+    def meet_bridge(self, timeout_s: float) -> dict:
+        """Waits until this node and another of the same ROS 2 have met."""
+        heard = [name for name in HEARS if name != "/diagnostics"]
+        met = self.until(
+            lambda: (
+                # This node hears one of its own topics.
+                all(outbox.get_subscription_count() > (name in HEARS) for name, outbox in self.outboxes.items())
+                and all(self.count_publishers(name) > (name in SENDS) for name in heard)
+                and self.reset.service_is_ready()
+                and len(self.inboxes["/openral/safety_status"]) > 0
+            ),
+            timeout_s,
+        )
+        self.until(lambda: False, 0.5)  # the other side finds this one by itself
+        return {"met": met}
 
     def publish(self, topic: str, cdr: str, raw: bool = False) -> dict:
         """Publishes a message: the bytes themselves, or what ROS 2 makes of them."""
@@ -156,7 +174,7 @@ class Peer(Node):
                 "durability": info.qos_profile.durability.name,
             }
 
-        self.until(lambda: False, 0.2)
+        self.until(lambda: "lastgate_gateway" in self.get_node_names(), 5.0)
         topics = dict(self.get_topic_names_and_types())
         return {
             "nodes": self.get_node_names(),

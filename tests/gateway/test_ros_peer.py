@@ -110,14 +110,16 @@ def front(start_kernel, start_gateway, start_peer, distro):
     return kernel, peer
 
 
-def test_node_sees_types_hashes_and_qualities_of_the_contract(front):
+def test_node_sees_types_hashes_and_qualities_of_the_contract(front, distro):
     _, peer = front
     graph = peer.ask("graph")
     assert "lastgate_gateway" in graph["nodes"]
     for ends, expected in ((graph["publishers"], WRITTEN), (graph["subscriptions"], READ)):
         for topic, kind, reliability, durability in expected:
             assert graph["topics"][topic] == [kind], topic
-            (ours,) = [end for end in ends[topic] if end["node"] == "lastgate_gateway"]
+            (ours,) = [end for end in ends[topic] if end["node"] != "lastgate_peer"]
+            # Kilted lists the node, and does not find out which ends of another vendor are its own.
+            assert ours["node"] == "lastgate_gateway" or distro == "kilted", topic
             assert (ours["type"], ours["reliability"], ours["durability"]) == (kind, reliability, durability), topic
             # Computed from our .msg files, and what this ROS 2 states about its own build of them.
             assert ours["hash"] == ros.store().hash_rihs01(kind), topic
@@ -333,6 +335,8 @@ def test_chunk_that_no_slot_can_hold_is_refused_and_reported(front):
     _, peer = front
     huge = ros.action_chunk(np.zeros((1, 3)), horizon=65535, n_dof=3, flat=np.zeros(65535 * 3))
     assert len(ros.to_bytes(huge)) > 1_500_000
+    # A first message of many fragments can be lost between the vendors; after a small one none is.
+    assert isinstance(propose(peer, ros.action_chunk(np.zeros((2, 3)))), bytes)
     failure = propose(peer, ros.to_bytes(huge))
     assert not isinstance(failure, bytes)
     assert evidence_of(failure).kind == "controller"
