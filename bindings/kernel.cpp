@@ -17,6 +17,7 @@
 #include "evidence.hpp"
 #include "messages.hpp"
 #include "requests.hpp"
+#include "world_builder.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -165,11 +166,21 @@ MessageType question_of(const std::string& word) {
 }
 
 RingShape shape_of(const std::string& ring) {
+    // One of the rings of a door: its name and the door's number.
+    const std::size_t dot = ring.find('.');
+    if (dot != std::string::npos && ring.size() == dot + 2 && ring[dot + 1] >= '0' && ring[dot + 1] < static_cast<char>('0' + doors_max)) {
+        const std::string kind = ring.substr(0, dot);
+        if (kind == "chunks") return chunk_ring;
+        if (kind == "states") return state_ring;
+        if (kind == "worlds") return world_ring;
+        if (kind == "verdicts") return verdict_ring;
+    }
     if (ring == "safe_actions") return chunk_ring;
     if (ring == "failures") return failure_ring;
     if (ring == "statuses") return status_ring;
     if (ring == "traces") return trace_ring;
-    throw std::invalid_argument("no ring `" + ring + "`; there are safe_actions, failures, statuses, traces");
+    if (ring == "inputs") return input_ring;
+    throw std::invalid_argument("no ring `" + ring + "`; there are safe_actions, failures, statuses, traces, inputs, and chunks.N, states.N, worlds.N, verdicts.N for every door");
 }
 
 Command command_of(const std::string& word) {
@@ -236,7 +247,60 @@ void bind_messages(nb::module_& module) {
     }, "payload"_a, nb::sig("def read_safety_status(payload: bytes) -> dict | None"));
 }
 
+nb::object decode_world_snapshot(const nb::bytes& payload) {
+    const auto world = read_world_snapshot(span_of(payload));
+    if (!world) return nb::none();
+    nb::dict fields;
+    fields["stamp_s"] = world->stamp_s;
+    fields["frame_id"] = nb::cast(std::string(world->frame_id));
+    fields["world_id"] = nb::cast(std::string(world->world_id));
+    fields["declared_absent"] = world->declared_absent;
+    fields["kinds"] = nb::bytes(reinterpret_cast<const char*>(world->kinds.data()), world->kinds.size());
+    fields["sizes_m"] = nb::cast(world->sizes_m);
+    fields["poses"] = nb::cast(world->xyz_quat_xyzw);
+    fields["object_id"] = nb::cast(std::vector<std::string>(world->object_id.begin(), world->object_id.end()));
+    fields["obstacle_count"] = world->obstacle_count;
+    fields["points"] = world->has_points ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->points.data()), 8 * world->points.size()), world->points_stamp_s)) : nb::none();
+    fields["voxels"] = world->has_voxels
+                           ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->occupancy.data()), world->occupancy.size()), world->size, world->origin, world->resolution, world->unknown_is_free,
+                                                       world->outside_is_free, world->voxels_stamp_s))
+                           : nb::none();
+    fields["floor"] = nb::none();
+    if (world->has_floor) {
+        const FloorMapMessage& map = world->floor;
+        nb::dict floor;
+        floor["frame_id"] = nb::cast(std::string(map.frame_id));
+        floor["stamp_s"] = map.stamp_s;
+        floor["origin_xy"] = map.origin_xy;
+        floor["origin_yaw"] = map.origin_yaw;
+        floor["resolution_m"] = map.resolution_m;
+        floor["size"] = map.size;
+        floor["window_first"] = map.window_first;
+        floor["window_in_base"] = nb::cast(std::vector<double>(map.window_in_base.begin(), map.window_in_base.end()));
+        floor["blocked_bits"] = nb::bytes(reinterpret_cast<const char*>(map.blocked_bits.data()), map.blocked_bits.size());
+        fields["floor"] = floor;
+    }
+    return fields;
+}
+
+/// The world that a kernel makes of these messages, by the code that the kernel makes it with.
+nb::object world_of_messages(const std::vector<std::tuple<std::uint32_t, nb::bytes>>& messages, const std::string& base_frame, std::uint64_t id) {
+    // Messages that complete no world take no number: the last one gets the number that is asked for.
+    WorldBuilder builder(base_frame, id - (messages.empty() ? 0 : messages.size() - 1));
+    std::unique_ptr<NamedWorld> world;
+    for (const auto& [type, payload] : messages) world = builder.take(static_cast<MessageType>(type), span_of(payload), {});
+    if (!world) return nb::none();
+    nb::dict fields;
+    fields["native"] = nb::cast(new WorldSnapshot(std::move(world->snapshot)), nb::rv_policy::take_ownership);
+    fields["world_id"] = nb::cast(world->names.world_id);
+    fields["object_id"] = nb::cast(world->names.object_id);
+    fields["obstacle_count"] = world->names.obstacle_count;
+    return fields;
+}
+
 void bind_doors(nb::module_& module) {
+    module.def("decode_world_snapshot", &decode_world_snapshot, "payload"_a, nb::sig("def decode_world_snapshot(payload: bytes) -> dict | None"));
+    module.def("world_of_messages", &world_of_messages, "messages"_a, "base_frame"_a, "id"_a, nb::sig("def world_of_messages(messages: Sequence[tuple[int, bytes]], base_frame: str, id: int) -> dict | None"));
     nb::class_<DoorClient>(module, "DoorClient")
         .def(nb::init<const std::string&>(), "instance"_a)
         .def("submit", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::action_chunk, span_of(payload)); }, "payload"_a)
@@ -300,6 +364,7 @@ void bind_doors(nb::module_& module) {
             if (!message) return nb::none();
             return nb::make_tuple(message->head.sequence, message->head.origin, static_cast<double>(message->head.written_ns) * 1e-9, bytes_of(message->payload));
         }, "timeout_s"_a, nb::sig("def read(self, timeout_s: float) -> tuple[int, int, float, bytes] | None"))
+        .def("rewind", &RingReader::rewind)
         .def_prop_ro("last_type", [](const RingReader& reader) { return static_cast<std::uint32_t>(reader.last_type()); })
         .def_prop_ro("lost", &RingReader::lost);
     module.attr("MESSAGE_ACTION_CHUNK") = static_cast<std::uint32_t>(MessageType::action_chunk);
@@ -325,6 +390,63 @@ void bind_doors(nb::module_& module) {
             return false;
         }
     }, "instance"_a);
+    module.attr("DOORS_MAX") = doors_max;
+    module.attr("MESSAGE_WORLD_COLLISION") = static_cast<std::uint32_t>(MessageType::world_collision);
+    module.attr("MESSAGE_OCCUPANCY_VOXELS") = static_cast<std::uint32_t>(MessageType::occupancy_voxels);
+    module.attr("MESSAGE_WORLD_SNAPSHOT") = static_cast<std::uint32_t>(MessageType::world_snapshot);
+    module.attr("MESSAGE_VERDICT") = static_cast<std::uint32_t>(MessageType::verdict);
+    module.def("decode_verdict", [](const nb::bytes& payload) -> nb::object {
+        VerdictFrame frame;
+        if (payload.size() < sizeof frame) return nb::none();
+        std::memcpy(&frame, payload.data(), sizeof frame);
+        if (payload.size() != sizeof frame + frame.evidence_bytes) return nb::none();
+        nb::dict fields;
+        fields["chunk_sequence"] = frame.chunk_sequence;
+        fields["duration_s"] = static_cast<double>(frame.duration_ns) * 1e-9;
+        fields["passed"] = frame.passed == 1;
+        fields["latched"] = frame.latched == 1;
+        fields["verdict"] = frame.verdict;
+        fields["evidence"] = nb::bytes(static_cast<const char*>(payload.data()) + sizeof frame, frame.evidence_bytes);
+        return fields;
+    }, "payload"_a, nb::sig("def decode_verdict(payload: bytes) -> dict | None"));
+    module.def("decode_inputs", [](const nb::bytes& payload) -> nb::object {
+        InputFrame frame;
+        if (payload.size() < sizeof frame) return nb::none();
+        std::memcpy(&frame, payload.data(), sizeof frame);
+        const std::size_t numbers = std::size_t{frame.position_count} + frame.stamp_count + frame.velocity_count + frame.gripper_count;
+        if (payload.size() != sizeof frame + 8 * numbers + frame.chunk_bytes) return nb::none();
+        const auto* at = static_cast<const char*>(payload.data()) + sizeof frame;
+        const auto take = [&](std::uint32_t count) {
+            std::vector<double> values(count);
+            if (count > 0) std::memcpy(values.data(), at, 8 * std::size_t{count});
+            at += 8 * std::size_t{count};
+            return nb::cast(values);
+        };
+        nb::dict fields;
+        fields["chunk_sequence"] = frame.chunk_sequence;
+        fields["door"] = frame.door;
+        fields["state_given"] = frame.state_given == 1;
+        fields["positions"] = take(frame.position_count);
+        fields["stamps_s"] = take(frame.stamp_count);
+        fields["velocities"] = take(frame.velocity_count);
+        fields["gripper_positions"] = take(frame.gripper_count);
+        fields["chunk_type"] = static_cast<std::uint32_t>(frame.chunk_type);
+        fields["chunk"] = nb::bytes(at, frame.chunk_bytes);
+        fields["recovery"] = frame.recovery == 1;
+        fields["contact_count"] = frame.contact_count;
+        fields["held_count"] = frame.held_count;
+        fields["world_given"] = frame.world_given == 1;
+        fields["stamp_s"] = frame.stamp_s;
+        fields["now_s"] = frame.now_s;
+        nb::list sources;
+        for (const MessageSource& source : frame.world) {
+            if (source.type != MessageType::nothing) sources.append(nb::make_tuple(static_cast<std::uint32_t>(source.type), source.door, source.sequence));
+        }
+        fields["world_id"] = frame.world_id;
+        fields["world"] = sources;
+        fields["verdict"] = frame.found;
+        return fields;
+    }, "payload"_a, nb::sig("def decode_inputs(payload: bytes) -> dict | None"));
     module.def("decode_trace", [](const nb::bytes& payload) -> nb::object {
         if (payload.size() != sizeof(TraceFrame)) return nb::none();
         TraceFrame trace;

@@ -72,6 +72,10 @@ bool Kernel::deactivate() noexcept {
     return true;
 }
 
+std::size_t Kernel::held_count() const noexcept {
+    return static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), [](const auto& name) { return !name.empty(); }));
+}
+
 LifecycleState Kernel::state() const noexcept {
     if (latch_.latched()) return LifecycleState::latched;
     return active_ ? LifecycleState::active : LifecycleState::inactive;
@@ -147,6 +151,7 @@ Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, 
     // nobody can set back.
     request.world = world == nullptr || !is_recent(*world, now) ? nullptr : &world->snapshot;
     request.now_s = now.wall_s;
+    looked_at_ = {true, request.state, request.world == nullptr ? nullptr : world, request.recovery, request.contacts.size()};
     return gate_->check(request);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config.hpp"
@@ -14,6 +15,7 @@
 #include "messages.hpp"
 #include "nav_goal.hpp"
 #include "requests.hpp"
+#include "ring.hpp"
 
 namespace lastgate {
 
@@ -44,7 +46,17 @@ struct NamedWorld {
     WorldSnapshot snapshot;
     WorldNames names;
     double arrived_s = 0.0;  ///< Monotonic.
+    std::array<MessageSource, 2> sources{};  ///< What it was made of.
     std::unique_ptr<const NavMap> nav_map;
+};
+
+/// What the last look depended on beside the chunk.
+struct LookedAt {
+    bool judged = false;  ///< False when the bytes were no chunk.
+    StateView state;
+    const NamedWorld* world = nullptr;  ///< Null when there was none, or none that arrived in time.
+    bool recovery = false;
+    std::size_t contact_count = 0;
 };
 
 /// What came of attaching or letting go.
@@ -109,6 +121,10 @@ class Kernel {
     /// Whether the base may be sent somewhere, by the map of this world.
     NavAnswer nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept;
 
+    /// Once per look: nobody is told twice, or of the look before.
+    LookedAt take_looked_at() noexcept { return std::exchange(looked_at_, LookedAt{}); }
+    std::size_t held_count() const noexcept;
+
     void estop(std::string_view source, std::string_view reason, Now now) noexcept { latch_.trip(source, reason, now.monotonic_s); }
     Latch& latch() noexcept { return latch_; }
     const Latch& latch() const noexcept { return latch_; }
@@ -149,6 +165,7 @@ class Kernel {
     ViolationCode last_drop_ = ViolationCode::not_checked;
     NamedWorld no_world_;
     HeldNames held_;
+    LookedAt looked_at_;
 
     std::vector<Measured> measured_;  ///< Per degree of freedom.
     std::vector<JointReading> readings_;

@@ -54,13 +54,16 @@ KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::
     failures_ = Ring::create(ring_name(instance, "failures"), failure_ring);
     statuses_ = Ring::create(ring_name(instance, "statuses"), status_ring);
     traces_ = Ring::create(ring_name(instance, "traces"), trace_ring);
+    inputs_ = Ring::create(ring_name(instance, "inputs"), input_ring);
     payload_.resize(payload_offset + chunk_bytes_max);
     safe_.resize(chunk_bytes_max);
     verdict_.resize(verdict_ring.slot_bytes);
+    input_.resize(input_ring.slot_bytes);
     written_ = kernel_.latch().record();
     board_->kernel_id = kernel_id_;
     put_text(board_->robot, kernel_.config().robot_name);
     put_text(board_->model_digest, kernel_.model_digest());
+    board_->n_dof = static_cast<std::uint32_t>(kernel_.config().joint_names.size());
     stop_asked_ = kernel_.latch().latched();
     {
         const std::lock_guard hold(gate_lock_);
@@ -77,7 +80,7 @@ KernelProcess::~KernelProcess() {
     // Whoever still looks at the board sees a kernel that no longer beats.
     board_->heartbeat_ns.store(0, std::memory_order_release);
     const std::string& instance = options_.instance;
-    for (const char* ring : {"board", "safe_actions", "failures", "statuses", "traces"}) SharedMemory::remove(ring_name(instance, ring));
+    for (const char* ring : {"board", "safe_actions", "failures", "statuses", "traces", "inputs"}) SharedMemory::remove(ring_name(instance, ring));
     for (std::size_t door = 0; door < doors_max; ++door) {
         for (const char* ring : {"chunks", "states", "worlds", "verdicts"}) SharedMemory::remove(door_ring_name(instance, ring, door));
     }
@@ -228,6 +231,43 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
     trace.trace_id.assign(finding.chunk.trace_id);
     trace.rskill_id.assign(finding.chunk.rskill_id);
     traces_.write(MessageType::trace, bytes_of(trace), kernel_id_);
+    const LookedAt looked = kernel_.take_looked_at();
+    if (looked.judged) write_inputs(index, head, looked, finding.verdict, safe, begun);
+}
+
+void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, const LookedAt& looked, const Verdict& found, std::span<const std::byte> chunk, Now begun) {
+    InputFrame frame;
+    frame.chunk_sequence = head.sequence;
+    frame.door = static_cast<std::uint32_t>(index);
+    frame.state_given = looked.state.given ? 1 : 0;
+    frame.recovery = looked.recovery ? 1 : 0;
+    frame.contact_count = static_cast<std::uint32_t>(looked.contact_count);
+    frame.held_count = static_cast<std::uint32_t>(kernel_.held_count());
+    frame.world_given = looked.world != nullptr ? 1 : 0;
+    frame.stamp_s = looked.state.stamp_s;
+    frame.now_s = begun.wall_s;
+    if (looked.world != nullptr) {
+        frame.world_id = looked.world->snapshot.id();
+        frame.world = looked.world->sources;
+    }
+    frame.found = found;
+    frame.chunk_type = head.type == MessageType::twist ? MessageType::twist : MessageType::action_chunk;
+    frame.chunk_bytes = static_cast<std::uint32_t>(chunk.size());
+    std::vector<std::byte>& bytes = input_;
+    std::size_t size = sizeof frame;
+    const auto append = [&](std::span<const double> numbers) {
+        if (!numbers.empty()) std::memcpy(bytes.data() + size, numbers.data(), numbers.size_bytes());
+        size += numbers.size_bytes();
+        return static_cast<std::uint32_t>(numbers.size());
+    };
+    frame.position_count = append(looked.state.positions);
+    frame.stamp_count = append(looked.state.stamps_s);
+    frame.velocity_count = append(looked.state.velocities);
+    frame.gripper_count = append(looked.state.gripper_positions);
+    std::memcpy(bytes.data() + size, chunk.data(), chunk.size());
+    size += chunk.size();
+    std::memcpy(bytes.data(), &frame, sizeof frame);
+    inputs_.write(MessageType::inputs, {bytes.data(), size}, kernel_id_);
 }
 
 void KernelProcess::serve_command(std::size_t index, const MessageHead& head, std::span<const std::byte> payload) {
@@ -412,7 +452,8 @@ void KernelProcess::build_worlds() {
             std::uint64_t lost = 0;
             if (!door.worlds.read(door.world_cursor, head, bytes, lost)) continue;
             worked = true;
-            auto world = builder.take(head.type, {bytes.data(), head.size}, {wall_clock_s(), static_cast<double>(head.written_ns) * 1e-9});
+            auto world = builder.take(head.type, {bytes.data(), head.size}, {wall_clock_s(), static_cast<double>(head.written_ns) * 1e-9},
+                                      {head.type, static_cast<std::uint32_t>(&door - doors_.data()), head.sequence});
             const bool world_was_read = world != nullptr;
             if (world) mailbox_.put(std::move(world));
             board_->worlds_taken[static_cast<std::size_t>(&door - doors_.data())].store(head.sequence, std::memory_order_release);

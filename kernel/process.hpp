@@ -57,6 +57,7 @@ class KernelProcess {
     void serve_chunk(std::size_t index, const MessageHead& head, std::span<std::byte> payload);
     void serve_twist(std::size_t index, const MessageHead& head, std::span<const std::byte> payload);
     void settle(std::size_t index, const MessageHead& head, const Finding& finding, std::span<const std::byte> safe, const NamedWorld* world, Now begun);
+    void write_inputs(std::size_t index, const MessageHead& head, const LookedAt& looked, const Verdict& found, std::span<const std::byte> chunk, Now begun);
     void serve_request(std::size_t index, const MessageHead& head, std::span<std::byte> payload);
     void serve_question(std::size_t index, const MessageHead& head, std::span<const std::byte> payload);
     void answer(std::size_t index, const MessageHead& head, AnswerFrame frame);
@@ -83,6 +84,7 @@ class KernelProcess {
     Ring failures_;
     Ring statuses_;
     Ring traces_;
+    Ring inputs_;
     SnapshotMailbox mailbox_;
     const NamedWorld* world_ = nullptr;  ///< Of the deciding thread.
 
@@ -105,6 +107,7 @@ class KernelProcess {
     std::vector<std::byte> payload_;       ///< Where chunks are copied to before anything is believed.
     std::vector<std::byte> safe_;          ///< The same bytes as they came.
     std::vector<std::byte> verdict_;
+    std::vector<std::byte> input_;
 };
 
 }  // namespace lastgate

@@ -29,6 +29,7 @@ enum class MessageType : std::uint32_t {
     held_shape = 14,
     let_go = 15,
     nav_goal = 16,
+    inputs = 17,
 };
 
 /// What stands beside the bytes: who wrote them, when, and which one it is.
@@ -38,6 +39,13 @@ struct MessageHead {
     std::int64_t written_ns = 0; ///< Monotonic clock.
     MessageType type = MessageType::nothing;
     std::uint32_t size = 0;
+};
+
+/// Names one message of one door.
+struct MessageSource {
+    MessageType type = MessageType::nothing;
+    std::uint32_t door = 0;
+    std::uint64_t sequence = 0;
 };
 
 struct RingShape {

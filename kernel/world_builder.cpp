@@ -70,15 +70,22 @@ PrimitiveSpec unusable_obstacle() {
 
 }  // namespace
 
-std::unique_ptr<NamedWorld> WorldBuilder::take(MessageType type, std::span<const std::byte> payload, Now now) {
+std::unique_ptr<NamedWorld> WorldBuilder::take(MessageType type, std::span<const std::byte> payload, Now now, MessageSource source) {
     std::unique_ptr<NamedWorld> world;
     switch (type) {
-        case MessageType::world_snapshot: world = from_snapshot(payload); break;
+        case MessageType::world_snapshot:
+            world = from_snapshot(payload);
+            if (world) world->sources = {source, {}};
+            break;
         case MessageType::world_collision:
-            if (read_collision(payload)) world = compose();
+            if (!read_collision(payload)) break;
+            obstacles_source_ = source;
+            world = compose();
             break;
         case MessageType::occupancy_voxels:
-            if (read_voxels(payload)) world = compose();
+            if (!read_voxels(payload)) break;
+            voxels_source_ = source;
+            world = compose();
             break;
         default: break;
     }
@@ -159,6 +166,7 @@ std::unique_ptr<NamedWorld> WorldBuilder::compose() {
     world->names.world_id = "world-" + std::to_string(id);
     for (const PrimitiveSpec& obstacle : obstacles_) world->snapshot.add(obstacle);
     world->names.object_id = obstacle_ids_;
+    world->sources = {obstacles_source_, voxels_source_};
     world->names.obstacle_count = static_cast<std::uint32_t>(obstacle_ids_.size());
     if (has_voxels_) {
         set_voxels(world->snapshot, voxels_, voxels_too_large_, voxels_stamp_s_);

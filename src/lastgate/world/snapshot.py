@@ -97,7 +97,7 @@ class World:
         self._poses = np.array(
             [(*p.pose.xyz, *p.pose.quat_xyzw) for p in self.primitives], dtype=np.float64
         ).reshape(-1, 7)
-        self._is_filled = (
+        self.is_filled = (
             primitives is not None
             or self.voxels is not None
             or self.points is not None
@@ -109,9 +109,19 @@ class World:
         self.point_field = self._built_points()
         self.native = self._build(in_base_frame=True)
 
+    @property
+    def obstacles(self) -> tuple[WorldCollisionPrimitive, ...]:
+        """Is every primitive that is not the shape of a zone."""
+        return self.primitives[: self._obstacle_count]
+
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
         return self.primitives[index].object_id or f"world_{index}"
+
+    @property
+    def obstacles(self) -> tuple[WorldCollisionPrimitive, ...]:
+        """Is what stands there; zones, which nothing can be seen of, are left out."""
+        return self.primitives[: self._obstacle_count]
 
     def indices_of(self, object_ids: Sequence[str]) -> list[int]:
         """Returns which obstacles carry one of these names; zones are none."""
@@ -169,7 +179,7 @@ class World:
         Raises:
             ROSConfigError: Nobody filled the world, which a message cannot say.
         """
-        if not self._is_filled:
+        if not self.is_filled:
             raise ROSConfigError(
                 f"world `{self.world_id}` was given no obstacles, voxels, points or zones: pass primitives=[] if "
                 "somebody looked and found none"
@@ -228,7 +238,7 @@ class World:
         return self.stamp_s if placed_s is None else placed_s
 
     def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
-        if not self._is_filled:
+        if not self.is_filled:
             return _core.WorldSnapshot.never_filled()
         # A cloud declared empty has no table that could carry its stamp: then all of the world is as old as it.
         bare = self.points is not None and self.point_field is None
