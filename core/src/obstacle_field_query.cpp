@@ -82,8 +82,11 @@ bool ObstacleField::is_solid(Vec3 point) const noexcept {
     const double r = grid_.resolution_m;
     // A point on a face counts to the cell beyond it; the other cell, if solid, is found as a box that it touches.
     const double at[3] = {(point.x - grid_.origin.x) / r, (point.y - grid_.origin.y) / r, (point.z - grid_.origin.z) / r};
-    return is_solid_cell(static_cast<std::int64_t>(std::floor(at[0])), static_cast<std::int64_t>(std::floor(at[1])),
-                         static_cast<std::int64_t>(std::floor(at[2])));
+    // Asked before it becomes a whole number: a point may be more cells away than there are numbers.
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+        if (!(at[axis] >= 0.0 && at[axis] < static_cast<double>(grid_.size[axis]))) return !grid_.outside_is_free;
+    }
+    return is_solid_cell(static_cast<std::int64_t>(at[0]), static_cast<std::int64_t>(at[1]), static_cast<std::int64_t>(at[2]));
 }
 
 /// How far inside the grid a point is; the grid's faces are solid unless the snapshot says otherwise.
