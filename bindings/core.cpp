@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "config.hpp"
+#include "link_frames.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -383,30 +384,7 @@ void bind_gate(nb::module_& module) {
             }
             return pairs;
         })
-        .def("link_frames", [](const Gate& gate, Matrix configurations) {
-            const RobotModel& model = gate.model();
-            if (configurations.shape(1) != model.variable_count()) throw std::invalid_argument("configurations need one column per variable");
-            const std::size_t count = configurations.shape(0);
-            std::vector<double> out(count * model.link_count() * 12);
-            std::vector<Transform> frames(model.bodies().size());
-            double* at = out.data();
-            for (std::size_t index = 0; index < count; ++index) {
-                forward_kinematics(model, configurations.data() + index * model.variable_count(), frames);
-                for (std::size_t link = 0; link < model.link_count(); ++link) {
-                    const Transform pose = frames[model.body_of_link(link)] * model.link_in_body(link);
-                    const Mat3 rows = transposed(pose.rotation);
-                    const double translation[3] = {pose.translation.x, pose.translation.y, pose.translation.z};
-                    const Vec3 row[3] = {rows.x, rows.y, rows.z};
-                    for (int axis = 0; axis < 3; ++axis) {
-                        *at++ = row[axis].x;
-                        *at++ = row[axis].y;
-                        *at++ = row[axis].z;
-                        *at++ = translation[axis];
-                    }
-                }
-            }
-            return matrix_of(std::move(out), {count, model.link_count(), 3, 4});
-        }, "configurations"_a.noconvert())
+        .def("link_frames", [](const Gate& gate, Matrix configurations) { return link_frames(gate.model(), configurations); }, "configurations"_a.noconvert())
         .def_prop_ro("reach", [](const Gate& gate) {
             std::vector<std::vector<double>> all;
             for (const Volume& volume : gate.shapes().volumes()) {

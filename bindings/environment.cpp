@@ -3,6 +3,7 @@
 #include "lastgate/collision_environment.hpp"
 
 #include <memory>
+#include <numeric>
 
 #include "arrays.hpp"
 
@@ -37,6 +38,13 @@ void bind_field(nb::module_& module) {
             const nb::gil_scoped_release release;
             return std::make_shared<ObstacleField>(ObstacleField::from_points({xyz.data(), xyz.size()}));
         }, "xyz"_a.noconvert())
+        .def_static("from_balls", [](Matrix xyzr, double block_m_min) {
+            if (xyzr.shape(1) != 4) throw std::invalid_argument("balls need four numbers each");
+            std::vector<std::uint32_t> labels(xyzr.shape(0));
+            std::iota(labels.begin(), labels.end(), 0U);
+            const nb::gil_scoped_release release;
+            return std::make_shared<ObstacleField>(ObstacleField::from_balls({xyzr.data(), xyzr.size()}, labels, block_m_min));
+        }, "xyzr"_a.noconvert(), "block_m_min"_a)
         .def_static("from_voxels", [](Bytes3 occupancy, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
             const std::array<std::uint32_t, 3> size{static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(2), 0xFFFFFFFFU)),
                                                     static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(1), 0xFFFFFFFFU)),

@@ -7,6 +7,7 @@
 #include "lastgate/ball_cover.hpp"
 #include "lastgate/certificate.hpp"
 #include "lastgate/link_distance.hpp"
+#include "link_frames.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -71,6 +72,7 @@ void bind_planning(nb::module_& module) {
             new (self) BallCover(std::make_shared<const RobotModel>(config.model), {xyzr_in_link.data(), xyzr_in_link.size()}, {links.data(), links.size()});
         }, "config"_a, "xyzr_in_link"_a.noconvert(), "links"_a.noconvert())
         .def_prop_ro("variable_count", [](const BallCover& cover) { return cover.model().variable_count(); })
+        .def("link_frames", [](const BallCover& cover, Matrix configurations) { return link_frames(cover.model(), configurations); }, "configurations"_a.noconvert())
         .def("place", [](const BallCover& cover, Matrix configurations, Vector uncertainty) {
             Placer placer(cover.model(), configurations, uncertainty);
             const std::size_t count = configurations.shape(0);

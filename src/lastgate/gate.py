@@ -58,6 +58,11 @@ def chosen_lanes() -> str:
     return wanted
 
 
+def lane_build() -> int:
+    """Returns the chosen build of the lanes as the core numbers it."""
+    return _LANE_BUILDS[chosen_lanes()]
+
+
 class BatchVerdict:
     """Is the answer to `check_batch`, one entry per configuration.
 
@@ -108,7 +113,7 @@ class Gate:
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
         try:
             self._config = _core.read_config(text)
-            self._native = _core.Gate(self._config, lanes=_LANE_BUILDS[chosen_lanes()])
+            self._native = _core.Gate(self._config, lanes=lane_build())
         except ValueError as error:
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}"
