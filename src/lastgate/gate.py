@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState, require_number
 from lastgate.arrays import Float64, require_array
+from lastgate.certificate import Certificate, certificate_of
 from lastgate.contracts import (
     CapsuleShape,
     Pose6D,
@@ -30,7 +31,7 @@ from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, g
 from lastgate.naming import VerdictNames, name_indices
 from lastgate.nav_goal import NavGoal, judge_nav_goal
 from lastgate.verdict import Verdict
-from lastgate.world import FloorMap, NoWorld, World
+from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
 
 # Looked up once: `check_batch` makes two small arrays per call, and names cost as much as the arrays.
 _BOOL = np.dtype(np.bool_)
@@ -131,6 +132,7 @@ class Gate:
         self._check_configurations = self._native.check_configurations
         self.robot = robot
         self.step_s = step_s
+        self.model_text = text
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
         in_gripper = gripper_joint_names(robot)
         joints = [joint.name for joint in robot.actuated_joints]
@@ -224,6 +226,23 @@ class Gate:
                 name for index, name in enumerate(contact_names) if native.contacts_used >> index & 1
             ),
         )
+
+    def certify(
+        self,
+        chunk: ActionChunk,
+        *,
+        state: RobotState | None,
+        world: World | NoWorld | None,
+        now_s: float,
+    ) -> Certificate:
+        """Checks a chunk and writes down why it is clear, by a sweep of its own; `check` itself records nothing.
+
+        Raises:
+            ROSConfigError: The chunk is rejected, or accepted for reasons that a certificate cannot give: Cartesian
+                rows, something held, voxels or points.
+        """
+        verdict = self.check(chunk, state=state, world=world, now_s=now_s)
+        return certificate_of(self, verdict, NO_WORLD if world is None else world, self._native)
 
     def check_batch(
         self,
