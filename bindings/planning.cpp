@@ -6,6 +6,7 @@
 #include "config.hpp"
 #include "lastgate/ball_cover.hpp"
 #include "lastgate/certificate.hpp"
+#include "lastgate/hull_planes.hpp"
 #include "lastgate/link_distance.hpp"
 #include "link_frames.hpp"
 
@@ -156,6 +157,18 @@ void bind_planning(nb::module_& module) {
             return rows_of(std::move(out), nearest_columns);
         }, "configurations"_a.noconvert(), "uncertainty"_a.noconvert(), "wanted"_a.noconvert(), "cutoff_m"_a);
 
+    module.def("hull_planes", [](Matrix corners) {
+        if (corners.shape(1) != 3) throw std::invalid_argument("corners need three numbers each");
+        if (corners.shape(0) > capacity::piece_corners_max) throw std::invalid_argument("more corners than a piece may have");
+        std::vector<Vec3> points;
+        for (std::size_t index = 0; index < corners.shape(0); ++index) points.push_back({corners(index, 0), corners(index, 1), corners(index, 2)});
+        std::vector<double> out;
+        {
+            const nb::gil_scoped_release release;
+            for (const HullPlane& plane : hull_planes(points)) out.insert(out.end(), {plane.out.x, plane.out.y, plane.out.z, plane.offset_m});
+        }
+        return rows_of(std::move(out), 4);
+    }, "corners"_a.noconvert());
     module.def("certify_path", [](const Gate& gate, const WorldSnapshot& world) {
         // The GIL stays held: nobody may check another chunk with this gate meanwhile.
         const PathCertificate certificate = certify_path(gate, world);

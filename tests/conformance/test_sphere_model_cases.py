@@ -86,7 +86,7 @@ def test_case_40_counts_grow_with_the_preset_and_what_was_achieved_is_reported(n
             own = model.link == model.link_names.index(cover.link_name)
             assert cover.sphere_count == own.sum() <= config.spheres_per_link_max
             assert cover.radius_m == model.radius[own].max()
-            assert cover.meets_config == (cover.radius_m <= config.radius_m_max + 1e-9)
+            assert cover.meets_config == (cover.overshoot_m <= config.radius_m_max)
             assert 0.0 < cover.overshoot_m <= cover.radius_m
         counts.append(model.sphere_count)
     assert counts == sorted(counts)
@@ -134,7 +134,6 @@ def test_case_43_more_balls_are_never_looser_than_one():
     assert len(one) == 1
     assert reach[0] == pytest.approx(0.15 * np.sqrt(3.0), abs=1e-3)
     coarse = cover_pieces(cube, PRESETS["coarse"])
-    assert len(coarse) == 8
     assert max(np.linalg.norm(ball.centre) + ball.radius_m for ball in coarse) <= reach[0] + 1e-3
     for config in PRESETS.values():
         # How far a ball stands out of the cube: its radius less how deep its middle lies.

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate import _core
 from lastgate.arrays import Float64
 from lastgate.collision.sphere_config import SphereGenConfig
 from lastgate.contracts.convex_pieces import ConvexPiece
@@ -23,8 +24,14 @@ from lastgate.contracts.convex_pieces import ConvexPiece
 _ROUNDING_M = 1.0e-9
 # Steps towards the farthest corner while a ball is made smaller; the ball holds every corner after each of them.
 _BALL_STEPS = 48
-# A round shape cannot be covered by balls smaller than it is: this share of the wanted radius may come on top.
-_ROUND_EXCESS = 0.1
+# Points by which covers of one link are compared.
+_EXCESS_POINTS = 4000
+# While ways to cut are compared a rougher ball will do.
+_BALL_STEPS_COMPARED = 12
+# Planes of faces stand for others that are parallel to a millionth; a link is smaller than this many metres.
+_PLANE_SLACK_M = 2.0e-6
+# Balls that stand out by this share of the wanted radius are good enough: cutting them costs time and gains nothing.
+_OVERSHOOT_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,35 +45,55 @@ class Ball:
 
 @dataclass(frozen=True, slots=True)
 class _HullPart:
-    """Is every point within `radius_m` of the hull of some corners."""
+    """Is every point within `radius_m` of the hull of some corners, a part of a shape with faces `planes`."""
 
     corners: Float64
     radius_m: float
+    planes: Float64  # of the whole shape, not of the part: a ball that stays inside of it stands out of nothing
     hull_is_shape: bool = True  # false for a hull around several pieces, which also holds what lies between them
 
-    def balls(self) -> list[Ball]:
-        centre, inner_m = _ball_around(self.corners)
-        # The centre is a mean of corners, so it lies in the hull, and the hull grown by `radius_m` is the shape.
-        overshoot_m = inner_m
+    def balls(self, steps: int = _BALL_STEPS) -> list[Ball]:
+        centre, inner_m = _ball_around(self.corners, steps)
+        # The centre is a mean of corners, so it lies in the hull, and the hull grown by `radius_m` is the shape. A point
+        # of the ball outside the hull is beyond one of its faces by at most the radius less the centre's depth.
+        depth_m = float((self.planes[:, 3] - self.planes[:, :3] @ centre).min()) if len(self.planes) else 0.0
+        overshoot_m = inner_m - min(max(depth_m, 0.0), inner_m)
         if not self.hull_is_shape:
-            overshoot_m = (
-                inner_m
-                + self.radius_m
-                + float(np.sqrt(((self.corners - centre) ** 2).sum(axis=1)).min())
-            )
+            nearest_m = float(np.sqrt(((self.corners - centre) ** 2).sum(axis=1)).min())
+            overshoot_m = inner_m + self.radius_m + nearest_m
         x, y, z = centre.tolist()
-        return [Ball((x, y, z), inner_m + self.radius_m + _ROUNDING_M, overshoot_m + _ROUNDING_M)]
+        return [Ball((x, y, z), inner_m + self.radius_m + _ROUNDING_M, overshoot_m + _PLANE_SLACK_M)]
+
+    def holds(self, points: Float64) -> NDArray[np.bool_]:
+        """Says which points lie in the shape, as far as its faces tell."""
+        if not len(self.planes):
+            return np.zeros(len(points), dtype=bool)
+        return (points @ self.planes[:, :3].T <= self.planes[:, 3] + self.radius_m).all(axis=1)
 
     def finer(self) -> "list[_Part]":
-        axis, low, high = _longest_axis(self.corners)
-        if not high - low > 4.0 * _ROUNDING_M:
-            return []
-        height = self.corners @ axis - 0.5 * (low + high)
-        crossing = _crossings(self.corners, height, axis)
-        return [
-            _HullPart(np.concatenate([self.corners[side], crossing]), self.radius_m, self.hull_is_shape)
-            for side in (height <= 0.0, height >= 0.0)
-        ]
+        """Returns the two halves along the axis after which the worse of them stands out least."""
+        best: tuple[float, list[_HullPart]] | None = None
+        axes = _axes(self.corners)
+        longest_m = axes[0][2] - axes[0][1]
+        for axis, low, high in axes:
+            # Across a rod there is nothing to gain.
+            if not high - low > max(4.0 * _ROUNDING_M, 0.4 * longest_m):
+                continue
+            height = self.corners @ axis - 0.5 * (low + high)
+            crossing = _crossings(self.corners, height, axis)
+            halves = [
+                _HullPart(
+                    np.concatenate([self.corners[side], crossing]),
+                    self.radius_m,
+                    self.planes,
+                    self.hull_is_shape,
+                )
+                for side in (height <= 0.0, height >= 0.0)
+            ]
+            worse_m = max(half.balls(_BALL_STEPS_COMPARED)[0].overshoot_m for half in halves)
+            if best is None or worse_m < best[0]:
+                best = (worse_m, halves)
+        return [] if best is None else list(best[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +123,14 @@ class _CapsulePart:
         middles = self.start + shares[:, np.newaxis] * (self.end - self.start)
         return [Ball((x, y, z), radius_m, radius_m - self.radius_m) for x, y, z in middles.tolist()]
 
+    def holds(self, points: Float64) -> NDArray[np.bool_]:
+        """Says which points lie in the shape."""
+        along = self.end - self.start
+        length_2 = max(float(along @ along), 1e-300)
+        t = np.clip((points - self.start) @ along / length_2, 0.0, 1.0)
+        away = points - self.start - t[:, np.newaxis] * along
+        return (away**2).sum(axis=1) <= self.radius_m**2
+
     def finer(self) -> "list[_Part]":
         if not np.any(self.start != self.end):
             return []
@@ -111,7 +146,8 @@ def cover_pieces(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list
     if len(parts) > config.spheres_per_link_max:
         # One hull around all of them: looser between the pieces, and few enough.
         corners = np.unique(np.concatenate([np.array(piece.corners_m) for piece in pieces]), axis=0)
-        parts = [_HullPart(corners, max(piece.radius_m for piece in pieces), hull_is_shape=False)]
+        radius_m = max(piece.radius_m for piece in pieces)
+        parts = [_HullPart(corners, radius_m, np.empty((0, 4)), hull_is_shape=False)]
     return _cut(parts, config)
 
 
@@ -119,24 +155,41 @@ def _part_of(piece: ConvexPiece) -> _Part:
     corners = np.unique(np.array(piece.corners_m, dtype=np.float64), axis=0)
     if len(corners) <= 2:
         return _CapsulePart(corners[0], corners[-1], piece.radius_m)
-    return _HullPart(corners, piece.radius_m)
+    return _HullPart(corners, piece.radius_m, _core.hull_planes(corners))
 
 
 def _cut(parts: list[_Part], config: SphereGenConfig) -> list[Ball]:
-    """Makes the largest ball smaller until all are small enough, enough, or as many as there may be."""
+    """Cuts the ball that stands out most, until none does by much or there are as many as there may be.
+
+    Of the covers on the way, the one that holds least beside the shape is kept: a cut can make the worst ball better
+    and the rest worse.
+    """
     numbers = itertools.count()  # ties are settled by age, so that a cover does not depend on anything else
     done: list[Ball] = []
-    heap = []
+    heap: list[tuple[float, int, _Part, list[Ball]]] = []
     for part in parts:
         balls = part.balls()
         heapq.heappush(heap, (-balls[0].overshoot_m, next(numbers), part, balls))
     count = sum(len(balls) for _, _, _, balls in heap)
+    excess = _Excess(parts)
+    best: tuple[float, list[Ball]] | None = None
+    looks = {config.spheres_per_link_max * share // 16 for share in (1, 2, 3, 4, 6, 8, 10, 12, 14)}
+
+    def look() -> None:
+        nonlocal best
+        cover = done + [ball for _, _, _, balls in heap for ball in balls]
+        volume = excess.of(cover)
+        if best is None or volume < best[0]:
+            best = (volume, cover)
+
     while heap:
+        if count in looks and count >= config.spheres_per_link_min:
+            look()
+            looks.discard(count)
         _, _, part, balls = heapq.heappop(heap)
-        wanted_m = max(config.radius_m_max, part.radius_m + _ROUND_EXCESS * config.radius_m_max)
-        small_enough = balls[0].radius_m <= wanted_m and count >= config.spheres_per_link_min
-        finer = [] if small_enough else part.finer()
-        made = [(piece, piece.balls()) for piece in finer]
+        wanted_m = _OVERSHOOT_SHARE * config.radius_m_max
+        good_enough = balls[0].overshoot_m <= wanted_m and count >= config.spheres_per_link_min
+        made = [(piece, piece.balls()) for piece in ([] if good_enough else part.finer())]
         after = count - len(balls) + sum(len(found) for _, found in made)
         if not made or after > config.spheres_per_link_max:
             done += balls
@@ -144,14 +197,37 @@ def _cut(parts: list[_Part], config: SphereGenConfig) -> list[Ball]:
         count = after
         for piece, found in made:
             heapq.heappush(heap, (-found[0].overshoot_m, next(numbers), piece, found))
-    return done
+    look()
+    assert best is not None
+    return best[1]
 
 
-def _ball_around(corners: Float64) -> tuple[Float64, float]:
+class _Excess:
+    """Estimates how much a cover holds beside its shape, to choose between covers; no proof rests on it."""
+
+    def __init__(self, parts: list[_Part]) -> None:
+        balls = [ball for part in parts for ball in part.balls()]
+        low = np.min([np.array(ball.centre) - ball.radius_m for ball in balls], axis=0)
+        high = np.max([np.array(ball.centre) + ball.radius_m for ball in balls], axis=0)
+        points = np.random.default_rng(0).uniform(low, high, (_EXCESS_POINTS, 3))
+        outside = np.ones(len(points), dtype=bool)
+        for part in parts:
+            outside &= ~part.holds(points)
+        self._outside = points[outside]
+
+    def of(self, cover: list[Ball]) -> float:
+        """Returns the share of points beside the shape that the cover holds."""
+        held = np.zeros(len(self._outside), dtype=bool)
+        for ball in cover:
+            held |= ((self._outside - np.array(ball.centre)) ** 2).sum(axis=1) <= ball.radius_m**2
+        return float(held.mean()) if len(held) else 0.0
+
+
+def _ball_around(corners: Float64, steps: int) -> tuple[Float64, float]:
     """Returns a small ball that holds all corners; its centre is a mean of corners."""
     centre = corners.mean(axis=0)
     best_centre, best_2 = centre, math.inf
-    for step in range(2, _BALL_STEPS + 2):
+    for step in range(2, steps + 2):
         squared = ((corners - centre) ** 2).sum(axis=1)
         far = int(squared.argmax())
         if squared[far] < best_2:
@@ -160,23 +236,24 @@ def _ball_around(corners: Float64) -> tuple[Float64, float]:
     return best_centre, math.sqrt(best_2)
 
 
-def _longest_axis(corners: Float64) -> tuple[Float64, float, float]:
-    """Returns the axis along which the corners reach farthest, and from where to where they do.
+def _axes(corners: Float64) -> list[tuple[Float64, float, float]]:
+    """Returns three axes, and from where to where the corners reach along each.
 
-    Of the box along the link's own axes and the one along the principal axes, the smaller says which axes.
+    The link's own or the principal axes: whose box around the corners is smaller.
     """
     middle = corners - corners.mean(axis=0)
     _, principal = np.linalg.eigh(middle.T @ middle)
-    best: tuple[float, Float64, float, float] | None = None
+    best: tuple[float, Float64, Float64, Float64] | None = None
     for axes in (np.eye(3), principal):
         along = corners @ axes
         low, high = along.min(axis=0), along.max(axis=0)
         size = float(np.prod(high - low + _ROUNDING_M))
         if best is None or size < 0.999 * best[0]:
-            longest = int((high - low).argmax())
-            best = (size, axes[:, longest], float(low[longest]), float(high[longest]))
+            best = (size, axes, low, high)
     assert best is not None
-    return best[1:]
+    _, axes, low, high = best
+    order = np.argsort(low - high, kind="stable")  # the longest first: it wins where cuts are as good
+    return [(axes[:, axis], float(low[axis]), float(high[axis])) for axis in order.tolist()]
 
 
 def _crossings(corners: Float64, height: Float64, axis: Float64) -> Float64:

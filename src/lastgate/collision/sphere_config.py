@@ -16,7 +16,9 @@ class SphereGenConfig:
     """Is what a cover aims at. A cover stays a cover when it cannot be met: the model reports what was achieved.
 
     Attributes:
-        radius_m_max: Balls are cut smaller until none is larger, or `spheres_per_link_max` are used.
+        radius_m_max: Balls are cut until none stands out of its link by more than a tenth of this, or
+            `spheres_per_link_max` are used. A ball that fills a thick link may stay larger: small ones on its surface
+            would stand out more.
         spheres_per_link_min: At least as many on every link that has anything to cut.
         spheres_per_link_max: At most as many on one link.
     """

@@ -27,7 +27,7 @@ class LinkCover:
         sphere_count: How many balls cover it.
         radius_m: Of the largest.
         overshoot_m: No point of a ball is farther than this from the link's pieces.
-        meets_config: Whether neither the number nor the radius had to exceed what was asked for.
+        meets_config: Whether no ball stands out by more than the config's `radius_m_max`.
     """
 
     link_name: str
@@ -171,6 +171,6 @@ def _pieces_of(robot: RobotDescription, link: str) -> list[ConvexPiece]:
 
 
 def _achieved(link: str, balls: list[Ball], config: SphereGenConfig) -> LinkCover:
-    radius_m = max(ball.radius_m for ball in balls)
-    meets = len(balls) <= config.spheres_per_link_max and radius_m <= config.radius_m_max + 1e-9
-    return LinkCover(link, len(balls), radius_m, max(ball.overshoot_m for ball in balls), meets)
+    radius_m, overshoot_m = max(ball.radius_m for ball in balls), max(ball.overshoot_m for ball in balls)
+    meets = len(balls) <= config.spheres_per_link_max and overshoot_m <= config.radius_m_max
+    return LinkCover(link, len(balls), radius_m, overshoot_m, meets)
