@@ -364,6 +364,7 @@ void bind_doors(nb::module_& module) {
             if (!message) return nb::none();
             return nb::make_tuple(message->head.sequence, message->head.origin, static_cast<double>(message->head.written_ns) * 1e-9, bytes_of(message->payload));
         }, "timeout_s"_a, nb::sig("def read(self, timeout_s: float) -> tuple[int, int, float, bytes] | None"))
+        .def("rewind", &RingReader::rewind)
         .def_prop_ro("last_type", [](const RingReader& reader) { return static_cast<std::uint32_t>(reader.last_type()); })
         .def_prop_ro("lost", &RingReader::lost);
     module.attr("MESSAGE_ACTION_CHUNK") = static_cast<std::uint32_t>(MessageType::action_chunk);

@@ -2,6 +2,7 @@
 // The other side of the doors: for policies, drivers, e-stop sources and gateways, in C++ or through the bindings.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,6 +64,8 @@ class RingReader {
         std::vector<std::byte> payload;
     };
     std::optional<Message> read(std::int64_t timeout_ns);
+    /// Goes back to the oldest message that is still there.
+    void rewind() noexcept { cursor_ = ring_.newest() - std::min<std::uint64_t>(ring_.newest(), ring_.shape().slots); }
     std::uint64_t lost() const noexcept { return lost_; }
     MessageType last_type() const noexcept { return last_type_; }  ///< Of the message that was read last.
 

@@ -155,7 +155,7 @@ inline void feed(std::span<const std::uint8_t> input, long& passed, long& report
 /// Inputs in which everything is right: mutation starts here, because random bytes would not become a message in a week.
 inline std::vector<std::vector<std::uint8_t>> whole_inputs() {
     std::vector<std::byte> memory(4096);
-    std::vector<std::uint8_t> state, world, chunk, request, twist, held, gone, goal, obstacles, voxels;
+    std::vector<std::uint8_t> state, world, chunk, request, retreat, twist, held, gone, goal;
     const auto as = [&](std::size_t type, std::span<const std::byte> bytes) {
         require(!bytes.empty(), "a whole message can be written");
         std::vector<std::uint8_t> made{static_cast<std::uint8_t>(type), static_cast<std::uint8_t>(bytes.size() & 255U), static_cast<std::uint8_t>(bytes.size() >> 8U)};
@@ -179,6 +179,7 @@ inline std::vector<std::vector<std::uint8_t>> whole_inputs() {
     }();
     const NamedContact contact{{"arm"}, {"cup"}, {"table"}, true, false, {0.5, 0.5, 0.5}, {0.5, 0, 0.5, 0, 0, 0, 1}, now_s + 9.0};
     request = as(1, write_chunk_request(false, std::span(&contact, 1), inner, memory));
+    retreat = as(1, write_chunk_request(true, {}, inner, memory));
     twist = as(2, write_twist({0.2, 0.0, 0.0, 0.0, 0.0, 0.1}, memory));
     const double ends[] = {0.5, 0.0, 0.0, 0.6, 0.0, 0.0};
     const std::string_view touch[] = {"base"};
@@ -215,7 +216,7 @@ inline std::vector<std::vector<std::uint8_t>> whole_inputs() {
         for (const auto* part : parts) all.insert(all.end(), part->begin(), part->end());
         return all;
     };
-    return {joined({&state, &world, &chunk}), joined({&state, &world, &held, &request, &gone, &chunk}), joined({&state, &world, &twist, &goal}), joined({&world, &goal, &state, &request})};
+    return {joined({&state, &world, &chunk}), joined({&state, &world, &held, &request, &gone, &chunk}), joined({&state, &world, &twist, &goal}), joined({&world, &goal, &state, &retreat})};
 }
 
 }  // namespace lastgate::fuzz

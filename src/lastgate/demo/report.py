@@ -56,19 +56,18 @@ def write_report(record: Record, folder: Path) -> tuple[Path, Path]:
     page, data = folder / "demo.html", folder / "demo.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        page.write_text(render_page(record, live=False), encoding="utf-8")
+        page.write_text(render_page(record), encoding="utf-8")
         data.write_text(report_json(record), encoding="utf-8")
     except OSError as error:
         raise ROSConfigError(f"cannot write the report to `{folder}`: {error.strerror}") from None
     return page, data
 
 
-def render_page(record: Record, *, live: bool) -> str:
-    """Returns the page; a live one asks the browser to load it again every second."""
+def render_page(record: Record) -> str:
+    """Returns the page."""
     decisions = list(record.decisions)
     summary = summarize(record)
-    title = "lastgate demo" + (" (running)" if live else "")
-    refresh = '<meta http-equiv="refresh" content="1">' if live else ""
+    title = "lastgate demo"
     machine = environment()
     body = [
         f"<h1>{title}</h1>",
@@ -87,7 +86,7 @@ def render_page(record: Record, *, live: bool) -> str:
         check_time_chart([d.check_us for d in decisions]),
         "<h2>Refusals</h2>",
         _refusal_table(decisions),
-        *([] if live else [_refusal_cards(record)]),
+        _refusal_cards(record),
         "<h2>Contacts that MuJoCo saw</h2>",
         _contact_table(summary),
         "<h2>What this does not show</h2>",
@@ -99,7 +98,7 @@ def render_page(record: Record, *, live: bool) -> str:
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">{refresh}'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main>\n"
         + "\n".join(body)
         + "\n</main></body></html>\n"

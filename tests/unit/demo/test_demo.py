@@ -9,6 +9,7 @@ import base64
 import html
 import json
 import re
+import time
 import urllib.request
 from pathlib import Path
 
@@ -158,23 +159,49 @@ def test_demo_records_itself_and_the_recording_comes_out_the_same(written, summa
 def test_page_of_a_run_with_contacts_lists_them():
     simulation = Simulation(seed=1, gated=False)
     simulation.record.robot_world["panda_hand / <table>"] = 1.5
-    page = render_page(simulation.record, live=False)
+    page = render_page(simulation.record)
     assert "panda_hand / &lt;table&gt;" in page
     assert 'class="bad"' in page
 
 
-def test_live_page_is_served_to_this_machine_while_it_runs():
+def ask(url: str, **options) -> dict:
+    with urllib.request.urlopen(urllib.request.Request(url, **options), timeout=5) as answer:
+        return json.load(answer)
+
+
+def test_live_page_shows_the_run_and_changes_no_verdict(tmp_path):
     simulation = Simulation(seed=1)
-    page = LivePage(simulation.record, port=0)
+    page = LivePage(simulation, port=0, folder=tmp_path)
     try:
-        simulation.run(0.5)
-        assert page.url.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(page.url, timeout=5) as answer:
-            assert "lastgate demo (running)" in answer.read().decode()
-        with urllib.request.urlopen(f"{page.url}status.json", timeout=5) as answer:
-            assert json.load(answer)["summary"]["chunks"] == len(simulation.record.decisions)
+        simulation.run(2.0)
+        decisions = simulation.record.decisions
+        counts = ask(f"{page.url}api/status")["counts"]
+        assert counts["accepted"] == sum(d.accepted for d in decisions)
+        assert counts["refused"] == sum(not d.accepted for d in decisions)
+        listed = [(e["code"], e["sentence"]) for e in ask(f"{page.url}api/ledger")["entries"]]
+        assert listed == [(d.code, d.sentence) for d in decisions if not d.accepted]
         with pytest.raises(ROSConfigError, match="cannot serve the page on port"):
-            LivePage(simulation.record, port=int(page.url.rsplit(":", 1)[1].rstrip("/")))
+            LivePage(simulation, port=int(page.url.rsplit(":", 1)[1].rstrip("/")), folder=tmp_path / "other")
+    finally:
+        page.close()
+    alone = Simulation(seed=1).run(2.0)
+    assert [(d.code, d.clearance_m) for d in alone.decisions] == [(d.code, d.clearance_m) for d in decisions]
+
+
+def test_stop_of_the_live_page_holds_the_arm_until_it_is_reset(tmp_path):
+    simulation = Simulation(seed=1)
+    page = LivePage(simulation, port=0, folder=tmp_path)
+    try:
+        assert ask(f"{page.url}api/estop", method="POST")["success"]
+        held = simulation.run(1.0)
+        assert held.decisions == []
+        assert held.simulated_s == pytest.approx(1.0, abs=0.03)
+        assert held.joint_travel_rad < 0.01
+        assert [entry["code"] for entry in ask(f"{page.url}api/ledger")["entries"]] == ["stop"]
+        time.sleep(0.5)
+        token = {"Authorization": f"Bearer {page.token.text}"}
+        assert ask(f"{page.url}api/reset", method="POST", headers=token)["success"]
+        assert simulation.run(2.0).decisions
     finally:
         page.close()
 
