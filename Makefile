@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name 
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz canary bench page-load errors format generate clean tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench page-load errors format generate clean tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -114,12 +114,17 @@ generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark pag
 
 FUZZ_SECONDS ?= 60
 
-fuzz: $(VENV)/.requirements  ## Throws random bytes at the core for FUZZ_SECONDS, after showing that a planted bug is found.
+fuzz: $(VENV)/.requirements  ## Throws random bytes at core and kernel for FUZZ_SECONDS each, after showing that a planted bug is found.
 	@command -v clang++ >/dev/null || { echo "error: fuzzing needs clang with libFuzzer: apt-get install clang"; exit 2; }
 	$(CMAKE) -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
 	  -DLASTGATE_FUZZ=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null
 	$(CMAKE) --build build/fuzz -j $(BUILD_JOBS) -- --quiet
 	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
+
+# A quarter of an hour: five processes, one of them killed at a random moment in every round.
+FAULT_ROUNDS ?= 200
+faults: $(VENV)/.built  ## Kills kernel, sources, driver, telemetry and policy at random moments, FAULT_ROUNDS times.
+	LASTGATE_FAULT_ROUNDS=$(FAULT_ROUNDS) $(BIN)/python -m pytest -q -s tests/kernel/test_deaths.py
 
 canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
 	$(BIN)/python tools/canary.py $(ARGS)
@@ -137,6 +142,11 @@ bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and sa
 
 page-load: $(VENV)/.built  ## Measures the kernel with and without the page open in two browsers; needs a quiet machine.
 	$(BIN)/python benchmarks/page_load.py $(ARGS)
+
+latency: $(VENV)/.built  ## Measures chunk in, verdict out, through the doors of the kernel process; writes docs/latency.md.
+	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
+	$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target door_latency -- --quiet
+	$(BIN)/python benchmarks/latency.py --binary build/bench/benchmarks/kernel/door_latency $(ARGS)
 
 clean:  ## Removes everything that make created.
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis

@@ -26,18 +26,18 @@ DoorClient::DoorClient(const std::string& instance) : board_(BoardView::open(ins
     verdict_cursor_ = verdicts_.newest();
 }
 
-std::uint64_t DoorClient::hand_in(Ring& ring, MessageType type, std::span<const std::byte> payload) {
+std::uint64_t DoorClient::hand_in(Ring& ring, Bell& bell, MessageType type, std::span<const std::byte> payload) {
     const std::uint64_t sequence = ring.write(type, payload, owner_number());
     if (sequence == 0) throw std::invalid_argument("a message of " + std::to_string(payload.size()) + " bytes does not fit into a slot of " + std::to_string(ring.shape().slot_bytes));
-    board_->doorbell.ring();
+    bell.ring();
     return sequence;
 }
 
-std::uint64_t DoorClient::submit(MessageType type, std::span<const std::byte> payload) { return hand_in(chunks_, type, payload); }
+std::uint64_t DoorClient::submit(MessageType type, std::span<const std::byte> payload) { return hand_in(chunks_, board_->doorbell, type, payload); }
 
-void DoorClient::observe(std::span<const std::byte> joint_state) { (void)hand_in(states_, MessageType::joint_state, joint_state); }
+void DoorClient::observe(std::span<const std::byte> joint_state) { (void)hand_in(states_, board_->doorbell, MessageType::joint_state, joint_state); }
 
-std::uint64_t DoorClient::publish_world(MessageType type, std::span<const std::byte> payload) { return hand_in(worlds_, type, payload); }
+std::uint64_t DoorClient::publish_world(MessageType type, std::span<const std::byte> payload) { return hand_in(worlds_, board_->builder_bell, type, payload); }
 
 template <typename Found>
 bool DoorClient::wait_answer(MessageType type, std::int64_t timeout_ns, std::int64_t spin_ns, Found found) {
@@ -85,7 +85,7 @@ std::optional<AnswerFrame> DoorClient::command(Command command, std::int64_t tim
 }
 
 std::optional<AnswerFrame> DoorClient::ask(MessageType type, std::span<const std::byte> payload, std::int64_t timeout_ns) {
-    const std::uint64_t sequence = hand_in(chunks_, type, payload);
+    const std::uint64_t sequence = hand_in(chunks_, board_->doorbell, type, payload);
     AnswerFrame answer;
     const bool found = wait_answer(MessageType::answer, timeout_ns, 0, [&](const MessageHead& head) {
         if (head.size != sizeof answer) return false;

@@ -42,7 +42,7 @@ class DoorClient {
   private:
     template <typename Found>
     bool wait_answer(MessageType type, std::int64_t timeout_ns, std::int64_t spin_ns, Found found);
-    std::uint64_t hand_in(Ring& ring, MessageType type, std::span<const std::byte> payload);
+    std::uint64_t hand_in(Ring& ring, Bell& bell, MessageType type, std::span<const std::byte> payload);
 
     BoardView board_;
     std::size_t door_ = 0;

@@ -90,6 +90,7 @@ Now KernelProcess::now() const noexcept { return {wall_clock_s(), static_cast<do
 void KernelProcess::shut_down() noexcept {
     ending_.store(true, std::memory_order_release);
     board_->doorbell.ring();
+    board_->builder_bell.ring();
     board_->estop_bell.ring();
 }
 
@@ -443,7 +444,7 @@ void KernelProcess::build_worlds() {
     WorldBuilder builder(kernel_.config().base_frame);
     std::vector<std::byte> bytes(world_ring.slot_bytes);
     while (!ending_.load(std::memory_order_acquire)) {
-        const std::uint32_t seen = board_->doorbell.rung();
+        const std::uint32_t seen = board_->builder_bell.rung();
         bool worked = false;
         for (Door& door : doors_) {
             MessageHead head;
@@ -460,7 +461,7 @@ void KernelProcess::build_worlds() {
         }
         if (kernel_.settings().warn_only) warn_loudly();
         mailbox_.free_retired();
-        if (!worked) board_->doorbell.wait(seen, heartbeat_period_ns);
+        if (!worked) board_->builder_bell.wait(seen, heartbeat_period_ns);
     }
 }
 

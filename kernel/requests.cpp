@@ -87,7 +87,6 @@ std::optional<ChunkRequest> read_chunk_request(std::span<const std::byte> payloa
     if (request.declared > capacity::declared_contacts_max) {
         request.blame = too_many;
         request.blamed = request.declared;
-        return reader.ok() ? std::optional(request) : std::nullopt;
     }
     for (std::size_t index = 0; index < request.declared && reader.ok(); ++index) {
         DeclaredContact contact;
@@ -96,7 +95,7 @@ std::optional<ChunkRequest> read_chunk_request(std::span<const std::byte> payloa
             request.blame = blame;
             request.blamed = index;
         }
-        if (contact.obstacles.none() && contact.fields.none()) continue;
+        if ((contact.obstacles.none() && contact.fields.none()) || request.contact_count == request.contacts.size()) continue;
         request.sent_as[request.contact_count] = static_cast<std::uint8_t>(index);
         request.contacts[request.contact_count++] = contact;
     }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a kernel decides is seen, recorded and run again from outside, and whoever looks cannot hinder it."""
 
+import base64
+import io
 import json
 import subprocess
 import sys
@@ -12,15 +14,18 @@ import pytest
 import ros_messages as ros
 from otlp_receiver import otlp_receiver, values
 from paper_robots import arm_of_one_link, ball, cart, planar_two_link, stacked
+from PIL import Image
 
 import lastgate as lg
 from lastgate import _core
 from lastgate.telemetry.diagnostics import diagnostic_status
+from lastgate.telemetry.kernel_maps import KernelMaps
 from lastgate.telemetry.kernel_recorder import KernelRecorder
 from lastgate.telemetry.kernel_spans import KernelSpans
 from lastgate.telemetry.recording_reader import read_recording
 from lastgate.telemetry.replay import replay
 from lastgate.telemetry.span_sender import SpanSender
+from lastgate.world.freshness import StampedTransform
 
 COMMAND = Path(sys.executable).parent / "lastgate"
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -76,6 +81,7 @@ def test_pass_violation_and_latched_drop_are_three_spans(start_kernel, collector
     assert told["safety.severity"] == "violation"
     assert (told["safety.check_name"], told["safety.collision_mode"]) == ("world_collision", "world")
     assert (told["safety.violation_joint"], told["safety.violation_against"]) == ("arm", "lamp")
+    assert told["safety.violation_reason"].startswith("arm / lamp are ")
     assert [event.name for event in violation.events] == ["openral.event.safety_violation"]
     told = values(dropped.attributes)
     assert (told["safety.severity"], told["safety.drop_reason"]) == ("warn", "estop_latched")
@@ -145,6 +151,42 @@ def test_telemetry_command_sends_spans_and_prints_diagnostics(start_kernel, coll
     assert told["lifecycle"] == "active"
     assert told["last_drop_reason"] == "joint_position_limit"
     assert told["model_digest"] == kernel.model_digest
+
+
+def test_worlds_of_a_kernel_are_shown_once_a_second(start_kernel, collector):
+    kernel = start_kernel(cart(), on_stale="drop")
+    now = time.time()
+    turn, at = 0.5, np.array([1.0, 2.0, 0.0])
+    base_in_map = np.eye(4)
+    base_in_map[:2, :2] = [[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]]
+    base_in_map[:3, 3] = at
+    cells = np.zeros((60, 50), np.int8)
+    cells[7, 9] = 100
+    grid = lg.OccupancyGridIndex(cells, 0.1, (-1.0, -0.5), origin_yaw=0.2, stamp_s=now)
+    placed = StampedTransform.of(
+        np.linalg.inv(base_in_map)[:3], parent_frame="", child_frame="map", stamp_s=now
+    )
+    floor_map = lg.FloorMap(grid=grid, map_in_base=placed, height_m=(0.0, 1.0), age_s_max=10.0)
+    with SpanSender() as sender:
+        maps = KernelMaps(kernel.instance, sender)
+        maps.forward()
+        kernel.publish_world(lg.World(points=np.array([[1.0, 0.5, 0.2]]), floor_map=floor_map, stamp_s=now))
+        maps.forward()
+        kernel.publish_world(lg.World(points=np.array([[0.5, 0.5, 0.2]]), stamp_s=now))
+        maps.forward()
+        assert sender.flush()
+        assert sorted(span.name for _, span in collector.spans) == ["slam.occupancy_grid", "world.pointcloud"]
+        time.sleep(1.05)
+        maps.forward()
+        maps.forward()
+    assert [span.name for _, span in collector.spans][2:] == ["world.pointcloud"]
+    told = next(values(span.attributes) for _, span in collector.spans if span.name == "slam.occupancy_grid")
+    assert (told["openral.slam.width"], told["openral.slam.height"]) == (50, 60)
+    assert told["openral.slam.robot_x"] == pytest.approx(at[0], abs=1e-9)
+    assert told["openral.slam.robot_y"] == pytest.approx(at[1], abs=1e-9)
+    assert told["openral.slam.robot_yaw"] == pytest.approx(turn, abs=1e-9)
+    shown = np.asarray(Image.open(io.BytesIO(base64.b64decode(told["openral.slam.png_b64"]))).convert("L"))
+    assert np.argwhere(shown < 50).tolist() == [[59 - 7, 9]]
 
 
 @pytest.mark.parametrize(

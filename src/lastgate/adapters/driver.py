@@ -161,6 +161,11 @@ class SafeActionDriver:
             self._seat.acknowledge(sequence)
         return False
 
+    @property
+    def kernel_is_alive(self) -> bool:
+        """Tells whether the kernel whose chunks are taken is there; a new one needs `reconnect`."""
+        return self._seat.kernel_is_alive
+
     def reconnect(self) -> None:
         """Takes a seat at the kernel that runs now; what the one before accepted is forgotten."""
         self._connect()

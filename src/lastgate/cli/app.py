@@ -35,6 +35,7 @@ from lastgate.cli.robot_list import list_command, show_command
 from lastgate.cli.robot_report import report_command
 from lastgate.cli.robot_vendor import vendor_urdf_command
 from lastgate.cli.telemetry import telemetry_command
+from lastgate.cli.up import up_command
 from lastgate.contracts.exceptions import ROSError
 
 EXIT_UNDECIDED = 2
@@ -68,6 +69,7 @@ app.command("bench", short_help="Misses and phantom stops, against the meshes.")
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 app.command("dashboard", short_help="The live page, and a receiver for spans.")(dashboard_command)
 
+app.command("up", short_help="Kernel, e-stop sources and page together.")(up_command)
 app.command("estop", short_help="Stop the robot.")(estop_command)
 app.command("reset", short_help="Clear the latch, if nothing blocks it.")(reset_command)
 app.command("status", short_help="How the kernel stands.")(status_command)

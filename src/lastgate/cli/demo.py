@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastgate.cli.messages import paint, print_error, print_note
+from lastgate.cli.messages import paint, print_error, print_note, print_warning
 
 if TYPE_CHECKING:
     from lastgate.demo.run import Decision, Record
@@ -65,7 +65,7 @@ def demo_command(
             page = _open_page(LivePage, simulation, port)
         record = _run_with_ticker(simulation, seconds, viewer=viewer, in_real_time=not headless)
     finally:
-        simulation.close()
+        _end_recording(simulation)
         if page is not None:
             page.close()
         if viewer is not None:
@@ -83,6 +83,15 @@ def demo_command(
         "hint: keep the report, and report it as a bug in lastgate"
     )
     return 1
+
+
+def _end_recording(simulation: Any) -> None:
+    from lastgate.contracts import ROSConfigError
+
+    try:
+        simulation.close()
+    except ROSConfigError as error:  # what the run showed is still worth a report
+        print_warning(str(error))
 
 
 def _can_record() -> bool:

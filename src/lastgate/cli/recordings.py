@@ -2,9 +2,7 @@
 """`lastgate record`, `replay`, `shrink`, and `explain --record`: the black box on the command line."""
 
 import json
-import signal
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,6 +50,7 @@ def record_command(
     """
     from lastgate import _core
     from lastgate.cli.skill_file import load_skill
+    from lastgate.cli.until_asked import until_asked
     from lastgate.contracts import ROSConfigError
     from lastgate.gate import Gate
     from lastgate.robots import load_robot
@@ -62,22 +61,12 @@ def record_command(
     description = load_robot(robot)
     gate = Gate(description, step_s=1.0 / rate_hz, skill=None if skill is None else load_skill(skill))
     name = instance or description.name
-    asked_to_end: list[int] = []
-    previous = {
-        number: signal.signal(number, lambda *_: asked_to_end.append(1))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        with KernelRecorder(name, gate, output, last_s=last_s) as recorder:
-            deadline = None if seconds is None else time.monotonic() + seconds
-            print_note(f"recording `{name}` to `{output}`")
-            while not asked_to_end and (deadline is None or time.monotonic() < deadline):
-                if not recorder.record(_PERIOD_S) and not _core.kernel_is_alive(name):
-                    print_warning(f"the kernel `{name}` is gone")
-                    break
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+    with KernelRecorder(name, gate, output, last_s=last_s) as recorder, until_asked(seconds) as go_on:
+        print_note(f"recording `{name}` to `{output}`")
+        while go_on():
+            if not recorder.record(_PERIOD_S) and not _core.kernel_is_alive(name):
+                print_warning(f"the kernel `{name}` is gone")
+                break
     print(f"{recorder.written} verdicts written")
     if recorder.lost:
         print_warning(f"{recorder.lost} verdicts were overwritten before they could be read")

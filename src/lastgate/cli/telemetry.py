@@ -2,7 +2,6 @@
 """`lastgate telemetry`: spans of a running kernel to a collector, and once a second how it stands."""
 
 import json
-import signal
 import time
 from typing import Annotated
 
@@ -23,25 +22,26 @@ def telemetry_command(
 ) -> int:
     """Sends one span per verdict of a running kernel, by OTLP/HTTP to OTEL_EXPORTER_OTLP_ENDPOINT.
 
-    Once a second it prints what `/diagnostics` says, as one line of JSON. The kernel never waits for this.
+    Pictures of its world and of the map it drives on follow, at most once a second each. Once a second it
+    prints what `/diagnostics` says, as one line of JSON. The kernel never waits for this.
     """
     from lastgate import _core
+    from lastgate.cli.until_asked import until_asked
     from lastgate.telemetry.diagnostics import diagnostic_status
     from lastgate.telemetry.kernel_feed import open_ring
+    from lastgate.telemetry.kernel_maps import KernelMaps
     from lastgate.telemetry.kernel_spans import KernelSpans
     from lastgate.telemetry.span_sender import SpanSender
 
-    asked_to_end: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: asked_to_end.append(1))
     statuses = open_ring(robot, "statuses", from_newest=True)
     newest = None
-    deadline = None if seconds is None else time.monotonic() + seconds
-    with SpanSender() as sender:
+    with SpanSender() as sender, until_asked(seconds) as go_on:
         spans = KernelSpans(robot, sender)
+        maps = KernelMaps(robot, sender)
         shown_s = -_PERIOD_S
-        while not asked_to_end and (deadline is None or time.monotonic() < deadline):
+        while go_on():
             spans.forward(0.1)
+            maps.forward()
             while (message := statuses.read(0.0)) is not None:
                 newest = _core.read_safety_status(message[3])
             if time.monotonic() - shown_s >= _PERIOD_S:

@@ -8,6 +8,7 @@ from lastgate import _core
 from lastgate.contracts import (
     CATALOGUE,
     CollisionEvidence,
+    ControllerEvidence,
     FailureEvidence,
     ForceEvidence,
     JointLimitEvidence,
@@ -77,7 +78,7 @@ def attributes_of(checked: CheckedChunk) -> dict[str, Attribute]:
     told["safety.drop_reason"] = str(code)
     if code in _DROPPED_UNSEEN:
         return told
-    told["safety.violation_reason"] = checked.sentence or str(code)
+    told["safety.violation_reason"] = checked.sentence or _sentence(checked.evidence) or str(code)
     limit = raw.limit_min if raw.value < raw.limit_min else raw.limit_max
     for name, number in (("value", raw.value), ("limit", limit)):
         # Neither NaN nor infinity survives a collector that speaks JSON.
@@ -100,6 +101,29 @@ def attributes_of(checked: CheckedChunk) -> dict[str, Attribute]:
         case ForceEvidence():
             told["safety.violation_joint"] = evidence.joint_or_ee
     return told
+
+
+def _sentence(evidence: FailureEvidence | None) -> str:
+    """Returns what evidence says, in words, for a verdict of which nothing else is known."""
+    match evidence:
+        case CollisionEvidence():
+            return (
+                f"{evidence.link_a} / {evidence.link_b_or_object} are {evidence.min_distance_m:.4f} m apart "
+                f"on the way to step {evidence.horizon_step}"
+            )
+        case JointLimitEvidence():
+            unit = evidence.unit
+            return (
+                f"{evidence.joint} at step {evidence.horizon_step} is {evidence.measured:.4f} {unit}, "
+                f"allowed {evidence.limit_min:.4f} to {evidence.limit_max:.4f} {unit}"
+            )
+        case WorkspaceEvidence():
+            return f"{evidence.ee_name} leaves the workspace box"
+        case ForceEvidence():
+            return f"{evidence.joint_or_ee} is {evidence.measured_n:.4f}, allowed {evidence.limit_n:.4f}"
+        case ControllerEvidence():
+            return evidence.detail
+    return ""
 
 
 def event_attributes_of(checked: CheckedChunk) -> dict[str, Attribute] | None:

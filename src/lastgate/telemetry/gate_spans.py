@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from lastgate.action import ActionChunk, RobotState
 from lastgate.declared_contact import DeclaredContact
-from lastgate.gate import Gate
 from lastgate.telemetry.check_span import CheckedChunk
+from lastgate.telemetry.checker import Checker
 from lastgate.telemetry.span_sender import SpanSender
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
@@ -17,11 +17,11 @@ class SpanRecorder:
     """Checks like its gate, and tells a sender about every verdict.
 
     Args:
-        gate: Decides.
+        gate: Decides; a gate, or a `Recorder` around one.
         sender: Gets one span per check, after the verdict is there.
     """
 
-    def __init__(self, gate: Gate, sender: SpanSender) -> None:
+    def __init__(self, gate: Checker, sender: SpanSender) -> None:
         self.gate = gate
         self._sender = sender
 

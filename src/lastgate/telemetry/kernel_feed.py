@@ -62,3 +62,7 @@ class DoorMessages:
     def of_door(self, door: int) -> list[tuple[int, bytes]]:
         """Returns what is remembered of one door, the newest first."""
         return [message for (at, _), message in reversed(self._remembered.items()) if at == door]
+
+    def newest(self) -> tuple[int, bytes] | None:
+        """Returns what was read last; None while nothing was."""
+        return next(reversed(self._remembered.values()), None)

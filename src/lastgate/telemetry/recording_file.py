@@ -23,6 +23,8 @@ from lastgate.world import NoWorld, World
 CHUNK_TOPIC = "/openral/candidate_action"
 WORLD_TOPIC = "/lastgate/world"
 CHECK_TOPIC = "/lastgate/check"
+# For whoever looks at the file with something else: the measured state as other programs know it, to the nanosecond.
+JOINT_TOPIC = "/joint_states"
 MODEL_TOPIC = "/lastgate/model"
 PROFILE = "ros2"
 LIBRARY = "lastgate"
@@ -131,6 +133,7 @@ class RecordingFile:
                 (CHUNK_TOPIC, "ActionChunk"),
                 (WORLD_TOPIC, "WorldRecord"),
                 (CHECK_TOPIC, "Check"),
+                (JOINT_TOPIC, "JointState"),
             )
         }
         self._checks = 0
@@ -150,6 +153,7 @@ class RecordingFile:
         state = inputs.state
         if inputs.chunk:
             self._add(CHUNK_TOPIC, inputs.wall_ns, inputs.chunk, self._checks)
+        self._write_joints(inputs)
         reason = inputs.not_repeatable or (
             "" if inputs.chunk else "the chunk is larger than a message can be"
         )
@@ -213,6 +217,17 @@ class RecordingFile:
             "convex_pieces": written_pieces(robot.loaded_pieces, comments=[]),
         }
         self._add(MODEL_TOPIC, time.time_ns(), json.dumps(model).encode(), 1)
+
+    def _write_joints(self, inputs: RecordedInputs) -> None:
+        state = inputs.state
+        names = list(self._gate.joint_names)
+        if state is None or len(state.positions) != len(names) or not abs(state.stamp_s) < 2**31:
+            return
+        velocities = (
+            state.velocities if state.velocities is not None and len(state.velocities) == len(names) else None
+        )
+        message = _core.encode_joint_state(names, state.positions, velocities, state.stamp_s)
+        self._add(JOINT_TOPIC, inputs.wall_ns, message, self._checks)
 
     def _write_world(self, inputs: RecordedInputs) -> tuple[int, int]:
         world = inputs.world

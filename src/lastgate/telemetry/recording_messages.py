@@ -8,7 +8,12 @@ from typing import Any
 from lastgate.contracts import ROSConfigError
 
 _FOLDER = Path(__file__).with_name("messages")
-_OF_THE_WIRE = {"ActionChunk", "WorldCollision", "OccupancyVoxels"}
+_PACKAGE_OF: dict[str, str] = {
+    "ActionChunk": "openral_msgs",
+    "WorldCollision": "openral_msgs",
+    "OccupancyVoxels": "openral_msgs",
+    "JointState": "sensor_msgs",
+}
 
 
 @cache
@@ -25,7 +30,7 @@ def _types() -> Any:
 
 def full_name(name: str) -> str:
     """Returns a message's name with its package, as schemas carry it."""
-    return f"{'openral_msgs' if name in _OF_THE_WIRE else 'lastgate_msgs'}/msg/{name}"
+    return f"{_PACKAGE_OF.get(name, 'lastgate_msgs')}/msg/{name}"
 
 
 @cache

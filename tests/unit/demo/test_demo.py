@@ -5,6 +5,8 @@ Compared: the policy's own labels with the gate's verdicts, and MuJoCo's contact
 meshes, with what was let through. Reference: MuJoCo. Not trusted: nothing of the gate's own geometry.
 """
 
+import base64
+import html
 import json
 import re
 import time
@@ -22,6 +24,8 @@ from lastgate.demo.policy import POSES, TOUR, Fault, Policy
 from lastgate.demo.report import render_page
 from lastgate.demo.run import Simulation, is_clean, summarize
 from lastgate.robots import load_robot
+from lastgate.telemetry.recording_reader import read_recording
+from lastgate.telemetry.replay import replay
 
 SECONDS = 5.0
 # Long enough for the tour to reach every stop at which collisions are planted.
@@ -131,9 +135,25 @@ def test_mujoco_and_the_gate_are_given_the_same_obstacles(scene):
 
 def test_page_needs_nothing_from_elsewhere_and_says_the_numbers(written, summary):
     page = (written / "demo.html").read_text()
-    assert not re.search(r"(src|href)\s*=|https?://|<script", page)
+    assert not re.search(r"(src|href)\s*=(?!\"data:image/png;base64,)|https?://|<script", page)
     assert f"{summary['planted_refused']} of {summary['planted']} planted chunks were refused" in page
     assert "None, in any simulation step." in page
+
+
+def test_page_shows_a_card_of_every_kind_of_refusal_and_both_error_counts(written, summary):
+    page = (written / "demo.html").read_text()
+    pictures = re.findall(r'<img alt="([^"]+)" src="data:image/png;base64,([^"]+)"', page)
+    refused = {d["code"] for d in json.loads((written / "demo.json").read_text())["decisions"]} - {""}
+    assert {html.unescape(sentence).partition(":")[0] for sentence, _ in pictures} == refused
+    assert all(base64.b64decode(encoded).startswith(b"\x89PNG") for _, encoded in pictures)
+    assert f"<b>0 of {summary['planted']}</b>misses" in page
+    assert f"<b>0 of {summary['good']}</b>phantom stops" in page
+
+
+def test_demo_records_itself_and_the_recording_comes_out_the_same(written, summary):
+    recording = read_recording(written / "demo.mcap")
+    assert len(recording.checks) == summary["chunks"]
+    assert replay(recording).same == summary["chunks"]
 
 
 def test_page_of_a_run_with_contacts_lists_them():

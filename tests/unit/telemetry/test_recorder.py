@@ -371,6 +371,9 @@ def test_other_programs_read_the_messages_by_their_schemas(tmp_path: Path):
             found[channel.topic] = types.deserialize_cdr(message.data, schema.name)
     chunk = found["/openral/candidate_action"]
     np.testing.assert_array_equal(chunk.flat.reshape(chunk.horizon, chunk.n_dof), refused.chunk.rows)
+    joints = found["/joint_states"]
+    np.testing.assert_array_equal(joints.position, HOME)
+    assert tuple(joints.name) == refused.gate.joint_names
     check = found["/lastgate/check"]
     assert (check.code, check.now_s) == ("world_collision", NOW_S)
     assert len(found["/lastgate/world"].parts) == 1

@@ -15,6 +15,7 @@ import lastgate as lg
 from lastgate.contracts import read_evidence
 from lastgate.telemetry.gate_spans import SpanRecorder
 from lastgate.telemetry.map_spans import MapSpans
+from lastgate.telemetry.recorder import Recorder
 from lastgate.telemetry.span_sender import SpanSender
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -152,6 +153,16 @@ def test_slow_collector_loses_the_oldest_and_counts_them(collector: OtlpReceiver
     assert [values(span.attributes)["rskill.id"] for _, span in collector.spans][1:] == [
         str(index) for index in range(12, 20)
     ]
+
+
+def test_one_can_stand_around_another(collector: OtlpReceiver, tmp_path):
+    refused = REFUSALS["world_voxel"]()
+    with SpanSender() as sender, Recorder(refused.gate, tmp_path / "box.mcap") as recorder:
+        both = SpanRecorder(recorder, sender)
+        said = both.check(refused.chunk, state=refused.state, world=refused.world, now_s=NOW_S)
+    assert said.to_bytes() == refused.check().to_bytes()
+    assert len(collector.spans) == 1
+    assert recorder.written == 1
 
 
 def test_gate_that_raises_sends_nothing(collector: OtlpReceiver):
