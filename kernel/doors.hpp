@@ -136,6 +136,7 @@ struct Board {
     std::uint64_t kernel_id;
     char robot[64];
     char model_digest[72];
+    std::uint32_t n_dof;
     std::atomic<std::int64_t> heartbeat_ns;    ///< Of the kernel.
     std::atomic<std::uint32_t> state;          ///< `LifecycleState`.
     std::atomic<std::uint32_t> latch_sequence;

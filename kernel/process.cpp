@@ -63,6 +63,7 @@ KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::
     board_->kernel_id = kernel_id_;
     put_text(board_->robot, kernel_.config().robot_name);
     put_text(board_->model_digest, kernel_.model_digest());
+    board_->n_dof = static_cast<std::uint32_t>(kernel_.config().joint_names.size());
     stop_asked_ = kernel_.latch().latched();
     {
         const std::lock_guard hold(gate_lock_);

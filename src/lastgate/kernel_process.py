@@ -32,6 +32,28 @@ def kernel_program() -> Path:
     return program
 
 
+def gateway_program() -> Path:
+    """Returns the path of the native gateway to ROS 2, where this package was built with one."""
+    program = Path(_core.__file__).with_name("lastgate-gateway")
+    if not program.is_file():
+        raise ROSConfigError(
+            "this lastgate was built without the gateway: Cyclone DDS was not there\n\n"
+            "hint: `apt-get install cyclonedds-dev libfastrtps-dev`, then build lastgate again"
+        )
+    return program
+
+
+def only_kernel() -> str:
+    """Returns the name of the kernel that runs on this machine, if it is the only one."""
+    boards = Path("/dev/shm").glob("lastgate.*.board")
+    names = sorted(path.name.removeprefix("lastgate.").removesuffix(".board") for path in boards)
+    running = [name for name in names if _core.kernel_is_alive(name)]
+    if len(running) == 1:
+        return running[0]
+    found = f"several kernels run: {', '.join(f'`{name}`' for name in running)}" if running else "no kernel runs"
+    raise ROSConfigError(f"{found}\n\nhint: name one with `--robot NAME`; `lastgate kernel run` starts one")
+
+
 def default_state_dir() -> Path:
     """Returns where latches are written down unless somebody says otherwise."""
     named = os.environ.get(STATE_DIR_VARIABLE)

@@ -28,6 +28,7 @@ class StopReason(StrEnum):
     LATCHED = "a stop is latched"
     KERNEL_GONE = "the kernel is gone"
     STARVED = "no accepted chunk in time"
+    REFUSED = "a chunk was refused"
 
 
 class Actuator(Protocol):

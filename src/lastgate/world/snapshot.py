@@ -118,6 +118,11 @@ class World:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
         return self.primitives[index].object_id or f"world_{index}"
 
+    @property
+    def obstacles(self) -> tuple[WorldCollisionPrimitive, ...]:
+        """Is what stands there; zones, which nothing can be seen of, are left out."""
+        return self.primitives[: self._obstacle_count]
+
     def indices_of(self, object_ids: Sequence[str]) -> list[int]:
         """Returns which obstacles carry one of these names; zones are none."""
         return [
