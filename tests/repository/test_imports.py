@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "lastgate"
 DOWNWARDS = ("contracts", "assets", "lowering", "cli")
 RUN_TIME = (
     "action",
+    "adapters",
     "approach",
     "arrays",
     "contracts",

@@ -165,7 +165,8 @@ class PandaScene:
 
     def _contacts_of(self, data: mujoco.MjData) -> Contacts:
         robot_world, robot_robot = set(), set()
-        for contact in data.contact[: data.ncon]:
+        # Asked before the list is made, which costs more than a time step.
+        for contact in data.contact[: data.ncon] if data.ncon else ():
             first, second = int(contact.geom[0]), int(contact.geom[1])
             names = (self._geom_names[first], self._geom_names[second])
             if self._is_robot[first] and self._is_robot[second]:
