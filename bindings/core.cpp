@@ -585,6 +585,7 @@ void bind_gate(nb::module_& module) {
 }  // namespace
 
 void bind_kernel(nb::module_& module);  // bindings/kernel.cpp
+void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
 
 NB_MODULE(_core, module) {
     // `NO_WORLD` and other module-level objects live until the interpreter is gone; that is no leak.
@@ -606,4 +607,5 @@ NB_MODULE(_core, module) {
     bind_contact(module);
     bind_gate(module);
     bind_kernel(module);
+    bind_kernel_watch(module);
 }

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting the native kernel: its program, its settings, where its latch is written down."""
 
+import logging
 import os
 import re
+import threading
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from lastgate import _core
 from lastgate.contracts import ROSConfigError
 from lastgate.estop import OnStale, OnViolation
 from lastgate.gate import chosen_lanes
+
+# What a kernel says goes where the rest of a Python program's messages go.
+_log = logging.getLogger("lastgate.kernel")
+_LINES_KEPT = 50
 
 # The latch file must outlive the process, and a reboot.
 STATE_DIR_VARIABLE = "LASTGATE_STATE_DIR"
@@ -136,3 +144,30 @@ def kernel_command(
         *("--latch", str(state_dir / f"{instance}.latch")),
         *settings.arguments(),
     ]
+
+
+class KernelMessages:
+    """Reads what a kernel says on stderr, so that its pipe never fills; each line goes to `logging`."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        self._pipe = pipe
+        self._lines: deque[str] = deque(maxlen=_LINES_KEPT)
+        self._thread = threading.Thread(target=self._drain, name="lastgate-kernel-messages", daemon=True)
+        self._thread.start()
+
+    def _drain(self) -> None:
+        for line in self._pipe:
+            said = line.rstrip("\n")
+            self._lines.append(said)
+            _log.warning(said)
+
+    def after_the_end(self, timeout_s: float) -> str:
+        """Returns the last lines of a kernel that has ended."""
+        self._thread.join(timeout_s)
+        return "\n".join(self._lines)
+
+    def close(self, timeout_s: float) -> None:
+        """Waits for the last line and closes the pipe; the kernel must have ended."""
+        self._thread.join(timeout_s)
+        if not self._thread.is_alive():
+            self._pipe.close()
