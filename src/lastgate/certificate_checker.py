@@ -3,8 +3,8 @@
 pairs are worked out again here, from the numbers in the file alone.
 
 A certificate says of every pair, for every stretch of the path: at this instant a slab this wide separates the two,
-and until the ends of the stretch they cannot come closer by more than this. What has to be believed is the model, by its
-digest, and the world as it is written in the file.
+and until the ends of the stretch they cannot come closer by more than this. What has to be believed is the model, by
+its digest, and the world as it is written in the file.
 
 Usage: python certificate_checker.py FILE. Exit 0 verified, 1 refused, 2 not readable.
 """
@@ -370,6 +370,16 @@ def obstacles_of(kinds: list[int], sizes: list[list[float]], poses: list[list[fl
 # ---- Checking --------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Placed:
+    """The links at every instant that some record names, which of them each names, and how far joints stray from it."""
+
+    rotations: list[Array]
+    positions: list[Array]
+    place: Array
+    step: Array
+
+
 class Checker:
     """One certificate, read and taken apart."""
 
@@ -574,13 +584,9 @@ class Checker:
         )
         instants, place = np.unique(self.column["at"], return_inverse=True)
         rotations, positions = self.model.place(self._at(instants)[:, : self.model.dof_count])
-        step = self._steps()
-        top, moved, unsure = self._side(
-            self.piece_a, self.shape_a, direction, rotations, positions, place, step, first=True
-        )
-        bottom, moved_b, unsure_b = self._side(
-            self.piece_b, self.shape_b, -direction, rotations, positions, place, step, first=False
-        )
+        placed = Placed(rotations, positions, place, self._steps())
+        top, moved, unsure = self._side(self.piece_a, self.shape_a, direction, placed, first=True)
+        bottom, moved_b, unsure_b = self._side(self.piece_b, self.shape_b, -direction, placed, first=False)
         width = -bottom - top
         motion, demand = moved + moved_b, unsure + unsure_b
         for kind, margin_m in self.model.margin_m.items():
@@ -599,16 +605,7 @@ class Checker:
         return spare
 
     def _side(
-        self,
-        is_piece: Array,
-        shape: Array,
-        direction: Array,
-        rotations: list[Array],
-        positions: list[Array],
-        place: Array,
-        step: Array,
-        *,
-        first: bool,
+        self, is_piece: Array, shape: Array, direction: Array, placed: Placed, *, first: bool
     ) -> tuple[Array, Array, Array]:
         """Returns how far one side of every record reaches along a direction, moves, and is uncertain."""
         count = len(self.records)
@@ -622,11 +619,11 @@ class Checker:
                 chosen = np.flatnonzero(body & (is_piece == flag) & (shape == index))
                 if not len(chosen):
                     continue
-                at = place[chosen]
-                local = np.einsum("nij,ni->nj", rotations[own.link][at], direction[chosen])
-                along = np.einsum("ni,ni->n", direction[chosen], positions[own.link][at])
+                at = placed.place[chosen]
+                local = np.einsum("nij,ni->nj", placed.rotations[own.link][at], direction[chosen])
+                along = np.einsum("ni,ni->n", direction[chosen], placed.positions[own.link][at])
                 reaches[chosen] = (local @ own.corners.T).max(axis=1) + along + own.radius_m
-                moved[chosen], unsure[chosen] = self._motion(chosen, own.link, reach[index], step)
+                moved[chosen], unsure[chosen] = self._motion(chosen, own.link, reach[index], placed.step)
         for kind, obstacles in ((WORLD, self.obstacles), (ZONE, self.model.zones)):
             for index, obstacle in enumerate(obstacles if not first else []):
                 chosen = np.flatnonzero((self.kind == kind) & (is_piece == 0) & (shape == index))
