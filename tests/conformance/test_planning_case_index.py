@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which test holds which of the numbered cases about planning, so that none is lost; and which have no counterpart here."""
+"""Which test holds which of the numbered cases about planning, and which have no counterpart here: none is lost."""
 
 import ast
 from pathlib import Path
@@ -15,37 +15,32 @@ MOTIONS = "conformance/test_continuous_cases.py"
 
 CASES: dict[int, tuple[str, str]] = {
     1: (ENVIRONMENT, "test_empty_set_touches_nothing"),
-    **{number: (ENVIRONMENT, "test_two_spheres_are_as_far_as_they_are") for number in (2, 3, 4, 6, 7, 9)},
+    **dict.fromkeys((2, 3, 4, 6, 7, 9), (ENVIRONMENT, "test_two_spheres_are_as_far_as_they_are")),
     5: (ENVIRONMENT, "test_margin_reaches_over_the_gap_and_no_farther"),
     8: (ENVIRONMENT, "test_tangent_spheres_touch"),
     10: (ENVIRONMENT, "test_swapping_robot_and_obstacle_changes_nothing"),
     11: (ENVIRONMENT, "test_large_sphere_far_away_is_nearer_than_small_one_close_by"),
     12: (ENVIRONMENT, "test_any_number_of_spheres_measures_like_a_loop"),
-    **{number: (ENVIRONMENT, "test_sphere_that_is_not_finite_is_refused_not_free") for number in (13, 14)},
+    **dict.fromkeys((13, 14), (ENVIRONMENT, "test_sphere_that_is_not_finite_is_refused_not_free")),
     16: (ENVIRONMENT, "test_empty_world_is_free"),
-    **{
-        number: (ENVIRONMENT, "test_point_inside_an_obstacle_collides_and_one_far_from_it_does_not")
-        for number in (18, 19)
-    },
+    **dict.fromkeys(
+        (18, 19), (ENVIRONMENT, "test_point_inside_an_obstacle_collides_and_one_far_from_it_does_not")
+    ),
     20: (ENVIRONMENT, "test_robot_between_two_obstacles_is_free"),
-    **{
-        number: (ENVIRONMENT, "test_clearance_is_never_above_the_truth_and_falls_towards_the_obstacle")
-        for number in (21, 22)
-    },
-    **{
-        number: (ENVIRONMENT, "test_sphere_in_the_same_place_collides_in_a_large_world")
-        for number in (23, 32)
-    },
+    **dict.fromkeys(
+        (21, 22), (ENVIRONMENT, "test_clearance_is_never_above_the_truth_and_falls_towards_the_obstacle")
+    ),
+    **dict.fromkeys((23, 32), (ENVIRONMENT, "test_sphere_in_the_same_place_collides_in_a_large_world")),
     24: (ENVIRONMENT, "test_obstacle_beside_a_grid_vertex_collides"),
     25: (ENVIRONMENT, "test_no_contact_is_missed_at_any_resolution"),
-    **{number: (ENVIRONMENT, "test_wide_margins_are_exact_too") for number in (26, 27, 31)},
+    **dict.fromkeys((26, 27, 31), (ENVIRONMENT, "test_wide_margins_are_exact_too")),
     28: (ENVIRONMENT, "test_robot_outside_the_bounds_is_told_apart_from_one_in_collision"),
     29: (ENVIRONMENT, "test_obstacle_outside_the_bounds_still_counts"),
     30: (ENVIRONMENT, "test_far_obstacles_do_not_hide_the_near_one"),
     33: (ENVIRONMENT, "test_nearest_names_the_link_and_the_obstacle"),
     34: (ENVIRONMENT, "test_memory_follows_the_obstacles_not_the_bounds"),
     35: ("unit/world/test_points.py", "test_degenerate_clouds_keep_every_point"),
-    **{number: (ENVIRONMENT, "test_there_is_no_range_of_radii_to_declare") for number in (36, 37)},
+    **dict.fromkeys((36, 37), (ENVIRONMENT, "test_there_is_no_range_of_radii_to_declare")),
     38: (COVERS, "test_case_38_robot_without_geometry_reports_it_and_is_not_waved_through"),
     39: (COVERS, "test_case_39_sphere_is_one_ball_of_its_own_radius"),
     40: (COVERS, "test_case_40_counts_grow_with_the_preset_and_what_was_achieved_is_reported"),
@@ -60,7 +55,7 @@ CASES: dict[int, tuple[str, str]] = {
     49: (COVERS, "test_case_49_padding_and_scale_in_this_order_and_on_one_link_only"),
     50: (COVERS, "test_case_50_every_link_of_a_branching_robot_gets_its_own_pose"),
     51: (ALLOWED, "test_pair_is_unordered_and_counted_once"),
-    **{number: (ALLOWED, "test_serial_robot_leaves_the_pairs_that_no_joint_connects") for number in (52, 53)},
+    **dict.fromkeys((52, 53), (ALLOWED, "test_serial_robot_leaves_the_pairs_that_no_joint_connects")),
     54: (ALLOWED, "test_two_arms_are_checked_against_each_other"),
     55: (ALLOWED, "test_pair_with_an_object_is_kept_and_takes_effect"),
     56: (ALLOWED, "test_merge_is_the_union"),
@@ -84,9 +79,7 @@ CASES: dict[int, tuple[str, str]] = {
     74: (LADDER, "test_case_74_ladder_has_its_rungs_where_they_are_said_to_be"),
     75: (LADDER, "test_case_75_every_rung_is_at_least_as_far_as_the_one_below_while_apart"),
     76: (MOTIONS, "test_case_76_motion_without_obstacles_is_free"),
-    **{
-        number: (MOTIONS, "test_first_contact_is_found_and_never_late") for number in (77, 78, 79, 81, 83, 84)
-    },
+    **dict.fromkeys((77, 78, 79, 81, 83, 84), (MOTIONS, "test_first_contact_is_found_and_never_late")),
     80: (MOTIONS, "test_case_80_is_missed_by_samples"),
     82: (MOTIONS, "test_case_82_pass_by_is_free_up_to_its_clearance"),
     85: (MOTIONS, "test_case_85_start_inside_is_contact_at_once"),
@@ -95,7 +88,7 @@ CASES: dict[int, tuple[str, str]] = {
     88: (MOTIONS, "test_case_88_empty_trajectory_is_free_and_a_single_waypoint_is_looked_at"),
     89: (MOTIONS, "test_case_89_swept_clearance_is_what_a_margin_may_be"),
     90: (MOTIONS, "test_case_90_point_and_segment"),
-    **{number: (MOTIONS, "test_turning_arm_is_not_taken_for_its_chord") for number in (91, 92, 93)},
+    **dict.fromkeys((91, 92, 93), (MOTIONS, "test_turning_arm_is_not_taken_for_its_chord")),
     94: (MOTIONS, "test_case_94_near_miss_that_stands_still_does_not_hide_the_contact_of_another"),
     95: (MOTIONS, "test_case_95_links_that_swap_places_meet"),
     96: (MOTIONS, "test_case_96_bound_of_a_pass_by_is_not_above_its_clearance"),
@@ -105,7 +98,7 @@ CASES: dict[int, tuple[str, str]] = {
     100: (ALLOWED, "test_spheres_of_one_name_are_removed_together"),
     102: (ENVIRONMENT, "test_thin_obstacle_is_occupied_at_its_middle_at_any_resolution"),
     104: (ENVIRONMENT, "test_cloud_of_three_points_is_three_obstacles"),
-    **{number: (ENVIRONMENT, "test_every_point_of_a_cloud_in_cells_is_covered") for number in (105, 106)},
+    **dict.fromkeys((105, 106), (ENVIRONMENT, "test_every_point_of_a_cloud_in_cells_is_covered")),
     107: ("unit/world/test_points.py", "test_crop_keeps_the_two_of_five_points_inside_and_both_faces"),
     108: ("unit/world/test_depth.py", "test_principal_pixel_at_one_metre_is_one_metre_ahead"),
     109: (
