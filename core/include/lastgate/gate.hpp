@@ -152,6 +152,9 @@ class Gate {
     std::vector<double> lane_variables_;     ///< Scratch: variables x 8.
     LaneHint chunk_hint_;                    ///< What was closest last time: changes how long a check takes, nothing else.
     LaneHint batch_hint_;
+    std::vector<std::uint32_t> chunk_closest_;  ///< Per body pair, for the hints.
+    std::vector<std::uint32_t> batch_closest_;
+    void forget_closest() noexcept;
     std::vector<double> tails_;         ///< bodies x (chain + 1): motion relative to the frame above each depth.
     std::vector<double> step_;          ///< Scratch, per variable.
     std::vector<double> sample_;        ///< Scratch configuration.

@@ -121,7 +121,7 @@ struct LaneGroup {
 /// answer: a skipped pair could not have lowered the result, whatever the order (lanes_kernel.inc).
 struct LaneHint {
     std::uint32_t body_pair = 0xFFFFFFFFU;
-    std::uint32_t pair = 0;
+    std::uint32_t* closest_pair = nullptr;  ///< Per body pair: which of its volume pairs; null when nobody remembers.
     std::uint32_t body = 0;
     std::uint32_t volume = 0;
     std::uint32_t primitive = 0xFFFFFFFFU;
