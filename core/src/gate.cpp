@@ -190,7 +190,7 @@ void Gate::rebuild_lanes() noexcept {
 }
 
 void Gate::forget_closest() noexcept {
-    const LaneTables tables = lanes_.tables();
+    const LaneTables& tables = lanes_.tables();
     for (std::uint32_t index = 0; index < tables.body_pair_count; ++index) chunk_closest_[index] = batch_closest_[index] = tables.body_pairs[index].first;
     chunk_hint_ = batch_hint_ = LaneHint{};
     chunk_hint_.closest_pair = chunk_closest_.data();

@@ -94,6 +94,11 @@ class Gate {
   public:
     /// Throws std::invalid_argument that says which number cannot be used.
     Gate(std::shared_ptr<const RobotModel> model, GateConfig config);
+    // Its tables point into its own memory, which moves with it and cannot be shared.
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+    Gate(Gate&&) = default;
+    Gate& operator=(Gate&&) = default;
 
     /// Accepts the chunk whole or rejects it whole, and says why. Never edits it.
     [[nodiscard]] Verdict check(const CheckRequest& request) noexcept;
