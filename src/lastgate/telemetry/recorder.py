@@ -55,19 +55,29 @@ class Recorder:
         last_s: Write only when something is refused, and then everything since so many seconds before it. None
             writes everything.
         in_background: False writes each check before the next may begin, and loses none.
+        with_certificates: Writes down beside each accepted chunk why it is clear, where a certificate can say so; a
+            second gate does that, after the verdict.
 
     Raises:
         ROSConfigError: `last_s` is not a positive number.
     """
 
     def __init__(
-        self, gate: Gate, path: Path | str, *, last_s: float | None = None, in_background: bool = True
+        self,
+        gate: Gate,
+        path: Path | str,
+        *,
+        last_s: float | None = None,
+        in_background: bool = True,
+        with_certificates: bool = False,
     ) -> None:
         if last_s is not None and not (math.isfinite(last_s) and last_s > 0.0):
             raise ROSConfigError(f"last_s must be a positive number of seconds, got {last_s!r}")
         self.gate = gate
         self.path = Path(path)
         self._last_s = last_s
+        # A gate belongs to one thread, and the thread that writes is another.
+        self._certifier = Gate.from_flat_config(gate.robot, gate.flat_config) if with_certificates else None
         self._waiting: deque[_Seen] = deque(maxlen=KEPT_MAX)
         self._kept: deque[_Seen] = deque(maxlen=KEPT_MAX)
         self._file: RecordingFile | None = None
@@ -202,5 +212,21 @@ class Recorder:
                 code="" if violation is None else str(violation.code),
                 sentence="" if violation is None else violation.sentence(),
                 evidence_json="" if violation is None else violation.evidence().model_dump_json(),
+                certificate=self._certificate(seen),
             )
         )
+
+    def _certificate(self, seen: _Seen) -> bytes:
+        if (
+            self._certifier is None
+            or not seen.verdict.accepted
+            or seen.held
+            or seen.contacts
+            or seen.recovery
+        ):
+            return b""
+        try:
+            shown = self._certifier.certify(seen.chunk, state=seen.state, world=seen.world, now_s=seen.now_s)
+        except ROSConfigError:  # accepted for reasons that a certificate cannot give
+            return b""
+        return shown.to_json().encode()

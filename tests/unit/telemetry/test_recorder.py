@@ -232,6 +232,24 @@ def test_disk_that_cannot_be_written_stops_no_check_and_is_told_at_the_end(tmp_p
         recorder.close()
 
 
+def test_certificate_is_recorded_on_request_and_verifies(tmp_path: Path):
+    """Checked by the program that shares nothing with the core."""
+    from lastgate.certificate_checker import check_text
+
+    accepted, refused = case(towards(rows=8, j1=0.1)), REFUSALS["self_collision"]()
+    checks = [
+        one(accepted.chunk, accepted.state, accepted.world),
+        one(refused.chunk, refused.state, refused.world),
+    ]
+    path = tmp_path / "box.mcap"
+    require_same(path, recorded(path, accepted.gate, *checks, with_certificates=True))
+    shown, nothing = (check.certificate for check in read_recording(path).checks)
+    check_text(shown.decode())
+    assert nothing == b""
+    recorded(path, accepted.gate, *checks)
+    assert [check.certificate for check in read_recording(path).checks] == [b"", b""]
+
+
 # ---- Files that are not what they should be --------------------------------------------------------------
 
 
