@@ -4,7 +4,6 @@
 Skipped where there is no Chromium; the reason says how to get it.
 """
 
-import io
 import json
 import re
 import time
@@ -110,9 +109,13 @@ def holds(page: Any, expression: str) -> Any:
 
 
 def shoot(page: Any, name: str) -> Image.Image:
+    """Keeps a picture of the page, and returns the part with the view."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SHOTS / f"{name}.png")
-    return Image.open(io.BytesIO(page.locator("#scene").screenshot())).convert("RGB")
+    box = page.locator("#scene").bounding_box()
+    corners = (box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"])
+    with Image.open(SHOTS / f"{name}.png") as whole:
+        return whole.convert("RGB").crop(tuple(round(number) for number in corners))
 
 
 def share_of(image: Image.Image, is_wanted: Callable[[np.ndarray], np.ndarray]) -> float:
