@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel gateway fitting bindings -name '*.cpp' -
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway certificates tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -85,6 +85,9 @@ test-threads: $(VENV)/.requirements
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built
 	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet and not gateway" $(PYTEST_ARGS))
+
+certificates: $(VENV)/.built  ## Ten thousand random accepted chunks, each certified and checked by a program that shares nothing with the core.
+	LASTGATE_CERTIFICATES=10000 $(BIN)/python -m pytest -q -s tests/oracles/test_certificates.py -k accepted_chunks
 
 # `--no-deps`: pyproject.toml says why.
 $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements

@@ -28,6 +28,9 @@ TITLES = {
     "configuration": "one configuration, self + 14 obstacles",
     "batch_4096": "one of 4,096 configurations in a batch, self + 14 obstacles",
     "forward_kinematics": "forward kinematics alone",
+    "lanes_kinematics": "forward kinematics alone, eight at once, one of 4,096",
+    "edge_certified": "straight motion of 0.5 rad, self + 14 obstacles, certified",
+    "edge_sampled": "the same motion looked at every 1/32 rad, nothing in between",
     "chunk_14_cold": "chunk, 14 obstacles, cold caches",
     "chunk_100_cold": "chunk, 100 obstacles, cold caches",
     "configuration_cold": "one configuration, cold caches",
@@ -43,6 +46,7 @@ TITLES = {
 }
 
 RATIO_TITLES = {
+    "edge_certified": "our certified motion of 0.5 rad / our looks at it every 1/32 rad",
     "chunk_grid_128": "our chunk in front of the grid / with 14 obstacles",
     "chunk_points_10000": "our chunk in front of 10,000 points / with 14 obstacles",
     "chunk_points_100000": "our chunk in front of 100,000 points / with 14 obstacles",

@@ -35,6 +35,7 @@ Samples = dict[str, list[NDArray[np.float64]]]
 
 # Per case: whose time it is divided by the gate's. Peers look at the 16 rows as single poses.
 RATIOS = {
+    "edge_certified": "edge_sampled",
     "chunk_grid_128": "chunk_14",
     "chunk_points_10000": "chunk_14",
     "chunk_points_100000": "chunk_14",
@@ -94,7 +95,14 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
             print(f"round {index + 1} of {rounds} …", file=sys.stderr, flush=True)
             gate_check = [str(binary), str(config), str(numbers), str(clutter), str(core), str(calls)]
             field_query = [str(binary.with_name("field_query")), str(clutter), str(core), str(calls // 20)]
-            for command in (gate_check, field_query):
+            planning = [
+                str(binary.with_name("planning_check")),
+                str(config),
+                str(numbers),
+                str(core),
+                str(calls),
+            ]
+            for command in (gate_check, field_query, planning):
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode != 0:
                     raise SystemExit(f"error: {Path(command[0]).name} failed\n{done.stderr}")
@@ -163,6 +171,11 @@ def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
                     times <= wanted,
                     f"{budget['title']}: {times} times the chunk with 14 obstacles, at most {wanted}",
                 )
+            )
+        if "edge_sampled_ratio_max" in budget:
+            times, wanted = result["ratios"][case], budget["edge_sampled_ratio_max"]
+            lines.append(
+                (times <= wanted, f"{budget['title']}: {times} times the sampled look, at most {wanted}")
             )
         if "bytes_max" in budget:
             taken, wanted = result["memory_bytes"][case], budget["bytes_max"]

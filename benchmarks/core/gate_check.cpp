@@ -12,46 +12,9 @@
 #include "config.hpp"
 #include "lastgate/lanes.hpp"
 #include "measure.hpp"
+#include "scene.hpp"
 
 using namespace lastgate;
-
-namespace {
-
-struct Scene {
-    std::vector<double> rows, state, fingers, configurations;
-    std::vector<WorldSnapshot> worlds;
-};
-
-std::vector<double> read_numbers(std::istream& file) {
-    std::size_t count = 0;
-    file >> count;
-    std::vector<double> values(count);
-    for (double& value : values) file >> value;
-    return values;
-}
-
-/// Numbers in order: rows, state, fingers, configurations, then worlds of (kind, three sizes, seven pose numbers).
-Scene read_scene(const char* path) {
-    std::ifstream file(path);
-    Scene scene;
-    scene.rows = read_numbers(file);
-    scene.state = read_numbers(file);
-    scene.fingers = read_numbers(file);
-    scene.configurations = read_numbers(file);
-    for (int index = 0; index < 2; ++index) {
-        const std::vector<double> numbers = read_numbers(file);
-        WorldSnapshot world;
-        world.begin(1, 1.0, true);
-        for (std::size_t at = 0; at + 11 <= numbers.size(); at += 11) {
-            world.add(make_primitive(static_cast<PrimitiveKind>(static_cast<int>(numbers[at])), {numbers[at + 1], numbers[at + 2], numbers[at + 3]}, &numbers[at + 4]));
-        }
-        scene.worlds.push_back(world);
-    }
-    if (!file) throw std::invalid_argument("the scene file is cut short");
-    return scene;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
     if (argc != 6) {

@@ -9,8 +9,6 @@
 namespace lastgate {
 namespace {
 
-constexpr double root_3 = 1.7320508075688773;
-
 /// Square roots of the whole numbers that a gap can be, rounded by nobody: looked up instead of computed.
 struct GapRoots {
     float root[256];

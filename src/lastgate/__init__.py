@@ -9,6 +9,7 @@ verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
 
 from lastgate import contracts
 from lastgate.action import ActionChunk, RobotState
+from lastgate.certificate import Certificate
 from lastgate.contracts import *  # noqa: F403 -- every schema of the contract is importable from here
 from lastgate.declared_contact import DeclaredContact
 from lastgate.estop import SafetyLatch
@@ -27,6 +28,7 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "NO_WORLD",
     "ActionChunk",
     "BatchVerdict",
+    "Certificate",
     "DeclaredContact",
     "FloorMap",
     "Gate",

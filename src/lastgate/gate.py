@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState, require_number
 from lastgate.arrays import Float64, require_array
+from lastgate.certificate import Certificate, certificate_of
 from lastgate.contracts import (
     CapsuleShape,
     Pose6D,
@@ -28,7 +29,7 @@ from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, g
 from lastgate.naming import VerdictNames, name_indices
 from lastgate.nav_goal import NavGoal, judge_nav_goal
 from lastgate.verdict import Verdict, Violation
-from lastgate.world import FloorMap, NoWorld, World
+from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
 
 # Looked up once: `check_batch` makes two small arrays per call, and names cost as much as the arrays.
 _BOOL = np.dtype(np.bool_)
@@ -54,6 +55,11 @@ def chosen_lanes() -> str:
             f"{LANES_VARIABLE}={wanted} cannot be used here; available: {', '.join(available)}"
         )
     return wanted
+
+
+def lane_build() -> int:
+    """Returns the chosen build of the lanes as the core numbers it."""
+    return _LANE_BUILDS[chosen_lanes()]
 
 
 class BatchVerdict:
@@ -127,7 +133,7 @@ class Gate:
         require_coverage(robot)
         try:
             self._config = _core.read_config(text)
-            self._native = _core.Gate(self._config, lanes=_LANE_BUILDS[chosen_lanes()])
+            self._native = _core.Gate(self._config, lanes=lane_build())
         except ValueError as error:
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}"
@@ -245,6 +251,23 @@ class Gate:
     ) -> Violation:
         """Returns the violation of a rejected native verdict, such as a kernel's, with names instead of numbers."""
         return self._names.violation(native, chunk=chunk, world=world)
+
+    def certify(
+        self,
+        chunk: ActionChunk,
+        *,
+        state: RobotState | None,
+        world: World | NoWorld | None,
+        now_s: float,
+    ) -> Certificate:
+        """Checks a chunk and writes down why it is clear, by a sweep of its own; `check` itself records nothing.
+
+        Raises:
+            ROSConfigError: The chunk is rejected, or accepted for reasons that a certificate cannot give: Cartesian
+                rows, something held, voxels or points.
+        """
+        verdict = self.check(chunk, state=state, world=world, now_s=now_s)
+        return certificate_of(self, verdict, NO_WORLD if world is None else world, self._native)
 
     def check_batch(
         self,

@@ -52,13 +52,15 @@ class CollisionEnvironment {
 
     std::size_t memory_bytes() const noexcept;
 
-  private:
     struct Field {
         std::shared_ptr<const ObstacleField> obstacles;
         double radius_m = 0.0;  ///< Of every point.
         ObstacleSource source = ObstacleSource::nothing;
     };
+    std::span<const Field> fields() const noexcept { return fields_; }
+    std::span<const Primitive> primitives() const noexcept { return primitives_; }
 
+  private:
     std::vector<Field> fields_;
     std::vector<Primitive> primitives_;
 };

@@ -105,6 +105,13 @@ class Gate {
                               std::span<const double> gripper_positions, const WorldSnapshot& world,
                               std::span<std::uint8_t> accepted, std::span<double> clearance_m) noexcept;
 
+    /// Straight joint motions (`count` starts and ends of joint-row width), for planners: of each the share of the
+    /// way up to which it is shown clear of everything, never beyond the first contact, and infinity when all of it
+    /// is. Margins count; limits, speeds and stamps are not looked at. Positions must lie inside the limits.
+    /// A motion is first looked at every `step_max` of its widest joint.
+    void check_edges(std::span<const double> starts, std::span<const double> ends, std::size_t count, std::span<const double> gripper_positions,
+                     const WorldSnapshot& world, double step_max, std::span<double> first_contact) noexcept;
+
     /// Makes something held part of the robot; false, and nothing changed, when it cannot be.
     [[nodiscard]] bool attach(const Attachment& attachment) noexcept;
     [[nodiscard]] bool detach(std::uint16_t id) noexcept;
@@ -115,6 +122,9 @@ class Gate {
 
     /// The joint rows behind the last check, measured state first; Cartesian modes are resolved here.
     std::span<const double> path() const noexcept { return {path_.data(), (path_rows_ + 1) * model_->variable_count()}; }
+    /// By how much each variable of that path may be off: half the range of a gripper that nobody measured.
+    std::span<const double> uncertainty() const noexcept { return uncertainty_; }
+    const WorldSnapshot& no_go_zones() const noexcept { return zones_; }
 
   private:
     friend class Validation;
@@ -122,6 +132,9 @@ class Gate {
     friend class BatchCheck;
     friend class Refinement;
 
+    /// Where the joints stand that rows do not command, written to a row of the path. One nobody placed stands in the
+    /// middle of its range, and half of it is uncertain. False when one is outside its range.
+    bool place_grippers(std::span<const double> gripper_positions, double* row) noexcept;
     void bound_body_reach() noexcept;
     void rebuild_lanes() noexcept;
     /// The memory of one group of eight configurations.

@@ -183,8 +183,8 @@ template <typename Visit>
 bool ObstacleField::every_obstacle_in(Vec3 low, Vec3 high, Visit visit) const noexcept {
     if (x_.empty()) return true;
     const auto meets = [&](const Bounds& bounds) noexcept {
-        const double centre[3] = {double{bounds.centre[0]}, double{bounds.centre[1]}, double{bounds.centre[2]}};
-        const double half[3] = {double{bounds.half[0]}, double{bounds.half[1]}, double{bounds.half[2]}};
+        const double centre[3] = {static_cast<double>(bounds.centre[0]), static_cast<double>(bounds.centre[1]), static_cast<double>(bounds.centre[2])};
+        const double half[3] = {static_cast<double>(bounds.half[0]), static_cast<double>(bounds.half[1]), static_cast<double>(bounds.half[2])};
         return low.x <= centre[0] + half[0] && centre[0] - half[0] <= high.x && low.y <= centre[1] + half[1] && centre[1] - half[1] <= high.y &&
                low.z <= centre[2] + half[2] && centre[2] - half[2] <= high.z;
     };

@@ -12,6 +12,7 @@ import typer
 from lastgate.cli.approach import approach_command
 from lastgate.cli.audit import audit_command
 from lastgate.cli.bench import bench_command
+from lastgate.cli.certificate_file import verify_command
 from lastgate.cli.check import check_command
 from lastgate.cli.collision_lower import check_command as collision_check_command
 from lastgate.cli.collision_lower import lower_command
@@ -69,6 +70,7 @@ collision_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="V
 kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
 
 app.command("check", short_help="One chunk file, one verdict.")(check_command)
+app.command("verify", short_help="A certificate, checked without the core.")(verify_command)
 app.command("explain", short_help="What a violation means and what to do.")(explain_command)
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)

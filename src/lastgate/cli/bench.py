@@ -48,7 +48,7 @@ def bench_command(
             judges[judge]["misses"]
             for judges in entry["errors"].values()
             for judge in judges
-            if "tier" in judge
+            if judge.startswith(("tier", "spheres"))
         )
         stored[name] = entry
         if results is not None:

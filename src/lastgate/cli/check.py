@@ -53,6 +53,10 @@ def check_command(
     skill: Annotated[
         Path | None, typer.Option(metavar="K", help="A skill whose envelope tightens the robot's.")
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="F", help="Write why an accepted chunk is clear; `lastgate verify F` checks it."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> int:
     """Checks one chunk, from the measured state through its last row, between the rows too.
@@ -75,6 +79,7 @@ def check_command(
             ee=ee,
             frame=frame,
             skill_path=skill,
+            certificate_path=certificate,
         )
     except ROSConfigError as error:
         if not as_json:
@@ -122,8 +127,10 @@ def _decide(
     ee: str | None,
     frame: str | None,
     skill_path: Path | None,
+    certificate_path: Path | None,
 ) -> tuple["Verdict", dict[str, Any]]:
     from lastgate.action import ActionChunk
+    from lastgate.cli.certificate_file import save_certificate
     from lastgate.cli.input_files import load_chunk, load_state, load_world, parse_mode
     from lastgate.cli.skill_file import load_skill
     from lastgate.contracts import ControlMode, ROSConfigError
@@ -156,6 +163,10 @@ def _decide(
     for note in notes:
         print_note(note)
     verdict = gate.check(chunk, state=state, world=world, now_s=now)
+    if certificate_path is not None and verdict.accepted:
+        written = gate.certify(chunk, state=state, world=world, now_s=now)
+        save_certificate(written, certificate_path)
+        print_note(f"{certificate_path}: {written.record_count} records, checked by `lastgate verify`")
     report = {
         "accepted": verdict.accepted,
         "decided": True,

@@ -204,6 +204,51 @@ class CollisionEnvironment:
         return self.without(*touched) if touched else self
 
     @property
+    def ids(self) -> tuple[str, ...]:
+        """Is every id of a sphere or primitive, once, in alphabetical order."""
+        return tuple(sorted({*self._sphere_ids, *self._primitive_ids}))
+
+    def alone(self) -> Self:
+        """Returns its spheres and primitives by themselves: no cloud, no grid, and bounds that are open."""
+        return type(self).build(
+            self._balls_given,
+            self.resolution_m,
+            self.bounds,
+            ids=self._sphere_ids,
+            primitives=self._primitives,
+        )
+
+    @property
+    def native(self) -> _core.CollisionEnvironment:
+        """Is the core's own tables; the bounds are not in them."""
+        return self._native
+
+    @property
+    def primitives(self) -> tuple[WorldCollisionPrimitive, ...]:
+        """Is the obstacles that were given as shapes."""
+        return self._primitives
+
+    @property
+    def balls(self) -> Float64:
+        """Is (K, 4): the spheres and, as spheres, the points."""
+        points = self._others.get("points")
+        if points is None:
+            return self._balls_given
+        xyz = points.xyz if isinstance(points, Points) else np.asarray(points, dtype=np.float64)
+        radius = np.full((len(xyz), 1), self._others["point_radius_m"])
+        return np.ascontiguousarray(np.concatenate([self._balls_given, np.hstack([xyz, radius])]))
+
+    @property
+    def voxels(self) -> Voxels | None:
+        """Is the grid, if there is one."""
+        return self._others.get("voxels")
+
+    @property
+    def has_cells(self) -> bool:
+        """Says whether there is a grid."""
+        return self.voxels is not None
+
+    @property
     def memory_bytes(self) -> int:
         """Is what the tables take; it follows the obstacles, not the bounds."""
         return self._native.memory_bytes
@@ -212,10 +257,10 @@ class CollisionEnvironment:
         """Returns, per ball of the last axis but one, whether it reaches out of the bounds."""
         balls, _ = self._balls(robot_spheres)
         return (
-            self._inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self._inside_m(balls) < 0.0)[0]
+            self.inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self.inside_m(balls) < 0.0)[0]
         )
 
-    def _inside_m(self, sets: Float64) -> Float64:
+    def inside_m(self, sets: Float64) -> Float64:
         """Returns how far each ball is from leaving the bounds; negative when it does."""
         xyz, radius = sets[..., :3], sets[..., 3]
         gaps: Float64 = (
@@ -245,7 +290,7 @@ class CollisionEnvironment:
         found = np.empty(len(sets), dtype=np.bool_)
         self._native.any_within(sets, margin, found)
         if self.outside == "occupied":
-            found |= (self._inside_m(sets) <= margin).any(axis=-1)
+            found |= (self.inside_m(sets) <= margin).any(axis=-1)
         return bool(found[0]) if single else found
 
     @overload
@@ -271,13 +316,13 @@ class CollisionEnvironment:
         self._native.min_distances(np.ascontiguousarray(sets), _NOTHING_M, found)
         found[found == _NOTHING_M] = math.inf
         if self.outside == "occupied" and sets.shape[1]:
-            found = np.minimum(found, self._inside_m(sets).min(axis=-1))
+            found = np.minimum(found, self.inside_m(sets).min(axis=-1))
         return found
 
     def nearest(self, robot_spheres: Any) -> Nearest:
         """Returns what is nearest to the robot (M, 4), where, and whether the robot is outside of the bounds."""
         balls = require_balls(robot_spheres, name="robot_spheres")
-        inside_m = self._inside_m(balls)
+        inside_m = self.inside_m(balls)
         outside_bounds = bool((inside_m < 0.0).any())
         distance_m, ball, source, index, on_robot, on_obstacle = self._native.nearest(balls, _NOTHING_M)
         if self.outside == "occupied" and len(balls) and float(inside_m.min()) < distance_m:
@@ -306,13 +351,14 @@ class CollisionEnvironment:
             in_collision=distance_m <= 0.0,
             distance_m=distance_m,
             robot_index=ball,
-            obstacle=self._name(source, index),
+            obstacle=self.name_of(source, index),
             on_robot=on_robot,
             on_obstacle=on_obstacle,
             outside_bounds=outside_bounds,
         )
 
-    def _name(self, source: int, index: int) -> str:
+    def name_of(self, source: int, index: int) -> str:
+        """Returns the id of an obstacle as the core numbers it."""
         if source == _SPHERES:
             return self._sphere_ids[index]
         if source == _PRIMITIVES:

@@ -17,7 +17,7 @@ the judge said clear. *Refused*: the meshes are clear and the judge said no. Mar
 decides. *Near contact*: the volumes overlap or stand apart by less than 3 cm. *Steps*: up to 0.5 rad per joint from a
 configuration near contact; the meshes look at 65 instants, the gate at all of them, so that a contact between two
 looks of the meshes counts against the gate. Pairs that a manifest allows are nobody's question. The judges that use
-hulls take each mesh of a link as one convex hull.
+hulls take each mesh of a link as one convex hull. *Spheres* are the planners' covers, by preset, without a closer look.
 """
 
 _HEADINGS = {"random": "random", "near": "near contact", "steps": "steps near contact"}

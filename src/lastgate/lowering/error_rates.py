@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.action import ActionChunk
+from lastgate.collision import AllowedCollisionMatrix, SphereGenConfig, TwoTierCollisionChecker
 from lastgate.contracts.enums import ControlMode
 from lastgate.contracts.envelope import SafetyEnvelope
 from lastgate.contracts.robot import RobotDescription
@@ -25,6 +26,8 @@ Mask = NDArray[np.bool_]
 
 ERROR_SEED = 20261116
 TIER_ONE, TIER_TWO, EXACT = "tier 1: volumes", "tier 1+2: and pieces", "exact meshes (Coal)"
+# Planners' covers of balls, by preset; nothing looks closer at what they refuse.
+SPHERES = {preset: f"spheres: {preset}" for preset in ("coarse", "default", "fine")}
 COAL_HULLS, MUJOCO = "Pinocchio + Coal, hulls", "MuJoCo, hulls"
 # Volumes whose clearance is below this are near contact; half of random configurations of an arm are not.
 _NEAR_M = 0.03
@@ -85,6 +88,11 @@ class RobotUnderTest:
         self.gates = {TIER_ONE: Gate(plain.model_copy(update=volumes_only), step_s=1.0)}
         if robot.loaded_pieces:
             self.gates[TIER_TWO] = Gate(plain, step_s=1.0)
+        pairs = AllowedCollisionMatrix([pair.links for pair in robot.unchecked_pairs])
+        self.covers = {
+            name: TwoTierCollisionChecker(robot, getattr(SphereGenConfig, preset)(), 0.0, 0.0, allowed=pairs)
+            for preset, name in SPHERES.items()
+        }
         self._limits = np.array(
             [joint.position_limits or (-math.pi, math.pi) for joint in robot.actuated_joints]
         )
@@ -112,6 +120,16 @@ class RobotUnderTest:
             accepted.append(found.accepted)
             clearance.append(found.clearance_m)
         return np.concatenate(accepted), np.concatenate(clearance)
+
+    def judge_by_balls(self, cover: TwoTierCollisionChecker, configurations: Array) -> Mask:
+        """Returns in which configurations the balls of a cover touch nowhere."""
+        accepted = [np.empty(0, dtype=np.bool_)]
+        for first in range(0, len(configurations), _BLOCK):
+            block = configurations[first : first + _BLOCK]
+            fingers = np.ascontiguousarray(block[0, self._grippers]) if self._grippers else None
+            rows = np.ascontiguousarray(block[:, self._columns])
+            accepted.append(~cover.check_batch(rows, gripper_positions=fingers).in_collision)
+        return np.concatenate(accepted)
 
     def draw_near(self, count: int) -> Array:
         """Returns configurations in which some volumes nearly or barely overlap, in whole blocks of grippers."""
@@ -150,7 +168,7 @@ def measure_configurations(
     one_by_one: bool = False,
 ) -> dict[str, Errors]:
     """Returns the errors of every gate, of the meshes themselves and of the peers."""
-    errors = {name: Errors() for name in (*subject.gates, EXACT, *(peers or {}))}
+    errors = {name: Errors() for name in (*subject.gates, *subject.covers, EXACT, *(peers or {}))}
     truth = [subject.truth.touching(row) for row in configurations]
     for name, gate in subject.gates.items():
         if one_by_one:
@@ -161,6 +179,11 @@ def measure_configurations(
             errors[name].add(touches=pair is not None, accepted=bool(yes))
             if pair is not None and yes:
                 errors[name].phantom_pairs[f"missed {pair[0]} / {pair[1]}"] += 1
+    for name, cover in subject.covers.items():
+        blocks = [row[None] for row in configurations] if one_by_one else [configurations]
+        judged = np.concatenate([subject.judge_by_balls(cover, block) for block in blocks])
+        for pair, yes in zip(truth, judged, strict=True):
+            errors[name].add(touches=pair is not None, accepted=bool(yes))
     for index, pair in enumerate(truth):
         errors[EXACT].add(touches=pair is not None, accepted=pair is None)
         for name, touches in (peers or {}).items():

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The robot and scene that benchmarks/run.py wrote.
+#pragma once
+
+#include <cstddef>
+#include <fstream>
+#include <istream>
+#include <stdexcept>
+#include <vector>
+
+#include "lastgate/world_snapshot.hpp"
+
+namespace lastgate {
+
+struct Scene {
+    std::vector<double> rows, state, fingers, configurations;
+    std::vector<WorldSnapshot> worlds;
+};
+
+inline std::vector<double> read_numbers(std::istream& file) {
+    std::size_t count = 0;
+    file >> count;
+    std::vector<double> values(count);
+    for (double& value : values) file >> value;
+    return values;
+}
+
+/// Numbers in order: rows, state, fingers, configurations, then worlds of (kind, three sizes, seven pose numbers).
+inline Scene read_scene(const char* path) {
+    std::ifstream file(path);
+    Scene scene;
+    scene.rows = read_numbers(file);
+    scene.state = read_numbers(file);
+    scene.fingers = read_numbers(file);
+    scene.configurations = read_numbers(file);
+    for (int index = 0; index < 2; ++index) {
+        const std::vector<double> numbers = read_numbers(file);
+        WorldSnapshot world;
+        world.begin(1, 1.0, true);
+        for (std::size_t at = 0; at + 11 <= numbers.size(); at += 11) {
+            world.add(make_primitive(static_cast<PrimitiveKind>(static_cast<int>(numbers[at])), {numbers[at + 1], numbers[at + 2], numbers[at + 3]}, &numbers[at + 4]));
+        }
+        scene.worlds.push_back(world);
+    }
+    if (!file) throw std::invalid_argument("the scene file is cut short");
+    return scene;
+}
+
+}  // namespace lastgate

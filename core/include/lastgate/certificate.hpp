@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lastgate/gate.hpp"
+
+/// Why the path of an accepted chunk is clear, written down so that somebody else can check it with a few dot products.
+/// Made outside the check, by a sweep of its own that allocates; what it cannot show it does not write.
+namespace lastgate {
+
+enum class CertificateKind : std::uint8_t { self = 0, world = 1, zone = 2 };
+
+/// Between two instants of the path a pair of shapes stays apart: at `at` a slab of `distance_m` across `direction`
+/// separates them, radii subtracted, and neither comes closer than `motion_m` by leaving that instant.
+struct CertificateRecord {
+    CertificateKind kind = CertificateKind::self;
+    bool by_pieces = false;
+    std::uint16_t a = 0;  ///< The pair that is shown: a volume,
+    std::uint16_t b = 0;  ///< and a volume, obstacle or zone.
+    std::uint16_t shape_a = 0;  ///< What shows it: the volume itself, or a piece that the volume meets.
+    std::uint16_t shape_b = 0;
+    bool piece_a = false;
+    bool piece_b = false;
+    double low = 0.0;  ///< In rows, counted from the measured state.
+    double high = 0.0;
+    double at = 0.0;
+    Vec3 direction;  ///< From the first towards the second.
+    double distance_m = 0.0;
+    double motion_m = 0.0;
+    double demand_m = 0.0;
+};
+
+/// A piece and a volume of the same link that do not meet: what the volume stands for is not in that piece.
+struct ApartRecord {
+    std::uint16_t volume = 0;
+    std::uint16_t piece = 0;
+    Vec3 direction;  ///< From the volume towards the piece, in the frame of the link.
+};
+
+struct PathCertificate {
+    std::vector<CertificateRecord> records;
+    std::vector<ApartRecord> apart;
+    bool complete = false;  ///< Every pair is shown at every instant; otherwise the rest means nothing.
+};
+
+/// Of the path behind the gate's last check, which must have been accepted, in the same world. Volumes against volumes,
+/// obstacles and zones; nothing held, and no fields.
+PathCertificate certify_path(const Gate& gate, const WorldSnapshot& world);
+
+}  // namespace lastgate

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why an accepted chunk is clear, written down so that somebody else's program can check it."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lastgate import _core
+from lastgate.contracts import ControlMode, ROSConfigError
+from lastgate.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.world import NoWorld, World
+
+if TYPE_CHECKING:
+    from lastgate.gate import Gate
+    from lastgate.verdict import Verdict
+
+CERTIFICATE_FORMAT = "lastgate-certificate 1"
+# One record: a pair of shapes that stay apart between two instants of the path, counted in rows.
+RECORD_COLUMNS = (
+    "kind",
+    "by_pieces",
+    "a",
+    "b",
+    "piece_a",
+    "shape_a",
+    "piece_b",
+    "shape_b",
+    "low",
+    "high",
+    "at",
+    "direction_x",
+    "direction_y",
+    "direction_z",
+    "distance_m",
+    "motion_m",
+    "demand_m",
+)
+APART_COLUMNS = ("volume", "piece", "direction_x", "direction_y", "direction_z")
+# Modes whose path runs straight from row to row in joint space, so that a record speaks for all between two instants.
+CERTIFIED_MODES = (
+    ControlMode.JOINT_POSITION,
+    ControlMode.JOINT_VELOCITY,
+    ControlMode.JOINT_TRAJECTORY,
+    ControlMode.DEX_HAND_JOINT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Is the path of one accepted chunk, the model and world it was judged in, and one record per shown pair.
+
+    It speaks for the distances of links from each other, from obstacles and from no-go zones; not for limits, boxes,
+    keep-in zones or freshness. `lastgate verify` checks it, and so does `lastgate/certificate_checker.py` by itself.
+    """
+
+    content: dict[str, Any]
+
+    @property
+    def record_count(self) -> int:
+        """Is how many records there are."""
+        return len(self.content["records"])
+
+    def to_json(self) -> str:
+        """Returns the text of the file: the content and, last, the digest of it."""
+        digest = hashlib.sha256(canonical(self.content).encode("utf-8")).hexdigest()
+        return json.dumps({**self.content, "digest": digest}, allow_nan=False) + "\n"
+
+    def save(self, path: Path) -> None:
+        """Writes the file."""
+        path.write_text(self.to_json(), encoding="utf-8")
+
+
+def canonical(content: dict[str, Any]) -> str:
+    """Returns the one text of some content that its digest is taken of."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def certificate_of(gate: "Gate", verdict: "Verdict", world: World | NoWorld, native: _core.Gate) -> Certificate:
+    """Returns the certificate of the check that `native` did last.
+
+    Raises:
+        ROSConfigError: The chunk was not accepted, or was accepted for reasons that a certificate cannot give.
+    """
+    if not verdict.accepted:
+        raise ROSConfigError(f"a rejected chunk has no certificate: {verdict.explain()}")
+    _require_certifiable(gate, verdict, world)
+    complete, records, apart = _core.certify_path(native, world.native)
+    if not complete:
+        raise ROSConfigError(
+            "the certificate could not be completed: some pair is so near its margin that only the check's own "
+            "bisection shows it"
+        )
+    primitives = () if isinstance(world, NoWorld) else world.primitives
+    content = {
+        "format": CERTIFICATE_FORMAT,
+        "model": gate.flat_config,
+        "model_digest": gate.model_digest,
+        "path": native.path.tolist(),
+        "uncertainty": _core.gate_uncertainty(native),
+        "world": {
+            "id": verdict.world_id,
+            "looked_at": not isinstance(world, NoWorld),
+            "kind": [SHAPE_KIND[primitive.shape.shape] for primitive in primitives],
+            "size_m": [list(shape_size_m(primitive.shape)) for primitive in primitives],
+            "xyz_quat_xyzw": [[*primitive.pose.xyz, *primitive.pose.quat_xyzw] for primitive in primitives],
+        },
+        "record_columns": list(RECORD_COLUMNS),
+        "records": records.tolist(),
+        "apart_columns": list(APART_COLUMNS),
+        "apart": apart.tolist(),
+    }
+    return Certificate(content)
+
+
+def _require_certifiable(gate: "Gate", verdict: "Verdict", world: World | NoWorld) -> None:
+    mode = verdict.chunk.mode
+    reasons = {
+        f"rows of {getattr(mode, 'name', mode)} are not straight in joint space": mode not in CERTIFIED_MODES,
+        "it was accepted under the recovery rule": verdict.recovery,
+        "it was accepted because of declared contacts": bool(verdict.contacts_used),
+        "the robot holds something": bool(gate.attached),
+        "the world has voxels, points or a map of the floor": not isinstance(world, NoWorld)
+        and any(field is not None for field in (world.voxels, world.points, world.floor_map)),
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            raise ROSConfigError(
+                f"this chunk gets no certificate: {reason}\n\n"
+                "hint: certificates speak for joint rows among shapes; the verdict itself stands"
+            )

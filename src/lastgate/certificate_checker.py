@@ -1,0 +1,633 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the certificate of an accepted chunk. Imports nothing of lastgate: kinematics, motion bounds and the list of
+pairs are worked out again here, from the numbers in the file alone.
+
+A certificate says of every pair, for every stretch of the path: at this instant a slab this wide separates the two,
+and until the ends of the stretch they cannot come closer by more than this. What has to be believed is the model, by its
+digest, and the world as it is written in the file.
+
+Usage: python certificate_checker.py FILE. Exit 0 verified, 1 refused, 2 not readable.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+FORMAT = "lastgate-certificate 1"
+RECORD_COLUMNS = (
+    "kind by_pieces a b piece_a shape_a piece_b shape_b low high at direction_x direction_y direction_z "
+    "distance_m motion_m demand_m"
+).split()
+APART_COLUMNS = "volume piece direction_x direction_y direction_z".split()
+# Two programs place a robot of metres to within a few hundred roundings of each other; a nanometre is far above that,
+# and far below anything a margin means.
+SAME_M = 1e-9
+# A joint may be measured this far outside its limits; motion bounds of the model hold up to there.
+LIMIT_SLACK = 0.2
+SELF, WORLD, ZONE = 0, 1, 2
+SPHERE, CAPSULE, BOX, HALF_SPACE = 0, 1, 2, 3
+FIXED, REVOLUTE, PRISMATIC = 0, 1, 2
+
+Array = Any  # NumPy's arrays, without asking for its typing module
+
+
+class Refused(Exception):
+    """The certificate does not show what it claims."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was verified."""
+
+    robot: str
+    model_digest: str
+    world_id: str
+    looked_at_world: bool
+    row_count: int
+    pair_count: int
+    record_count: int
+    least_spare_m: float
+
+    def __str__(self) -> str:
+        world = f"world `{self.world_id}`" if self.looked_at_world else "no world"
+        return (
+            f"verified: {self.row_count} rows of `{self.robot}` in {world}; {self.pair_count} pairs, "
+            f"{self.record_count} records, each with at least {self.least_spare_m:.6f} m to spare\n"
+            f"  model {self.model_digest}"
+        )
+
+
+def require(condition: bool, why: str) -> None:
+    """Raises `Refused` unless a condition holds; a NaN makes none hold."""
+    if not condition:
+        raise Refused(why)
+
+
+# ---- Reading ---------------------------------------------------------------------------------------
+
+
+def _no_constant(name: str) -> float:
+    raise Refused(f"the file holds {name}")
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key for key, _ in pairs]
+    require(len(set(keys)) == len(keys), "a key is written twice")
+    return dict(pairs)
+
+
+def read(text: str) -> dict[str, Any]:
+    """Returns the content of a certificate whose digest is right."""
+    try:
+        content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twins)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise Refused(f"not JSON: {error}") from None
+    require(isinstance(content, dict) and content.get("format") == FORMAT, f"not a file of `{FORMAT}`")
+    digest = content.pop("digest", None)
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    found = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+    require(digest == found, f"the digest is {found}, the file says {digest}")
+    keys = {
+        "format", "model", "model_digest", "path", "uncertainty", "world", "record_columns", "records",
+        "apart_columns", "apart",
+    }  # fmt: skip
+    require(set(content) == keys, f"the file must hold {sorted(keys)}")
+    require(content["record_columns"] == RECORD_COLUMNS, "the records have other columns")
+    require(content["apart_columns"] == APART_COLUMNS, "the table `apart` has other columns")
+    return content
+
+
+def _table(values: Any, columns: int, name: str) -> Array:
+    """Returns rows of numbers as an array; anything else is refused."""
+    rows = values.tolist() if isinstance(values, np.ndarray) else values
+    require(isinstance(rows, list), f"{name} is not a table")
+    for row in rows:
+        is_row = isinstance(row, list) and len(row) == columns
+        require(is_row and all(type(number) in (int, float) for number in row), f"{name} is not rows of {columns} numbers")
+    table = np.array(rows, dtype=np.float64).reshape(-1, columns)
+    require(bool(np.isfinite(table).all()), f"{name} holds numbers that are not finite")
+    return table
+
+
+def _indices(column: Array, below: int, name: str) -> Array:
+    whole = column.astype(np.int64)
+    require(bool(((whole == column) & (whole >= 0) & (whole < below)).all()), f"{name} is not among {below}")
+    return whole
+
+
+# ---- Model -----------------------------------------------------------------------------------------
+
+
+def _rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
+    cr, sr, cp, sp, cy, sy = (
+        math.cos(roll), math.sin(roll), math.cos(pitch), math.sin(pitch), math.cos(yaw), math.sin(yaw)
+    )  # fmt: skip
+    about_x = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]])
+    about_y = np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    about_z = np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]])
+    return about_z @ about_y @ about_x
+
+
+def _rotation_from_quaternion(x: float, y: float, z: float, w: float) -> Array:
+    length = math.sqrt(x * x + y * y + z * z + w * w)
+    require(length > 0.0, "a pose has no rotation")
+    x, y, z, w = x / length, y / length, z / length, w / length
+    return np.array(
+        [
+            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+    )
+
+
+def _cross_matrix(axis: Array) -> Array:
+    x, y, z = axis
+    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Every point within `radius_m` of the hull of some corners, in the frame of a link (or of the base, -1)."""
+
+    link: int
+    corners: Array
+    radius_m: float
+
+
+class Model:
+    """Links, joints and shapes as the file of a robot gives them: one `key: value` per line."""
+
+    def __init__(self, text: str) -> None:
+        values: dict[str, Any] = {}
+        for line in text.splitlines():
+            key, colon, value = line.partition(": ")
+            require(bool(colon) and key not in values, "the model is not one `key: value` per line")
+            try:
+                values[key] = json.loads(value, parse_constant=_no_constant)
+            except json.JSONDecodeError:
+                raise Refused(f"the model has an unreadable `{key}`") from None
+        require(values.get("schema_version") == 1, "the model is of another version")
+        try:
+            self._take(values)
+        except (KeyError, TypeError, IndexError) as error:
+            raise Refused(f"the model is incomplete: {error!r}") from None
+
+    def _take(self, values: dict[str, Any]) -> None:
+        self.robot = str(values["robot_name"])
+        self.parent = [int(index) for index in values["link_parent"]]
+        self.kind, self.dof = values["joint_kind"], values["joint_dof"]
+        self.multiplier, self.offset = values["joint_multiplier"], values["joint_offset"]
+        count = len(self.parent)
+        origins = _table(np.reshape(values["joint_origin_xyzrpy"], (-1, 6)), 6, "joint_origin_xyzrpy")
+        axes = _table(np.reshape(values["joint_axis"], (-1, 3)), 3, "joint_axis")
+        require(self.parent[0] == -1 and len(origins) == len(axes) == count, "the links do not fit together")
+        require(all(0 <= self.parent[link] < link for link in range(1, count)), "a link stands before its parent")
+        self.origin_xyz = origins[:, :3]
+        self.origin_rotation = [_rotation_from_rpy(*rpy) for rpy in origins[:, 3:]]
+        lengths = np.linalg.norm(axes, axis=1)
+        require(bool((np.abs(lengths - 1.0) < 1e-5).all()), "a joint axis is no unit vector")
+        self.axis = axes / lengths[:, None]
+        self.position_min = np.array(values["position_min"], dtype=np.float64)
+        self.position_max = np.array(values["position_max"], dtype=np.float64)
+        self.in_rows = [bool(flag) for flag in values["dof_in_rows"]]
+        self.dof_count = len(self.position_min)
+        self.base_columns = 3 if values["mobile_base"] else 0
+        self.margin_m = {
+            SELF: float(values["self_collision_margin_m"]),
+            WORLD: float(values["world_collision_margin_m"]),
+            ZONE: float(values["world_collision_margin_m"]),
+        }
+        # Per link the links whose joints move it, the first of the chain first.
+        self.movers: list[tuple[int, ...]] = [()]
+        for link in range(1, count):
+            own = (link,) if self.kind[link] != FIXED else ()
+            self.movers.append(self.movers[self.parent[link]] + own)
+        ends = _table(np.reshape(values["volume_ends_m"], (-1, 6)), 6, "volume_ends_m")
+        self.volumes = [
+            Shape(int(link), ends[index].reshape(2, 3), float(radius))
+            for index, (link, radius) in enumerate(zip(values["volume_link"], values["volume_radius_m"], strict=True))
+        ]
+        self.pieces: list[Shape] = []
+        if "piece_link" in values:
+            corners = _table(np.reshape(values["piece_corners_m"], (-1, 3)), 3, "piece_corners_m")
+            at = 0
+            for link, radius, number in zip(
+                values["piece_link"], values["piece_radius_m"], values["piece_corner_count"], strict=True
+            ):
+                self.pieces.append(Shape(int(link), corners[at : at + number], float(radius)))
+                at += number
+            require(at == len(corners), "the corners of the pieces do not add up")
+        pairs = np.reshape(values["allowed_link_pairs"], (-1, 2)).astype(int).tolist()
+        self.allowed = {frozenset(pair) for pair in pairs}
+        self.zones = obstacles_of(
+            values["zone_kind"],
+            np.reshape(values["zone_size_m"], (-1, 3)).tolist(),
+            np.reshape(values["zone_xyz_quat_xyzw"], (-1, 7)).tolist(),
+        )
+        # Which volumes the joint of which link moves.
+        self.carried = np.zeros((len(self.volumes), count), dtype=bool)
+        for index, shape in enumerate(self.volumes):
+            self.carried[index, list(self.movers[shape.link])] = True
+        self.volume_reach = [self.reach(shape) for shape in self.volumes]
+        self.piece_reach = [self.reach(shape) for shape in self.pieces]
+
+    def place(self, configurations: Array) -> tuple[list[Array], list[Array]]:
+        """Returns, per link, rotations (n, 3, 3) and positions (n, 3) at every configuration."""
+        count = len(configurations)
+        rotations = [np.broadcast_to(np.eye(3), (count, 3, 3))]
+        positions = [np.zeros((count, 3))]
+        for link in range(1, len(self.parent)):
+            up_r, up_p = rotations[self.parent[link]], positions[self.parent[link]]
+            rotation = up_r @ self.origin_rotation[link]
+            position = up_p + up_r @ self.origin_xyz[link]
+            if self.kind[link] != FIXED:
+                value = self.multiplier[link] * configurations[:, self.dof[link]] + self.offset[link]
+                axis = self.axis[link]
+                if self.kind[link] == REVOLUTE:
+                    k = _cross_matrix(axis)
+                    sine, cosine = np.sin(value)[:, None, None], np.cos(value)[:, None, None]
+                    rotation = rotation @ (np.eye(3) + sine * k + (1.0 - cosine) * (k @ k))
+                else:
+                    position = position + value[:, None] * (rotation @ axis)
+            rotations.append(rotation)
+            positions.append(position)
+        return rotations, positions
+
+    def reach(self, shape: Shape) -> dict[int, float]:
+        """Returns, per joint above a shape, how far any of its corners can be from that joint's axis.
+
+        A corner is followed up the chain as a ball that holds wherever the joints passed so far can put it.
+        """
+        found: dict[int, float] = {}
+        for corner in shape.corners:
+            centre, radius, link = corner, 0.0, shape.link
+            while link > 0:
+                if self.kind[link] != FIXED:
+                    low = self.position_min[self.dof[link]] - LIMIT_SLACK
+                    high = self.position_max[self.dof[link]] + LIMIT_SLACK
+                    gain = abs(self.multiplier[link])
+                    middle = self.multiplier[link] * 0.5 * (low + high) + self.offset[link]
+                    half = gain * 0.5 * (high - low)
+                    axis = self.axis[link]
+                    if self.kind[link] == REVOLUTE:
+                        along = (centre @ axis) * axis
+                        across = centre - along
+                        distance = float(np.linalg.norm(across))
+                        found[link] = max(found.get(link, 0.0), gain * (distance + radius))
+                        if half < math.pi / 2:
+                            turned = math.cos(middle) * across + math.sin(middle) * np.cross(axis, across)
+                            centre, radius = along + math.cos(half) * turned, radius + distance * math.sin(half)
+                        else:
+                            centre, radius = along, radius + distance
+                    else:
+                        found[link] = max(found.get(link, 0.0), gain)
+                        centre, radius = centre + middle * axis, radius + half
+                centre = self.origin_rotation[link] @ centre + self.origin_xyz[link]
+                link = self.parent[link]
+        return found
+
+    def checked_volume_pairs(self) -> set[frozenset[int]]:
+        """Returns the pairs of volumes that move against each other and may not touch."""
+        pairs = set()
+        for i, first in enumerate(self.volumes):
+            for j in range(i):
+                second = self.volumes[j]
+                moves = self.movers[first.link] != self.movers[second.link]
+                if moves and frozenset((first.link, second.link)) not in self.allowed:
+                    pairs.add(frozenset((i, j)))
+        return pairs
+
+
+@functools.lru_cache(maxsize=8)
+def model_of(text: str) -> Model:
+    """Returns the model of a text; many certificates speak of the same robot."""
+    return Model(text)
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """A shape of the world; `outward` is the normal of a half-space, whose corner is a point of its face."""
+
+    corners: Array
+    radius_m: float
+    outward: Array | None = None
+
+
+def obstacles_of(kinds: list[int], sizes: list[list[float]], poses: list[list[float]]) -> list[Obstacle]:
+    """Returns obstacles from three sizes (radius; radius and half length; half extents) and a pose each."""
+    require(len(kinds) == len(sizes) == len(poses), "the obstacles do not have one size and one pose each")
+    found = []
+    for kind, size, pose in zip(kinds, _table(sizes, 3, "sizes"), _table(poses, 7, "poses"), strict=True):
+        rotation, at = _rotation_from_quaternion(*pose[3:]), pose[:3]
+        if kind == SPHERE:
+            found.append(Obstacle(at[None], float(size[0])))
+        elif kind == CAPSULE:
+            half = size[1] * rotation[:, 2]
+            found.append(Obstacle(np.stack([at - half, at + half]), float(size[0])))
+        elif kind == BOX:
+            signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+            found.append(Obstacle((signs * size) @ rotation.T + at, 0.0))
+        else:
+            require(kind == HALF_SPACE, "an obstacle is of no known kind")
+            found.append(Obstacle(at[None], 0.0, rotation[:, 2]))
+    return found
+
+
+# ---- Checking --------------------------------------------------------------------------------------
+
+
+class Checker:
+    """One certificate, read and taken apart."""
+
+    def __init__(self, content: dict[str, Any]) -> None:
+        require(isinstance(content["model"], str), "the model is not text")
+        found = hashlib.sha256(content["model"].encode("utf-8")).hexdigest()
+        require(content["model_digest"] == found, "the model is not the one whose digest is given")
+        self.digest = found
+        self.model = model_of(content["model"])
+        columns = self.model.dof_count + self.model.base_columns
+        self.path = _table(content["path"], columns, "path")
+        require(len(self.path) >= 2, "the path has no rows")
+        self.uncertainty = _table([content["uncertainty"]], columns, "uncertainty")[0]
+        self._require_path()
+        world = content["world"]
+        require(
+            isinstance(world, dict) and set(world) == {"id", "looked_at", "kind", "size_m", "xyz_quat_xyzw"},
+            "the world is not described",
+        )
+        require(isinstance(world["looked_at"], bool) and isinstance(world["id"], str), "the world is not described")
+        self.world_id, self.looked_at = world["id"], world["looked_at"]
+        self.obstacles = obstacles_of(world["kind"], world["size_m"], world["xyz_quat_xyzw"])
+        require(self.looked_at or not self.obstacles, "nobody looked at the world, and yet it has obstacles")
+        self.records = _table(content["records"], len(RECORD_COLUMNS), "records")
+        self.column = {name: self.records[:, index] for index, name in enumerate(RECORD_COLUMNS)}
+        self.apart = _table(content["apart"], len(APART_COLUMNS), "apart")
+
+    def _require_path(self) -> None:
+        model = self.model
+        joints = self.path[:, : model.dof_count]
+        inside = (joints >= model.position_min - LIMIT_SLACK) & (joints <= model.position_max + LIMIT_SLACK)
+        require(bool(inside.all()), "the path leaves the joint limits for which motion is bounded")
+        require(not self.path[:, model.dof_count :].any(), "the base moves, which records do not speak for")
+        require(not self.uncertainty[model.dof_count :].any(), "the base is uncertain")
+        for dof in range(model.dof_count):
+            width = self.uncertainty[dof]
+            if width == 0.0:
+                continue
+            # A gripper that nobody measured stands in the middle of its range and may be anywhere in it.
+            middle = 0.5 * (model.position_min[dof] + model.position_max[dof])
+            half = 0.5 * (model.position_max[dof] - model.position_min[dof])
+            still = bool((np.abs(self.path[:, dof] - middle) <= 1e-12).all())
+            require(not model.in_rows[dof] and still and abs(width - half) <= 1e-12, "an uncertainty is not half a range")
+
+    def _at(self, instants: Array) -> Array:
+        """Returns the configurations at instants counted in rows."""
+        last = len(self.path) - 1
+        row = np.minimum(np.floor(instants).astype(np.int64), last - 1)
+        share = (instants - row)[:, None]
+        return self.path[row] + share * (self.path[row + 1] - self.path[row])
+
+    def check(self) -> Report:
+        """Verifies every record and that together they leave nothing out."""
+        self._require_indices()
+        self._require_complete(self._pieces_met())
+        spare = self._require_true()
+        return Report(
+            robot=self.model.robot,
+            model_digest=self.digest,
+            world_id=self.world_id,
+            looked_at_world=self.looked_at,
+            row_count=len(self.path) - 1,
+            pair_count=self.pair_count,
+            record_count=len(self.records),
+            least_spare_m=float(spare.min()) if len(spare) else math.inf,
+        )
+
+    def _require_indices(self) -> None:
+        column, volumes = self.column, len(self.model.volumes)
+        self.kind = _indices(column["kind"], 3, "a kind")
+        self.by_pieces = _indices(column["by_pieces"], 2, "a flag")
+        self.a = _indices(column["a"], volumes, "a volume")
+        others = {SELF: volumes, WORLD: len(self.obstacles), ZONE: len(self.model.zones)}
+        self.b = column["b"].astype(np.int64)
+        for kind, below in others.items():
+            _indices(column["b"][self.kind == kind], below, "the other of a pair")
+        self.piece_a = _indices(column["piece_a"], 2, "a flag")
+        self.piece_b = _indices(column["piece_b"], 2, "a flag")
+        most = max(volumes, len(self.model.pieces), len(self.obstacles), len(self.model.zones))
+        self.shape_a = _indices(column["shape_a"], most, "a shape")
+        self.shape_b = _indices(column["shape_b"], most, "a shape")
+
+    def _pieces_met(self) -> list[list[int]]:
+        """Returns per volume the pieces of its link but those that the table shows apart from it."""
+        model = self.model
+        volume = _indices(self.apart[:, 0], len(model.volumes), "a volume")
+        piece = _indices(self.apart[:, 1], len(model.pieces), "a piece")
+        excused = set()
+        for i, j, direction in zip(volume.tolist(), piece.tolist(), self.apart[:, 2:], strict=True):
+            first, second = model.volumes[i], model.pieces[j]
+            require(first.link == second.link, "a piece is apart from a volume of another link")
+            require((i, j) not in excused, "a piece is apart from a volume twice")
+            require(abs(float(np.linalg.norm(direction)) - 1.0) <= SAME_M, "a direction is no unit vector")
+            gap = (second.corners @ direction).min() - (first.corners @ direction).max()
+            require(bool(gap > first.radius_m + second.radius_m), "a piece is said to be apart from a volume it meets")
+            excused.add((i, j))
+        return [
+            [
+                j
+                for j, shape in enumerate(model.pieces)
+                if shape.link == own.link and (index, j) not in excused
+            ]
+            for index, own in enumerate(model.volumes)
+        ]
+
+    def _require_complete(self, pieces_met: list[list[int]]) -> None:
+        """Every pair that must be shown is, from the first instant to the last, by everything that has to show it."""
+        model = self.model
+        moving = [index for index, shape in enumerate(model.volumes) if model.movers[shape.link]]
+        wanted: set[tuple[int, int, int]] = set()
+        for pair in model.checked_volume_pairs():
+            high, low = max(pair), min(pair)
+            wanted.add((SELF, low, high))
+        for kind, others in ((WORLD, self.obstacles), (ZONE, model.zones)):
+            wanted |= {(kind, index, other) for index in moving for other in range(len(others))}
+        groups: dict[tuple[int, int, int], dict[tuple[float, float, float, int], list[int]]] = {}
+        for number in range(len(self.records)):
+            kind, a, b = int(self.kind[number]), int(self.a[number]), int(self.b[number])
+            pair = (kind, min(a, b), max(a, b)) if kind == SELF else (kind, a, b)
+            stretch = (
+                float(self.column["low"][number]),
+                float(self.column["high"][number]),
+                float(self.column["at"][number]),
+                int(self.by_pieces[number]),
+            )
+            groups.setdefault(pair, {}).setdefault(stretch, []).append(number)
+        require(set(groups) == wanted, "the records speak of other pairs than the model and the world have")
+        self.pair_count = len(wanted)
+        end = float(len(self.path) - 1)
+        for pair, stretches in groups.items():
+            reached = 0.0
+            for stretch in sorted(stretches):
+                low, high, at, by_pieces = stretch
+                require(low == reached and low < high, f"a stretch of the path is missing for {pair}")
+                require(at == 0.5 * (low + high), f"an instant is not in the middle of its stretch for {pair}")
+                reached = high
+                self._require_shapes(pair, stretches[stretch], pieces_met, by_pieces=bool(by_pieces))
+            require(reached == end, f"the end of the path is missing for {pair}")
+
+    def _require_shapes(
+        self, pair: tuple[int, int, int], numbers: list[int], pieces_met: list[list[int]], *, by_pieces: bool
+    ) -> None:
+        kind = pair[0]
+        found = []
+        for number in numbers:
+            a, b = int(self.a[number]), int(self.b[number])
+            pieces_a = pieces_met[a] if by_pieces else []
+            pieces_b = pieces_met[b] if by_pieces and kind == SELF else []
+            expected = {
+                (int(bool(pieces_a)), i, int(bool(pieces_b)), j) for i in (pieces_a or [a]) for j in (pieces_b or [b])
+            }
+            require(not by_pieces or bool(pieces_a or pieces_b), f"the pair {pair} has no pieces to be shown by")
+            shown = (
+                int(self.piece_a[number]),
+                int(self.shape_a[number]),
+                int(self.piece_b[number]),
+                int(self.shape_b[number]),
+            )
+            require(shown in expected, f"a record shows a shape that is not of the pair {pair}")
+            require((a, b) == (int(self.a[numbers[0]]), int(self.b[numbers[0]])), "one pair is named in two orders")
+            found.append(shown)
+        require(len(found) == len(set(found)) == len(expected), f"not every shape of the pair {pair} is shown")
+
+    def _steps(self) -> Array:
+        """Returns (records, variables): how far each variable strays from the instant of its record."""
+        low, high, at = (self.column[name] for name in ("low", "high", "at"))
+        middle = self._at(at)
+        step = np.maximum(np.abs(self._at(low) - middle), np.abs(self._at(high) - middle))
+        for row in range(len(self.path)):
+            within = (low <= row) & (row <= high)
+            step[within] = np.maximum(step[within], np.abs(self.path[row] - middle[within]))
+        return step
+
+    def _require_true(self) -> Array:
+        """Every slab is as wide, and every motion as small, as its record says."""
+        direction = self.records[:, RECORD_COLUMNS.index("direction_x") :][:, :3]
+        claimed = self.column["distance_m"]
+        require(
+            bool((np.abs(np.linalg.norm(direction, axis=1) - 1.0) <= SAME_M).all()), "a direction is no unit vector"
+        )
+        instants, place = np.unique(self.column["at"], return_inverse=True)
+        rotations, positions = self.model.place(self._at(instants)[:, : self.model.dof_count])
+        step = self._steps()
+        top, moved, unsure = self._side(
+            self.piece_a, self.shape_a, direction, rotations, positions, place, step, first=True
+        )
+        bottom, moved_b, unsure_b = self._side(
+            self.piece_b, self.shape_b, -direction, rotations, positions, place, step, first=False
+        )
+        width = -bottom - top
+        motion, demand = moved + moved_b, unsure + unsure_b
+        for kind, margin_m in self.model.margin_m.items():
+            demand[self.kind == kind] += margin_m
+        require(bool((np.abs(width - claimed) <= SAME_M).all()), "a distance is not what it is said to be")
+        require(bool((np.abs(motion - self.column["motion_m"]) <= SAME_M).all()), "a motion is not what it is said to be")
+        require(bool((np.abs(demand - self.column["demand_m"]) <= SAME_M).all()), "a demand is not what it is said to be")
+        spare = width - demand - motion
+        require(bool((spare > 0.0).all()), "a pair can come closer than its margin")
+        return spare
+
+    def _side(
+        self,
+        is_piece: Array,
+        shape: Array,
+        direction: Array,
+        rotations: list[Array],
+        positions: list[Array],
+        place: Array,
+        step: Array,
+        *,
+        first: bool,
+    ) -> tuple[Array, Array, Array]:
+        """Returns how far one side of every record reaches along a direction, moves, and is uncertain."""
+        count = len(self.records)
+        reaches, moved, unsure = np.full(count, np.nan), np.zeros(count), np.zeros(count)
+        body = np.ones(count, dtype=bool) if first else self.kind == SELF
+        for flag, shapes, reach in (
+            (0, self.model.volumes, self.model.volume_reach),
+            (1, self.model.pieces, self.model.piece_reach),
+        ):
+            for index, own in enumerate(shapes):
+                chosen = np.flatnonzero(body & (is_piece == flag) & (shape == index))
+                if not len(chosen):
+                    continue
+                at = place[chosen]
+                local = np.einsum("nij,ni->nj", rotations[own.link][at], direction[chosen])
+                along = np.einsum("ni,ni->n", direction[chosen], positions[own.link][at])
+                reaches[chosen] = (local @ own.corners.T).max(axis=1) + along + own.radius_m
+                moved[chosen], unsure[chosen] = self._motion(chosen, own.link, reach[index], step)
+        for kind, obstacles in ((WORLD, self.obstacles), (ZONE, self.model.zones)):
+            for index, obstacle in enumerate(obstacles if not first else []):
+                chosen = np.flatnonzero((self.kind == kind) & (is_piece == 0) & (shape == index))
+                if not len(chosen):
+                    continue
+                if obstacle.outward is not None:
+                    # All of it lies below its face: only across the face is there a slab.
+                    off = np.abs(direction[chosen] - obstacle.outward).max()
+                    require(bool(off <= SAME_M), "a half-space is passed on another side than its face")
+                reaches[chosen] = (direction[chosen] @ obstacle.corners.T).max(axis=1) + obstacle.radius_m
+        require(bool(np.isfinite(reaches).all()), "a record shows a shape that does not exist")
+        return reaches, moved, unsure
+
+    def _motion(self, chosen: Array, link: int, reach: dict[int, float], step: Array) -> tuple[Array, Array]:
+        """Returns what joints that do not carry both of a pair move of one of them, and leave uncertain."""
+        moved, unsure = np.zeros(len(chosen)), np.zeros(len(chosen))
+        carried = self.model.carried
+        own = self.kind[chosen] == SELF
+        a, b = self.a[chosen], np.where(own, self.b[chosen], 0)
+        for mover in self.model.movers[link]:
+            shared = own & carried[a, mover] & carried[b, mover]
+            dof = self.model.dof[mover]
+            moved += np.where(shared, 0.0, step[chosen, dof] * reach[mover])
+            unsure += np.where(shared, 0.0, self.uncertainty[dof] * reach[mover])
+        return moved, unsure
+
+
+def check_text(text: str) -> Report:
+    """Verifies the text of a certificate.
+
+    Raises:
+        Refused: It does not show what it claims, with the first reason found.
+    """
+    return Checker(read(text)).check()
+
+
+def main(arguments: list[str]) -> int:
+    """Verifies one file and says so."""
+    if len(arguments) != 1:
+        print("usage: certificate_checker.py FILE", file=sys.stderr)
+        return 2
+    try:
+        with open(arguments[0], encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    try:
+        print(check_text(text))
+    except Refused as error:
+        print(f"refused: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Certificates of accepted chunks, checked by a program that shares nothing with the core.
+
+What is compared: the distances, motion bounds, demands and pairs of the core with those that the checker works out
+again from the numbers in the file. `make certificates` runs ten thousand chunks instead of some.
+"""
+
+import ast
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from paper_robots import NOW_S, at, ball, capsule_on, gate_of, gripper_arm, planar_two_link, sliders, wall_beyond_x, world_of
+
+import lastgate as lg
+from lastgate import certificate_checker
+from lastgate.certificate_checker import Refused, check_text
+from lastgate.world import NoWorld
+
+ROBOTS = ("franka_panda", "ur5", "so101_follower", "xarm7")
+CHUNKS = int(os.environ.get("LASTGATE_CERTIFICATES", "240"))
+
+
+def random_world(rng: np.random.Generator) -> lg.World | NoWorld:
+    if rng.random() < 0.1:
+        return lg.NO_WORLD
+    found = []
+    for _ in range(int(rng.integers(1, 14))):
+        quat = rng.normal(size=4)
+        pose = lg.Pose6D(xyz=tuple(rng.uniform(-0.9, 0.9, 3)), quat_xyzw=tuple(quat / np.linalg.norm(quat)))
+        shape = [
+            lg.SphereShape(radius_m=rng.uniform(0.02, 0.1)),
+            lg.CapsuleShape(radius_m=rng.uniform(0.02, 0.06), length_m=rng.uniform(0.05, 0.4)),
+            lg.BoxShape(size_xyz_m=tuple(rng.uniform(0.03, 0.25, 3))),
+        ][rng.integers(3)]
+        found.append(lg.WorldCollisionPrimitive(shape=shape, pose=pose))
+    if rng.random() < 0.3:
+        pose = lg.Pose6D(xyz=(0.0, 0.0, -0.8), quat_xyzw=(0.06, 0.0, 0.0, np.sqrt(1.0 - 0.06**2)))
+        found.append(lg.WorldCollisionPrimitive(shape=lg.HalfSpaceShape(), pose=pose))
+    return lg.World(primitives=found, stamp_s=0.0)
+
+
+def draw(rng: np.random.Generator, gate: lg.Gate) -> tuple[lg.ActionChunk, lg.RobotState, lg.World | NoWorld]:
+    joints = [joint for joint in gate.robot.actuated_joints if joint.name in gate.joint_names]
+    limits = np.array([joint.position_limits or (-3.0, 3.0) for joint in joints])
+    start = rng.uniform(*limits.T)
+    steps = rng.uniform(-1, 1, (int(rng.integers(1, 17)), len(start))) * rng.choice([0.01, 0.05, 0.2])
+    rows = np.clip(start + np.cumsum(steps, axis=0), *limits.T)
+    fingers = None
+    if gate.gripper_joint_names and rng.random() < 0.5:
+        ends = [j.position_limits for j in gate.robot.actuated_joints if j.name in gate.gripper_joint_names]
+        fingers = [rng.uniform(low, high) for low, high in ends]
+    return lg.ActionChunk(rows), lg.RobotState(positions=start, gripper_positions=fingers, stamp_s=0.0), random_world(rng)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str) -> None:
+    rng = np.random.default_rng([17, ROBOTS.index(name)])
+    robot = lg.load_robot(name)
+    margins = {"self_collision_margin_m": 0.004, "world_collision_margin_m": 0.01}
+    zone = {"name": "post", "shape": {"shape": "sphere", "radius_m": 0.1}, "pose": {"xyz": (0.7, 0.5, 0.1)}}
+    careful = robot.safety.model_copy(
+        update={**margins, "no_go_zones": lg.SafetyEnvelope(no_go_zones=[zone]).no_go_zones}
+    )
+    gates = [lg.Gate(robot, step_s=0.5), lg.Gate(robot.model_copy(update={"safety": careful}), step_s=0.5)]
+    verified = records = by_pieces = near = 0
+    for _ in range(60 * CHUNKS):
+        if verified >= CHUNKS // len(ROBOTS):
+            break
+        gate = gates[int(rng.integers(2))]
+        chunk, state, world = draw(rng, gate)
+        verdict = gate.check(chunk, state=state, world=world, now_s=0.0)
+        if not verdict.accepted:
+            continue
+        certificate = gate.certify(chunk, state=state, world=world, now_s=0.0)
+        report = check_text(certificate.to_json())
+        assert report.row_count == len(chunk.rows)
+        assert report.model_digest == gate.model_digest == verdict.model_digest
+        assert report.looked_at_world == (world is not lg.NO_WORLD)
+        assert report.least_spare_m > 0.0
+        verified += 1
+        records += report.record_count
+        by_pieces += any(record[1] for record in certificate.content["records"])
+        near += report.least_spare_m < 1e-3
+    print(f"{name}: {verified} certificates, {records} records, {by_pieces} with pieces, {near} nearer than 1 mm")
+    assert verified == CHUNKS // len(ROBOTS)
+    if robot.loaded_pieces:
+        assert by_pieces > 0
+
+
+# ---- Altered certificates --------------------------------------------------------------------------
+
+
+def small_certificate() -> str:
+    """Returns a certificate of two links, a pole and a wall, with pieces on one link."""
+    manifest = planar_two_link(convex_pieces={"file": "convex_pieces.txt", "sha256": "0" * 64})
+    # Two volumes, so that the first and last cube each stand apart from one of them.
+    manifest["collision_geometry"] = [
+        manifest["collision_geometry"][0],
+        capsule_on("forearm", 0.06, 0.3, (0.35, 0.0, 0.0), (0.0, np.pi / 2, 0.0)),
+        capsule_on("forearm", 0.06, 0.3, (0.7, 0.0, 0.0), (0.0, np.pi / 2, 0.0)),
+    ]
+    manifest["safety"] = {
+        "no_go_zones": [
+            {"name": "post", "shape": {"shape": "sphere", "radius_m": 0.2}, "pose": {"xyz": [-1.5, 0.0, 0.0]}}
+        ]
+    }
+    from lastgate.contracts.convex_pieces import ConvexPiece
+
+    # Three small cubes along the forearm.
+    pieces = [
+        ConvexPiece(
+            "forearm", 0.0, tuple((x + a, b, c) for a in (-0.03, 0.03) for b in (-0.03, 0.03) for c in (-0.03, 0.03))
+        )
+        for x in (0.2, 0.5, 0.8)
+    ]
+    robot = lg.RobotDescription(**manifest).with_loaded_pieces(tuple(pieces))
+    gate = lg.Gate(robot, step_s=0.1)
+    chunk = lg.ActionChunk([[0.0, 0.002], [0.0, 0.004]])
+    # The pole overlaps the capsules by 1.5 cm and leaves the cubes 1.5 cm.
+    world = world_of(ball((1.5, 0.145, 0.0), 0.1), wall_beyond_x(2.5))
+    return gate.certify(chunk, state=at(0.0, 0.0), world=world, now_s=NOW_S).to_json()
+
+
+@pytest.fixture(scope="module")
+def honest() -> str:
+    text = small_certificate()
+    assert check_text(text).pair_count > 5
+    assert any(record[1] for record in json.loads(text)["records"]), "no pair is shown by pieces"
+    return text
+
+
+def signed(content: dict) -> str:
+    """Returns the content with a digest that fits it, as somebody who forges would write it."""
+    content = {key: value for key, value in content.items() if key != "digest"}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return json.dumps({**content, "digest": hashlib.sha256(canonical.encode()).hexdigest()})
+
+
+def numbers_in(value: object, path: tuple = ()) -> list[tuple]:
+    if isinstance(value, bool):
+        return []
+    if isinstance(value, int | float):
+        return [path]
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, item in items for found in numbers_in(item, (*path, key))]
+
+
+def altered(content: dict, path: tuple, change: float) -> dict:
+    copy = json.loads(json.dumps(content))
+    at_ = copy
+    for key in path[:-1]:
+        at_ = at_[key]
+    at_[path[-1]] += change
+    return copy
+
+
+def test_certificate_altered_in_any_number_is_refused(honest: str) -> None:
+    content = json.loads(honest)
+    places = numbers_in(content)
+    assert len(places) > 150
+    for path in places:
+        value = content
+        for key in path:
+            value = value[key]
+        with pytest.raises(Refused, match="digest"):
+            check_text(json.dumps(altered(content, path, max(abs(value), 1e-9) * 1e-12 + 1e-15)))
+
+
+@pytest.mark.parametrize("change", [1e-6, -1e-6, 0.5, 1.0, -1.0])
+def test_forged_record_is_refused_whatever_its_digest(honest: str, change: float) -> None:
+    content = json.loads(honest)
+    for path in numbers_in(content):
+        if path[0] in ("records", "apart"):
+            is_direction = path[0] == "apart" or "direction" in certificate_checker.RECORD_COLUMNS[path[2]]
+            if is_direction and abs(change) < 1e-3:
+                continue  # turned by a thousandth of a milliradian a slab is as wide: the record is still true
+            with pytest.raises(Refused):
+                check_text(signed(altered(content, path, change)))
+
+
+def test_forged_world_uncertainty_and_model_are_refused(honest: str) -> None:
+    content = json.loads(honest)
+    for path in numbers_in(content["world"]["xyz_quat_xyzw"]):
+        if path[1] >= 2 and content["world"]["kind"][path[0]] == 0:
+            continue  # a ball looks the same from all sides, and nothing here is above or below another
+        if content["world"]["kind"][path[0]] == 3 and path[1] in (1, 2):
+            continue  # a wall may slide along itself
+        with pytest.raises(Refused):
+            check_text(signed(altered(content, ("world", "xyz_quat_xyzw", *path), 0.01)))
+    for index in range(len(content["uncertainty"])):
+        with pytest.raises(Refused, match="half a range"):
+            check_text(signed(altered(content, ("uncertainty", index), 0.01)))
+    forged = json.loads(honest)
+    forged["model"] = forged["model"].replace("self_collision_margin_m: 0.0", "self_collision_margin_m: -0.5")
+    with pytest.raises(Refused, match="digest"):
+        check_text(signed(forged))
+    forged["model_digest"] = hashlib.sha256(forged["model"].encode()).hexdigest()
+    with pytest.raises(Refused, match="demand"):
+        check_text(signed(forged))
+
+
+def test_path_that_runs_through_the_pole_does_not_fit_another_ones_records(honest: str) -> None:
+    content = json.loads(honest)
+    content["path"][1][1] += 0.4
+    with pytest.raises(Refused):
+        check_text(signed(content))
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2])
+def test_pair_that_is_left_out_is_missed(honest: str, kind: int) -> None:
+    content = json.loads(honest)
+    first = next(record for record in content["records"] if record[0] == kind)
+    content["records"] = [r for r in content["records"] if (r[0], r[2], r[3]) != (first[0], first[2], first[3])]
+    with pytest.raises(Refused, match="other pairs"):
+        check_text(signed(content))
+
+
+def test_record_that_is_left_out_or_written_twice_is_found(honest: str) -> None:
+    content = json.loads(honest)
+    for index in range(len(content["records"])):
+        without = {**content, "records": content["records"][:index] + content["records"][index + 1 :]}
+        with pytest.raises(Refused):
+            check_text(signed(without))
+        twice = {**content, "records": [*content["records"], content["records"][index]]}
+        with pytest.raises(Refused):
+            check_text(signed(twice))
+
+
+def test_obstacle_that_is_added_has_no_records(honest: str) -> None:
+    content = json.loads(honest)
+    for key in ("kind", "size_m", "xyz_quat_xyzw"):
+        content["world"][key].append(content["world"][key][0])
+    with pytest.raises(Refused, match="other pairs"):
+        check_text(signed(content))
+
+
+def test_world_that_nobody_looked_at_has_no_obstacles(honest: str) -> None:
+    content = json.loads(honest)
+    content["world"]["looked_at"] = False
+    with pytest.raises(Refused, match="nobody looked"):
+        check_text(signed(content))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not JSON"),
+        ("[]", "not a file"),
+        ('{"format": "lastgate-certificate 2"}', "not a file"),
+        ('{"format": "lastgate-certificate 1"}', "digest"),
+        ('{"format": "lastgate-certificate 1", "path": [NaN]}', "holds NaN"),
+        ('{"format": "lastgate-certificate 1", "format": "lastgate-certificate 1"}', "twice"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_file_that_is_no_certificate_is_refused(text: str, message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        check_text(text)
+
+
+@pytest.mark.parametrize("key", ["model", "path", "records", "apart", "uncertainty", "world"])
+@pytest.mark.parametrize("value", [None, "text", [], [[]], [["a"]], {"kind": []}, 3])
+def test_part_of_another_type_is_refused_and_not_a_crash(honest: str, key: str, value: object) -> None:
+    content = {**json.loads(honest), key: value}
+    if key == "apart" and value in ([],):
+        return  # nothing apart is a statement; whether it is true is judged elsewhere
+    with pytest.raises(Refused):
+        check_text(signed(content))
+
+
+# ---- What gets none --------------------------------------------------------------------------------
+
+
+def test_rejected_chunk_gets_no_certificate() -> None:
+    gate = gate_of(sliders(0.0, 1.0), step_s=1.0)
+    with pytest.raises(lg.ROSConfigError, match="rejected chunk has no certificate"):
+        gate.certify(lg.ActionChunk([[0.95, 0.0]]), state=at(0.0, 0.0), world=lg.NO_WORLD, now_s=NOW_S)
+    accepted = gate.certify(lg.ActionChunk([[0.5, 0.0]]), state=at(0.0, 0.0), world=lg.NO_WORLD, now_s=NOW_S)
+    assert check_text(accepted.to_json()).pair_count == 1
+
+
+def test_cartesian_rows_held_objects_and_fields_get_no_certificate() -> None:
+    gate = gate_of(planar_two_link())
+    stretched = at(0.3, 0.8)
+    pose_row = lg.ActionChunk([[0.001, 0.0, 0.0, 0.0, 0.0, 0.0]], mode=lg.ControlMode.CARTESIAN_DELTA)
+    assert gate.check(pose_row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S).accepted
+    with pytest.raises(lg.ROSConfigError, match="not straight in joint space"):
+        gate.certify(pose_row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S)
+    row = lg.ActionChunk([[0.31, 0.8]])
+    cloud = lg.World(points=np.array([[5.0, 5.0, 5.0]]), stamp_s=NOW_S)
+    with pytest.raises(lg.ROSConfigError, match="voxels, points"):
+        gate.certify(row, state=stretched, world=cloud, now_s=NOW_S)
+    gate.attach("forearm", lg.SphereShape(radius_m=0.02), object_id="cup", origin_xyz_rpy=(1.0, 0, 0, 0, 0, 0))
+    with pytest.raises(lg.ROSConfigError, match="holds something"):
+        gate.certify(row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S)
+    gate.detach("cup")
+    assert gate.certify(row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S).record_count > 0
+
+
+def test_gripper_that_nobody_measured_is_certified_anywhere_in_its_range() -> None:
+    gate = gate_of(gripper_arm(allowed_collision_pairs=[]))
+    # The finger is 6 cm of air from the hand, and may come no nearer than that wherever it stands.
+    chunk, unknown = lg.ActionChunk([[0.1]]), at(0.1)
+    certificate = gate.certify(chunk, state=unknown, world=world_of(ball((0, 0.3, 0.1), 0.05)), now_s=NOW_S)
+    assert max(certificate.content["uncertainty"]) == 0.02
+    assert check_text(certificate.to_json()).pair_count == 3
+    content = json.loads(certificate.to_json())
+    content["uncertainty"] = [0.0, 0.0]
+    with pytest.raises(Refused, match="demand"):
+        check_text(signed(content))
+
+
+# ---- The checker stands alone ----------------------------------------------------------------------
+
+
+def test_checker_imports_numpy_and_the_standard_library_only() -> None:
+    tree = ast.parse(Path(certificate_checker.__file__).read_text(encoding="utf-8"))
+    roots = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            roots |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0 and node.module is not None
+            roots.add(node.module.partition(".")[0])
+    assert roots - set(sys.stdlib_module_names) == {"numpy"}
+
+
+def test_checker_runs_by_itself(honest: str, tmp_path: Path) -> None:
+    alone = tmp_path / "certificate_checker.py"
+    alone.write_text(Path(certificate_checker.__file__).read_text(encoding="utf-8"), encoding="utf-8")
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text(honest, encoding="utf-8")
+    bad.write_text(honest.replace("planar_two_link", "planar_two_lonk"), encoding="utf-8")
+
+    def run(*files: object) -> subprocess.CompletedProcess[str]:
+        # -P keeps the repository off the path; importing lastgate would need an installed one.
+        command = [sys.executable, "-P", str(alone), *map(str, files)]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+
+    assert run(good).returncode == 0
+    assert run(good).stdout.startswith("verified: 2 rows of `planar_two_link`")
+    assert (run(bad).returncode, run(tmp_path / "none").returncode, run().returncode) == (1, 2, 2)
+    assert run(bad).stderr.startswith("refused: the digest is")
