@@ -13,7 +13,6 @@ namespace lastgate {
 namespace {
 
 constexpr const char* node_name = "lastgate_gateway";
-constexpr const char* reset_service = "/openral/estop_reset";
 
 /// How often kernel and seat are looked after; a seat must beat within 0.5 s, a kernel is gone after 0.15 s.
 constexpr std::int64_t look_period_ns = 20'000'000;
@@ -73,8 +72,8 @@ Gateway::Gateway(GatewayOptions options)
                        [this](std::span<const std::byte> payload, auto) { take_world(MessageType::world_collision, payload); }, true),
       world_voxels_(participant_, {.name = "/openral/world_voxels", .type = "openral_msgs/msg/OccupancyVoxels", .bytes_max = world_sample_max}, options_.type_check,
                     [this](std::span<const std::byte> payload, auto) { take_world(MessageType::occupancy_voxels, payload); }, true) {
-    if (options_.trigger_for_cyclone) reset_servers_.push_back(serve_trigger_over_cyclone(participant_, reset_service, [this] { return reset(); }));
-    if (options_.trigger_for_fastdds && has_fastdds()) reset_servers_.push_back(serve_trigger_over_fastdds(options_.domain, participant_.loopback_only(), reset_service, [this] { return reset(); }));
+    serve({"/openral/estop_reset", "std_srvs/srv/Trigger"}, [this](std::span<const std::byte> request) { return reset(request); });
+    serve({"/openral/check_nav_goal", "openral_msgs/srv/CheckNavGoal"}, [this](std::span<const std::byte> request) { return check_nav_goal(request); });
     publish_node();
 }
 
@@ -119,12 +118,36 @@ void Gateway::stop(const char* reason, bool by_human) {
     });
 }
 
-TriggerAnswer Gateway::reset() {
+void Gateway::serve(const ServiceSpec& spec, const ServiceHandler& handler) {
+    if (options_.serve_cyclone) servers_.push_back(serve_over_cyclone(participant_, spec, handler));
+    if (options_.serve_fastdds && has_fastdds()) servers_.push_back(serve_over_fastdds(options_.domain, participant_.loopback_only(), spec, handler));
+}
+
+template <typename Ask>
+ServiceAnswer Gateway::asked_of_kernel(Ask ask) {
     const std::shared_lock hold(session_lock_);
-    if (!session_) return {false, "reset refused: the kernel is gone"};
-    const auto answer = session_->reset();
-    if (!answer) return {false, "reset refused: the kernel did not answer"};
+    if (!session_) return {false, "refused: the kernel is gone"};
+    const auto answer = ask(*session_);
+    if (!answer) return {false, "refused: the kernel did not answer"};
     return {answer->success == 1, std::string(answer->message.view())};
+}
+
+std::optional<ServiceAnswer> Gateway::reset(std::span<const std::byte> request) {
+    if (!is_trigger_request(request)) return std::nullopt;
+    return asked_of_kernel([](Session& session) { return session.reset(); });
+}
+
+std::optional<ServiceAnswer> Gateway::check_nav_goal(std::span<const std::byte> request) {
+    // A geometry_msgs/PoseStamped. Its stamp says when somebody wished it, which nothing depends on.
+    CdrReader reader(request);
+    (void)reader.number<std::int32_t>();
+    (void)reader.number<std::uint32_t>();
+    NavGoalRequest goal;
+    goal.frame_id = reader.text();
+    for (double& coordinate : goal.xyz) coordinate = reader.number<double>();
+    for (double& coordinate : goal.quat_xyzw) coordinate = reader.number<double>();
+    if (!reader.at_end()) return std::nullopt;
+    return asked_of_kernel([&](Session& session) { return session.check_nav_goal(goal); });
 }
 
 // ---- From the kernel to topics ---------------------------------------------------------------------

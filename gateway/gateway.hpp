@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "reports.hpp"
+#include "service.hpp"
 #include "session.hpp"
-#include "trigger.hpp"
 #include "wire.hpp"
 
 namespace lastgate {
@@ -21,8 +21,8 @@ struct GatewayOptions {
     std::int32_t chunk_depth = 1;
     TypeCheck type_check = TypeCheck::same_hash;
     GidWidth gid_width = GidWidth::since_iron;
-    bool trigger_for_cyclone = false;
-    bool trigger_for_fastdds = true;
+    bool serve_cyclone = false;
+    bool serve_fastdds = true;
 };
 
 /// The topics and services of the contract on one side, the doors of a kernel on the other. It decides nothing: what it
@@ -46,7 +46,11 @@ class Gateway {
     void take_world(MessageType type, std::span<const std::byte> payload);
     void stop(const char* reason, bool by_human);
     void pass_status(std::span<const std::byte> payload);
-    TriggerAnswer reset();
+    std::optional<ServiceAnswer> reset(std::span<const std::byte> request);
+    std::optional<ServiceAnswer> check_nav_goal(std::span<const std::byte> request);
+    template <typename Ask>
+    ServiceAnswer asked_of_kernel(Ask ask);
+    void serve(const ServiceSpec& spec, const ServiceHandler& handler);
 
     template <typename Use>
     bool with_session(Use use);
@@ -86,7 +90,7 @@ class Gateway {
     Reader joint_states_;
     Reader world_collision_;
     Reader world_voxels_;
-    std::vector<std::unique_ptr<TriggerServer>> reset_servers_;
+    std::vector<std::unique_ptr<ServiceServer>> servers_;
 };
 
 }  // namespace lastgate

@@ -23,7 +23,7 @@ constexpr const char* usage = R"(usage: lastgate-gateway --instance NAME [option
   --chunk-depth N            how many candidates may wait, and how many safe actions; 1
   --accept-unhashed          believe publishers that state no type hash (before Iron, or without ROS)
   --humble                   show the node to Humble instead of to what came after it
-  --trigger-for WHOM         fastrtps|cyclonedds|both|none: whose service clients are answered; fastrtps
+  --services-for WHOM        fastrtps|cyclonedds|both|none: whose service clients are answered; fastrtps
   --exit-with-parent
 )";
 
@@ -51,16 +51,16 @@ GatewayOptions read_arguments(int count, char** values, bool& exit_with_parent) 
         else if (flag == "--accept-unhashed") options.type_check = TypeCheck::not_another;
         else if (flag == "--humble") options.gid_width = GidWidth::humble;
         else if (flag == "--exit-with-parent") exit_with_parent = true;
-        else if (flag == "--trigger-for") {
+        else if (flag == "--services-for") {
             const std::string_view whom = next();
-            if (whom != "both" && whom != "fastrtps" && whom != "cyclonedds" && whom != "none") throw std::invalid_argument("--trigger-for cannot be `" + std::string(whom) + "`");
-            options.trigger_for_fastdds = whom == "both" || whom == "fastrtps";
-            options.trigger_for_cyclone = whom == "both" || whom == "cyclonedds";
+            if (whom != "both" && whom != "fastrtps" && whom != "cyclonedds" && whom != "none") throw std::invalid_argument("--services-for cannot be `" + std::string(whom) + "`");
+            options.serve_fastdds = whom == "both" || whom == "fastrtps";
+            options.serve_cyclone = whom == "both" || whom == "cyclonedds";
         } else throw std::invalid_argument("unknown option `" + std::string(flag) + "`");
     }
     if (options.instance.empty()) throw std::invalid_argument("--instance is missing");
-    if (options.trigger_for_fastdds && !has_fastdds()) {
-        std::fprintf(stderr, "lastgate-gateway: warning: built without Fast DDS: rmw_fastrtps is not answered at /openral/estop_reset; use `lastgate reset`\n");
+    if (options.serve_fastdds && !has_fastdds()) {
+        std::fprintf(stderr, "lastgate-gateway: warning: built without Fast DDS: rmw_fastrtps is offered no services; use `lastgate reset`\n");
     }
     return options;
 }

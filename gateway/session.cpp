@@ -96,6 +96,12 @@ std::optional<AnswerFrame> Session::reset() {
     return door_.command(Command::reset, answer_timeout_ns);
 }
 
+std::optional<AnswerFrame> Session::check_nav_goal(const NavGoalRequest& goal) {
+    std::vector<std::byte> memory(goal.frame_id.size() + 128);
+    const std::lock_guard hold(chunks_lock_);
+    return door_.ask(MessageType::nav_goal, write_nav_goal(goal, memory), answer_timeout_ns);
+}
+
 std::string_view Session::last_drop_reason() const noexcept {
     const auto code = static_cast<ViolationCode>(last_drop_.load(std::memory_order_relaxed));
     return code == ViolationCode::not_checked ? std::string_view() : controller_state(code);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "client.hpp"
+#include "requests.hpp"
 
 namespace lastgate {
 
@@ -35,6 +36,7 @@ class Session {
     /// Waits for no message and no lock.
     void stop(std::string_view reason, FailureKind kind, std::string_view evidence) noexcept { seat_.press(reason, kind, evidence); }
     std::optional<AnswerFrame> reset();
+    std::optional<AnswerFrame> check_nav_goal(const NavGoalRequest& goal);
 
     void beat() noexcept { seat_.beat(); }
     bool kernel_is_alive() const noexcept { return seat_.kernel_is_alive(); }

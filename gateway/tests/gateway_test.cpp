@@ -4,7 +4,7 @@
 
 #include "reports.hpp"
 #include "require.hpp"
-#include "trigger.hpp"
+#include "service.hpp"
 #include "type_hashes.hpp"
 #include "wire.hpp"
 
@@ -32,29 +32,36 @@ TEST(every_message_of_the_wire_has_a_hash_and_nothing_else_has) {
     REQUIRE(type_hash("openral_msgs/msg/Actionchunk").empty() && type_hash("").empty());
 }
 
-TEST(trigger_request_has_exactly_one_length_per_kind) {
+TEST(trigger_request_has_exactly_one_length) {
     std::vector<std::byte> frame(64);
     frame[1] = std::byte{1};
     for (std::size_t size = 0; size <= frame.size(); ++size) {
         const std::span<const std::byte> cut(frame.data(), size);
-        REQUIRE(is_trigger_request(cut, 0) == (size == 5 || size == 8));
-        REQUIRE(is_trigger_request(cut, 16) == (size == 21 || size == 24));
+        REQUIRE(is_trigger_request(cut) == (size == 5 || size == 8));
     }
 }
 
 TEST(trigger_request_with_another_byte_or_encapsulation_is_none) {
     std::vector<std::byte> frame(8);
     frame[1] = std::byte{1};
-    REQUIRE(is_trigger_request(frame, 0));
+    REQUIRE(is_trigger_request(frame));
     frame[4] = std::byte{228};
-    REQUIRE(!is_trigger_request(frame, 0));
+    REQUIRE(!is_trigger_request(frame));
     frame[4] = std::byte{0};
     frame[1] = std::byte{7};
-    REQUIRE(!is_trigger_request(frame, 0));
+    REQUIRE(!is_trigger_request(frame));
     // What pads a frame is whatever stood in the sender's memory.
     frame[1] = std::byte{1};
     frame[6] = std::byte{0x55};
-    REQUIRE(is_trigger_request(frame, 0));
+    REQUIRE(is_trigger_request(frame));
+}
+
+TEST(answer_stands_behind_its_number_and_one_that_does_not_fit_is_none) {
+    const std::vector<std::byte> number(16, std::byte{9});
+    const auto frame = answer_frame(number, {true, "yes"});
+    REQUIRE(frame.size() == 4 + 16 + 4 + 4 + 4 && frame[19] == std::byte{9} && frame[20] == std::byte{1});
+    REQUIRE(answer_frame({}, {false, "no"}).size() == 4 + 4 + 4 + 3);
+    REQUIRE(answer_frame({}, {false, std::string(service_frame_bytes_max, 'x')}).empty());
 }
 
 TEST(status_is_read_as_it_was_written_and_not_when_it_is_cut) {

@@ -11,8 +11,9 @@ from collections import deque
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import Twist
+from geometry_msgs.msg import PoseStamped, Twist
 from openral_msgs.msg import ActionChunk, FailureTrigger, OccupancyVoxels, SafetyStatus, WorldCollision
+from openral_msgs.srv import CheckNavGoal
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
@@ -60,6 +61,7 @@ class Peer(Node):
         for name, (kind, how) in HEARS.items():
             self.create_subscription(kind, name, self._put_into(self.inboxes[name]), how, raw=True)
         self.reset = self.create_client(Trigger, "/openral/estop_reset")
+        self.nav_goal = self.create_client(CheckNavGoal, "/openral/check_nav_goal")
 
     @staticmethod
     def _put_into(inbox: deque[bytes]):
@@ -158,15 +160,26 @@ class Peer(Node):
             inbox.clear()
         return {}
 
+    def _call(self, client, request, timeout_s: float):
+        if not self.until(client.service_is_ready, timeout_s):
+            return {"ready": False}, None
+        future = client.call_async(request)
+        if not self.until(future.done, timeout_s):
+            return {"ready": True, "answered": False}, None
+        return {"ready": True, "answered": True}, future.result()
+
     def call_reset(self, timeout_s: float) -> dict:
         """Calls the service, as any client would."""
-        if not self.until(self.reset.service_is_ready, timeout_s):
-            return {"ready": False}
-        future = self.reset.call_async(Trigger.Request())
-        if not self.until(future.done, timeout_s):
-            return {"ready": True, "answered": False}
-        answer = future.result()
-        return {"ready": True, "answered": True, "success": answer.success, "message": answer.message}
+        how, answer = self._call(self.reset, Trigger.Request(), timeout_s)
+        return how if answer is None else {**how, "success": answer.success, "message": answer.message}
+
+    def call_nav_goal(self, frame_id: str, x: float, y: float, timeout_s: float) -> dict:
+        """Asks whether the base may stand at a place, level and not turned."""
+        pose = PoseStamped()
+        pose.header.frame_id = frame_id
+        pose.pose.position.x, pose.pose.position.y = x, y
+        how, answer = self._call(self.nav_goal, CheckNavGoal.Request(pose=pose), timeout_s)
+        return how if answer is None else {**how, "ok": answer.ok, "reason": answer.reason}
 
     def graph(self) -> dict:
         """Returns what `ros2 topic list`, `ros2 topic info -v` and `ros2 node list` would show."""

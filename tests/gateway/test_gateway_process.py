@@ -127,7 +127,7 @@ NUMBERED = b"\x00\x01\x00\x00" + bytes(range(1, 17)) + b"\x00" + b"\x00\x00\x00"
 
 def test_client_of_the_other_kind_is_answered_where_that_is_asked_for(start_kernel, start_gateway, domain):
     kernel = start_kernel(stacked(3), without_world=True)
-    start_gateway(kernel.instance, "--trigger-for", "both")
+    start_gateway(kernel.instance, "--services-for", "both")
     answer = trigger(domain, NUMBERED)
     assert answer is not None
     assert answer[4:20] == NUMBERED[4:20]
@@ -146,7 +146,7 @@ def test_client_of_the_other_kind_is_answered_where_that_is_asked_for(start_kern
 )
 def test_frame_that_is_no_request_resets_nothing(start_kernel, start_gateway, domain, frame):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    start_gateway(kernel.instance, "--trigger-for", "both")
+    start_gateway(kernel.instance, "--services-for", "both")
     kernel.estop("for this test")
     wait_until(lambda: kernel.status().latched)
     time.sleep(0.05)
@@ -218,7 +218,7 @@ def test_gateway_without_a_kernel_refuses(start_gateway):
 
 @pytest.mark.parametrize(
     "options",
-    [("--domain", "233"), ("--domain", "-1"), ("--chunk-depth", "0"), ("--trigger-for", "all"), ("--what",)],
+    [("--domain", "233"), ("--domain", "-1"), ("--chunk-depth", "0"), ("--services-for", "all"), ("--what",)],
 )
 def test_unusable_options_are_refused(start_kernel, start_gateway, options):
     kernel = start_kernel(stacked(3), without_world=True)
@@ -242,7 +242,7 @@ def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start
     )
     assert (level, values["fault_latch"]) == (2, "true")
     answer = peer.ask("call_reset", timeout_s=5.0)
-    assert (answer["success"], answer["message"]) == (False, "reset refused: the kernel is gone")
+    assert (answer["success"], answer["message"]) == (False, "refused: the kernel is gone")
     peer.ask("forget")
     back = start_kernel(stacked(3), without_world=True, on_stale="drop", instance=kernel.instance)
     status = wait_status(peer, LATCHED, 10.0)

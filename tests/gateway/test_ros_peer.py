@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 import lastgate as lg
 from lastgate.contracts import FailureEvidence
+from lastgate.world.freshness import StampedTransform
 
 CHUNK = "openral_msgs/msg/ActionChunk"
 FAILURE = "openral_msgs/msg/FailureTrigger"
@@ -130,6 +131,7 @@ def test_node_sees_types_hashes_and_qualities_of_the_contract(front, distro):
             assert ours["hash"] == ros.store().hash_rihs01(kind), topic
             assert {end["hash"] for end in ends[topic]} == {ours["hash"]}, topic
     assert graph["services"]["/openral/estop_reset"] == ["std_srvs/srv/Trigger"]
+    assert graph["services"]["/openral/check_nav_goal"] == ["openral_msgs/srv/CheckNavGoal"]
 
 
 def test_accepted_chunk_leaves_byte_for_byte(front):
@@ -336,6 +338,41 @@ def test_base_twist_crosses_the_gate(start_kernel, start_gateway, start_peer, di
 
     assert twist(1.5).linear.x == 1.5
     assert twist(2.5).kind == "force"
+
+
+def floor_of_four_metres():
+    """Returns a world with a map of the floor around the robot, in which nothing but its edge is in the way."""
+    now_s = time.time()
+    grid = lg.OccupancyGridIndex(np.zeros((40, 40), dtype=np.int8), 0.1, (-2.0, -2.0), 0.0, stamp_s=now_s)
+    placed = StampedTransform.of(
+        lg.Pose6D(xyz=(0.0, 0.0, 0.0)), parent_frame="", child_frame="map", stamp_s=now_s
+    )
+    floor_map = lg.FloorMap(grid=grid, map_in_base=placed, height_m=(-0.1, 2.0), age_s_max=60.0)
+    return lg.World(floor_map=floor_map, stamp_s=now_s)
+
+
+def test_goal_of_the_base_is_answered_over_the_service(start_kernel, start_gateway, start_peer, distro):
+    kernel = start_kernel(cart())
+    start_gateway(kernel.instance)
+    peer = start_peer(distro)
+    peer.meet()
+
+    def ask(frame_id: str, x: float):
+        for _ in range(20):
+            kernel.publish_world(floor_of_four_metres())
+            answer = peer.ask("call_nav_goal", frame_id=frame_id, x=x, y=0.0, timeout_s=5.0)
+            assert answer["answered"], answer
+            if (
+                "no map" not in answer["reason"]
+            ):  # on a busy machine the map can be too old when it is asked for
+                return answer
+        raise AssertionError("the map was never fresh")
+
+    assert ask("map", 0.5)["ok"]
+    edge = ask("map", 1.95)
+    assert (edge["ok"], "touches" in edge["reason"]) == (False, True)
+    elsewhere = ask("odom", 0.5)
+    assert (elsewhere["ok"], "frame `odom`" in elsewhere["reason"]) == (False, True)
 
 
 @pytest.mark.parametrize("spoilt", ["cut", "nothing but a header", "noise", "another encapsulation"])

@@ -173,6 +173,11 @@ def test_fault_that_finds_no_place_or_two_is_refused():
         fault.planted("a < b; a < b")
 
 
+def test_type_hashes_are_those_of_the_message_files():
+    hashes = load_tool("generate_type_hashes")
+    assert hashes.TARGET.read_text() == hashes.text(), "run `make generate`"
+
+
 def test_fleet_page_is_what_the_stored_numbers_say():
     fleet = load_tool("measure_fleet")
     results = json.loads(fleet.RESULTS.read_text())

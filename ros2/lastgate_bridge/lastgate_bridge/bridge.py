@@ -12,6 +12,7 @@ import time
 import rclpy
 from geometry_msgs.msg import Twist
 from openral_msgs.msg import ActionChunk, FailureTrigger, OccupancyVoxels, SafetyStatus, WorldCollision
+from openral_msgs.srv import CheckNavGoal
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
 from rclpy.node import Node
@@ -25,6 +26,7 @@ from lastgate import _core
 
 LATCHED = SafetyStatus.LATCHED
 ANSWER_TIMEOUT_S = 0.5
+NO_ANSWER = "refused: the kernel did not answer"
 # Half of the 0.2 s after which a driver without a new chunk stops: what waited longer is not motion for now.
 SAFE_ACTION_AGE_S_MAX = 0.1
 BEAT_PERIOD_S = 0.05
@@ -81,6 +83,9 @@ class Bridge(Node):
         hear(WorldCollision, "/openral/world_collision", quality(1), self._world("world_collision"), worlds)
         hear(OccupancyVoxels, "/openral/world_voxels", quality(1), self._world("occupancy_voxels"), worlds)
         self.create_service(Trigger, "/openral/estop_reset", self._reset, callback_group=calls)
+        self.create_service(
+            CheckNavGoal, "/openral/check_nav_goal", self._check_nav_goal, callback_group=calls
+        )
         self.create_timer(BEAT_PERIOD_S, self._look, callback_group=stops)
         for ring, pass_on in (
             ("safe_actions", self._pass_action),
@@ -134,7 +139,19 @@ class Bridge(Node):
         del request
         with self._door_lock:
             answer = self._door.command("reset", ANSWER_TIMEOUT_S)
-        response.success, response.message = answer or (False, "reset refused: the kernel did not answer")
+        response.success, response.message = answer or (False, NO_ANSWER)
+        return response
+
+    def _check_nav_goal(self, request, response):
+        where, turned = request.pose.pose.position, request.pose.pose.orientation
+        goal = _core.encode_nav_goal(
+            request.pose.header.frame_id,
+            [where.x, where.y, where.z],
+            [turned.x, turned.y, turned.z, turned.w],
+        )
+        with self._door_lock:
+            answer = self._door.ask("nav_goal", goal, ANSWER_TIMEOUT_S)
+        response.ok, response.reason = (False, NO_ANSWER) if answer is None else (answer[0], answer[-1])
         return response
 
     # From the kernel to topics.

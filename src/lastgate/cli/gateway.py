@@ -29,9 +29,9 @@ def gateway_command(
     humble: Annotated[
         bool, typer.Option("--humble", help="Show the node to Humble instead of to later releases.")
     ] = False,
-    trigger_for: Annotated[
+    services_for: Annotated[
         str,
-        typer.Option(metavar="fastrtps|cyclonedds|both|none", help="Whose clients `estop_reset` answers."),
+        typer.Option(metavar="fastrtps|cyclonedds|both|none", help="Whose service clients are answered."),
     ] = "fastrtps",
 ) -> int:
     """Gives a running kernel the topics and services of ROS 2, until it is told to end (SIGTERM, Ctrl-C).
@@ -42,9 +42,9 @@ def gateway_command(
     from lastgate.contracts import ROSConfigError
     from lastgate.kernel_process import gateway_program, only_kernel
 
-    if trigger_for not in ("fastrtps", "cyclonedds", "both", "none"):
+    if services_for not in ("fastrtps", "cyclonedds", "both", "none"):
         raise ROSConfigError(
-            f"`--trigger-for` must be fastrtps, cyclonedds, both or none, got `{trigger_for}`"
+            f"`--services-for` must be fastrtps, cyclonedds, both or none, got `{services_for}`"
         )
     if domain is None:
         named = os.environ.get("ROS_DOMAIN_ID", "0")
@@ -64,7 +64,7 @@ def gateway_command(
             *("--instance", robot or only_kernel()),
             *("--domain", str(domain)),
             *("--chunk-depth", str(chunk_depth)),
-            *("--trigger-for", trigger_for),
+            *("--services-for", services_for),
             *(flag for flag, wanted in flags.items() if wanted),
         ],
     )

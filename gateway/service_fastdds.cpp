@@ -7,9 +7,9 @@
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 #include <fastdds/dds/topic/Topic.hpp>
 
-#include "cdr.hpp"
 #include "fastdds_frame.hpp"
-#include "trigger.hpp"
+#include "service.hpp"
+#include "wire.hpp"
 
 namespace lastgate {
 namespace {
@@ -17,11 +17,9 @@ namespace {
 namespace dds = eprosima::fastdds::dds;
 namespace rtps = eprosima::fastrtps::rtps;
 
-constexpr std::size_t frame_bytes_max = 1024;
-
-class FastServer final : public TriggerServer, private dds::DataReaderListener {
+class FastServer final : public ServiceServer, private dds::DataReaderListener {
   public:
-    FastServer(std::uint32_t domain, bool loopback_only, const std::string& service, TriggerHandler handler)
+    FastServer(std::uint32_t domain, bool loopback_only, const ServiceSpec& spec, ServiceHandler handler)
         : handler_(std::move(handler)), participant_(make_fastdds_participant(domain, loopback_only, "lastgate_gateway"), delete_fastdds_participant) {
         const auto topic = [&](const std::string& name, const dds::TypeSupport& type) {
             type.register_type(participant_.get());
@@ -31,17 +29,17 @@ class FastServer final : public TriggerServer, private dds::DataReaderListener {
             qos.reliability().kind = dds::RELIABLE_RELIABILITY_QOS;
             qos.durability().kind = dds::VOLATILE_DURABILITY_QOS;
             qos.history().kind = dds::KEEP_LAST_HISTORY_QOS;
-            qos.history().depth = 10;
+            qos.history().depth = service_depth;
             qos.endpoint().history_memory_policy = rtps::PREALLOCATED_WITH_REALLOC_MEMORY_MODE;
             return qos;
         };
         dds::Publisher* publisher = require_fastdds(participant_->create_publisher(dds::PUBLISHER_QOS_DEFAULT), "publisher");
         dds::Subscriber* subscriber = require_fastdds(participant_->create_subscriber(dds::SUBSCRIBER_QOS_DEFAULT), "subscriber");
-        const dds::TypeSupport reply(new FrameType("std_srvs::srv::dds_::Trigger_Response_", frame_bytes_max));
-        const dds::TypeSupport request(new FrameType("std_srvs::srv::dds_::Trigger_Request_", frame_bytes_max));
-        replies_ = require_fastdds(publisher->create_datawriter(topic("rr" + service + "Reply", reply), as_service(dds::DATAWRITER_QOS_DEFAULT)), "writer");
+        const dds::TypeSupport reply(new FrameType(dds_type_name(spec.type + "_Response"), service_frame_bytes_max));
+        const dds::TypeSupport request(new FrameType(dds_type_name(spec.type + "_Request"), service_frame_bytes_max));
+        replies_ = require_fastdds(publisher->create_datawriter(topic("rr" + spec.name + "Reply", reply), as_service(dds::DATAWRITER_QOS_DEFAULT)), "writer");
         // Last: from here on questions come, and need everything above.
-        (void)require_fastdds(subscriber->create_datareader(topic("rq" + service + "Request", request), as_service(dds::DATAREADER_QOS_DEFAULT), this), "reader");
+        (void)require_fastdds(subscriber->create_datareader(topic("rq" + spec.name + "Request", request), as_service(dds::DATAREADER_QOS_DEFAULT), this), "reader");
     }
 
   private:
@@ -49,14 +47,11 @@ class FastServer final : public TriggerServer, private dds::DataReaderListener {
         Frame frame;
         dds::SampleInfo info;
         while (reader->take_next_sample(&frame, &info) == eprosima::fastrtps::types::ReturnCode_t::RETCODE_OK) {
-            if (!info.valid_data || !is_trigger_request(frame.bytes, 0)) continue;
-            const TriggerAnswer said = handler_();
-            Frame reply{std::vector<std::byte>(frame_bytes_max)};
-            CdrWriter writer(reply.bytes);
-            writer.number(static_cast<std::uint8_t>(said.success ? 1 : 0));
-            writer.text(said.message);
-            if (!writer.ok()) continue;
-            reply.bytes.resize(writer.bytes().size());
+            if (!info.valid_data) continue;
+            const auto said = handler_(frame.bytes);
+            if (!said) continue;
+            Frame reply{answer_frame({}, *said)};
+            if (reply.bytes.empty()) continue;
             // Addressed to the client's reader where it names one, with the number of its question.
             rtps::SampleIdentity question = info.sample_identity;
             if (info.related_sample_identity.writer_guid() != rtps::GUID_t::unknown()) question.writer_guid() = info.related_sample_identity.writer_guid();
@@ -66,15 +61,15 @@ class FastServer final : public TriggerServer, private dds::DataReaderListener {
         }
     }
 
-    TriggerHandler handler_;
+    ServiceHandler handler_;
     std::unique_ptr<dds::DomainParticipant, decltype(&delete_fastdds_participant)> participant_;
     dds::DataWriter* replies_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<TriggerServer> serve_trigger_over_fastdds(std::uint32_t domain, bool loopback_only, const std::string& service, TriggerHandler handler) {
-    return std::make_unique<FastServer>(domain, loopback_only, service, std::move(handler));
+std::unique_ptr<ServiceServer> serve_over_fastdds(std::uint32_t domain, bool loopback_only, const ServiceSpec& spec, ServiceHandler handler) {
+    return std::make_unique<FastServer>(domain, loopback_only, spec, std::move(handler));
 }
 bool has_fastdds() noexcept { return true; }
 
