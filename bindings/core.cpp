@@ -401,6 +401,7 @@ void bind_field(nb::module_& module);        // bindings/environment.cpp
 void bind_environment(nb::module_& module);  // bindings/environment.cpp
 void bind_planning(nb::module_& module);     // bindings/planning.cpp
 void bind_kernel(nb::module_& module);       // bindings/kernel.cpp
+void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
 
 NB_MODULE(_core, module) {
     // `NO_WORLD` and other module-level objects live until the interpreter is gone; that is no leak.
@@ -423,4 +424,5 @@ NB_MODULE(_core, module) {
     bind_gate(module);
     bind_planning(module);
     bind_kernel(module);
+    bind_kernel_watch(module);
 }

@@ -16,6 +16,8 @@
 #include "client.hpp"
 #include "evidence.hpp"
 #include "messages.hpp"
+#include "requests.hpp"
+#include "world_builder.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -96,7 +98,8 @@ nb::bytes encode_joint_state(const std::vector<std::string>& names, Vector posit
 }
 
 nb::bytes encode_world_snapshot(double stamp_s, std::string_view frame_id, std::string_view world_id, bool declared_absent, Kinds kinds, Matrix sizes_m, Matrix poses, const std::vector<std::string>& object_id,
-                                std::optional<std::tuple<Matrix, double>> points, std::optional<std::tuple<Bytes3, std::array<double, 3>, double, bool, bool, double>> voxels) {
+                                std::optional<std::tuple<Matrix, double>> points, std::optional<std::tuple<Bytes3, std::array<double, 3>, double, bool, bool, double>> voxels,
+                                std::uint32_t obstacle_count, const FloorMapMessage* floor) {
     WorldSnapshotMessage world;
     world.stamp_s = stamp_s;
     world.frame_id = frame_id;
@@ -129,15 +132,55 @@ nb::bytes encode_world_snapshot(double stamp_s, std::string_view frame_id, std::
         world.occupancy = {occupancy.data(), occupancy.size()};
         room += occupancy.size();
     }
+    world.obstacle_count = obstacle_count;
+    if (floor != nullptr) {
+        world.has_floor = true;
+        world.floor = *floor;
+        room += floor->blocked_bits.size() + floor->frame_id.size() + 512;
+    }
     return written(room, [&](std::span<std::byte> memory) { return write_world_snapshot(world, memory); });
 }
 
+using ContactTuple = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<std::string>, bool, bool, std::array<double, 3>, std::array<double, 7>, double>;
+
+nb::bytes encode_chunk_request(const nb::bytes& chunk, bool recovery, const std::vector<ContactTuple>& contacts) {
+    std::size_t room = 128 + chunk.size();
+    std::vector<NamedContact> named;
+    const auto views_of = [&](const std::vector<std::string>& names) {
+        for (const auto& name : names) room += name.size() + 16;
+        return std::vector<std::string_view>(names.begin(), names.end());
+    };
+    for (const auto& [links, held_objects, objects, voxels, points, region_size, region_pose, expires_s] : contacts) {
+        named.push_back({views_of(links), views_of(held_objects), views_of(objects), voxels, points, region_size, region_pose, expires_s});
+        room += 192;
+    }
+    return written(room, [&](std::span<std::byte> memory) { return write_chunk_request(recovery, named, span_of(chunk), memory); });
+}
+
+/// Types of what is handed in through the ring of chunks, by the words that Python uses.
+MessageType question_of(const std::string& word) {
+    if (word == "held_shape") return MessageType::held_shape;
+    if (word == "let_go") return MessageType::let_go;
+    if (word == "nav_goal") return MessageType::nav_goal;
+    throw std::invalid_argument("no question `" + word + "`");
+}
+
 RingShape shape_of(const std::string& ring) {
+    // One of the rings of a door: its name and the door's number.
+    const std::size_t dot = ring.find('.');
+    if (dot != std::string::npos && ring.size() == dot + 2 && ring[dot + 1] >= '0' && ring[dot + 1] < static_cast<char>('0' + doors_max)) {
+        const std::string kind = ring.substr(0, dot);
+        if (kind == "chunks") return chunk_ring;
+        if (kind == "states") return state_ring;
+        if (kind == "worlds") return world_ring;
+        if (kind == "verdicts") return verdict_ring;
+    }
     if (ring == "safe_actions") return chunk_ring;
     if (ring == "failures") return failure_ring;
     if (ring == "statuses") return status_ring;
     if (ring == "traces") return trace_ring;
-    throw std::invalid_argument("no ring `" + ring + "`; there are safe_actions, failures, statuses, traces");
+    if (ring == "inputs") return input_ring;
+    throw std::invalid_argument("no ring `" + ring + "`; there are safe_actions, failures, statuses, traces, inputs, and chunks.N, states.N, worlds.N, verdicts.N for every door");
 }
 
 Command command_of(const std::string& word) {
@@ -155,7 +198,34 @@ void bind_messages(nb::module_& module) {
     module.def("encode_action_chunk", &encode_action_chunk, "rows"_a.noconvert(), "control_mode"_a, "stamp_s"_a, "ee_name"_a, "frame_id"_a, "rskill_id"_a, "trace_id"_a, "tick_index"_a);
     module.def("decode_action_chunk", &decode_action_chunk, "payload"_a, nb::sig("def decode_action_chunk(payload: bytes) -> dict | None"));
     module.def("encode_joint_state", &encode_joint_state, "names"_a, "positions"_a.noconvert(), "velocities"_a.none(), "stamp_s"_a);
-    module.def("encode_world_snapshot", &encode_world_snapshot, "stamp_s"_a, "frame_id"_a, "world_id"_a, "declared_absent"_a, "kinds"_a, "sizes_m"_a, "poses"_a, "object_id"_a, "points"_a.none(), "voxels"_a.none());
+    module.def("encode_world_snapshot", &encode_world_snapshot, "stamp_s"_a, "frame_id"_a, "world_id"_a, "declared_absent"_a, "kinds"_a, "sizes_m"_a, "poses"_a, "object_id"_a, "points"_a.none(), "voxels"_a.none(), "obstacle_count"_a, "floor"_a.none());
+    // Views: whoever makes one keeps what it was made of.
+    nb::class_<FloorMapMessage>(module, "FloorMapMessage")
+        .def("__init__", [](FloorMapMessage* self, std::string_view frame_id, double stamp_s, double age_s_max, double placed_stamp_s, std::array<double, 2> origin_xy, double origin_yaw, double resolution_m,
+                            std::array<std::uint32_t, 2> size, std::array<std::uint32_t, 2> window_first, std::array<std::uint32_t, 2> window_end, Matrix window_in_base, double low_m, double high_m, const nb::bytes& blocked_bits) {
+            if (window_in_base.shape(0) != 3 || window_in_base.shape(1) != 4) throw std::invalid_argument("a pose is 3 x 4");
+            new (self) FloorMapMessage{frame_id, stamp_s, age_s_max, placed_stamp_s, origin_xy, origin_yaw, resolution_m, size, window_first, window_end, {}, low_m, high_m, {static_cast<const std::uint8_t*>(blocked_bits.data()), blocked_bits.size()}};
+            std::copy_n(window_in_base.data(), 12, self->window_in_base.begin());
+        }, nb::kw_only(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 15>(), "frame_id"_a, "stamp_s"_a, "age_s_max"_a, "placed_stamp_s"_a, "origin_xy"_a, "origin_yaw"_a, "resolution_m"_a, "size"_a, "window_first"_a, "window_end"_a,
+           "window_in_base"_a.noconvert(), "low_m"_a, "high_m"_a, "blocked_bits"_a);
+    module.def("encode_chunk_request", &encode_chunk_request, "chunk"_a, "recovery"_a, "contacts"_a);
+    module.def("encode_held_shape", [](std::string_view object_id, std::string_view link, double radius_m, Vector ends, const std::vector<std::string>& touch_links) {
+        if (ends.size() != 6) throw std::invalid_argument("a segment is six numbers");
+        const std::vector<std::string_view> views(touch_links.begin(), touch_links.end());
+        std::size_t room = 256 + object_id.size() + link.size();
+        for (const auto& name : touch_links) room += name.size() + 16;
+        return written(room, [&](std::span<std::byte> memory) { return write_held_shape(object_id, link, radius_m, {ends.data(), ends.size()}, views, memory); });
+    }, "object_id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch_links"_a);
+    module.def("encode_let_go", [](std::string_view object_id) {
+        return written(64 + object_id.size(), [&](std::span<std::byte> memory) { return write_let_go(object_id, memory); });
+    }, "object_id"_a);
+    module.def("encode_nav_goal", [](std::string_view frame_id, std::array<double, 3> xyz, std::array<double, 4> quat_xyzw) {
+        return written(128 + frame_id.size(), [&](std::span<std::byte> memory) { return write_nav_goal({frame_id, xyz, quat_xyzw}, memory); });
+    }, "frame_id"_a, "xyz"_a, "quat_xyzw"_a);
+    module.def("encode_twist", [](std::array<double, 6> twist) {
+        return written(64, [&](std::span<std::byte> memory) { return write_twist(twist, memory); });
+    }, "twist"_a);
+    module.def("decode_twist", [](const nb::bytes& payload) { return read_twist(span_of(payload)); }, "payload"_a);
     module.def("violation_word", [](int code) { return std::string(violation_word(static_cast<ViolationCode>(code))); }, "code"_a);
     module.def("failure_kind", [](int code) { return static_cast<int>(failure_kind(static_cast<ViolationCode>(code))); }, "code"_a);
     module.def("controller_state", [](int code) { return std::string(controller_state(static_cast<ViolationCode>(code))); }, "code"_a);
@@ -177,11 +247,73 @@ void bind_messages(nb::module_& module) {
     }, "payload"_a, nb::sig("def read_safety_status(payload: bytes) -> dict | None"));
 }
 
+nb::object decode_world_snapshot(const nb::bytes& payload) {
+    const auto world = read_world_snapshot(span_of(payload));
+    if (!world) return nb::none();
+    nb::dict fields;
+    fields["stamp_s"] = world->stamp_s;
+    fields["frame_id"] = nb::cast(std::string(world->frame_id));
+    fields["world_id"] = nb::cast(std::string(world->world_id));
+    fields["declared_absent"] = world->declared_absent;
+    fields["kinds"] = nb::bytes(reinterpret_cast<const char*>(world->kinds.data()), world->kinds.size());
+    fields["sizes_m"] = nb::cast(world->sizes_m);
+    fields["poses"] = nb::cast(world->xyz_quat_xyzw);
+    fields["object_id"] = nb::cast(std::vector<std::string>(world->object_id.begin(), world->object_id.end()));
+    fields["obstacle_count"] = world->obstacle_count;
+    fields["points"] = world->has_points ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->points.data()), 8 * world->points.size()), world->points_stamp_s)) : nb::none();
+    fields["voxels"] = world->has_voxels
+                           ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->occupancy.data()), world->occupancy.size()), world->size, world->origin, world->resolution, world->unknown_is_free,
+                                                       world->outside_is_free, world->voxels_stamp_s))
+                           : nb::none();
+    fields["floor"] = nb::none();
+    if (world->has_floor) {
+        const FloorMapMessage& map = world->floor;
+        nb::dict floor;
+        floor["frame_id"] = nb::cast(std::string(map.frame_id));
+        floor["stamp_s"] = map.stamp_s;
+        floor["origin_xy"] = map.origin_xy;
+        floor["origin_yaw"] = map.origin_yaw;
+        floor["resolution_m"] = map.resolution_m;
+        floor["size"] = map.size;
+        floor["window_first"] = map.window_first;
+        floor["window_in_base"] = nb::cast(std::vector<double>(map.window_in_base.begin(), map.window_in_base.end()));
+        floor["blocked_bits"] = nb::bytes(reinterpret_cast<const char*>(map.blocked_bits.data()), map.blocked_bits.size());
+        fields["floor"] = floor;
+    }
+    return fields;
+}
+
+/// The world that a kernel makes of these messages, by the code that the kernel makes it with.
+nb::object world_of_messages(const std::vector<std::tuple<std::uint32_t, nb::bytes>>& messages, const std::string& base_frame, std::uint64_t id) {
+    // Messages that complete no world take no number: the last one gets the number that is asked for.
+    WorldBuilder builder(base_frame, id - (messages.empty() ? 0 : messages.size() - 1));
+    std::unique_ptr<NamedWorld> world;
+    for (const auto& [type, payload] : messages) world = builder.take(static_cast<MessageType>(type), span_of(payload), {});
+    if (!world) return nb::none();
+    nb::dict fields;
+    fields["native"] = nb::cast(new WorldSnapshot(std::move(world->snapshot)), nb::rv_policy::take_ownership);
+    fields["world_id"] = nb::cast(world->names.world_id);
+    fields["object_id"] = nb::cast(world->names.object_id);
+    fields["obstacle_count"] = world->names.obstacle_count;
+    return fields;
+}
+
 void bind_doors(nb::module_& module) {
+    module.def("decode_world_snapshot", &decode_world_snapshot, "payload"_a, nb::sig("def decode_world_snapshot(payload: bytes) -> dict | None"));
+    module.def("world_of_messages", &world_of_messages, "messages"_a, "base_frame"_a, "id"_a, nb::sig("def world_of_messages(messages: Sequence[tuple[int, bytes]], base_frame: str, id: int) -> dict | None"));
     nb::class_<DoorClient>(module, "DoorClient")
         .def(nb::init<const std::string&>(), "instance"_a)
         .def("submit", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::action_chunk, span_of(payload)); }, "payload"_a)
         .def("submit_twist", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::twist, span_of(payload)); }, "payload"_a)
+        .def("submit_request", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::chunk_request, span_of(payload)); }, "payload"_a)
+        .def("ask", [](DoorClient& door, const std::string& word, const nb::bytes& payload, double timeout_s) -> std::optional<std::tuple<bool, std::uint32_t, std::string>> {
+            const MessageType type = question_of(word);
+            const auto bytes = span_of(payload);
+            nb::gil_scoped_release released;
+            const auto answer = door.ask(type, bytes, ns_of(timeout_s));
+            if (!answer) return std::nullopt;
+            return std::make_tuple(answer->success == 1, answer->number, std::string(answer->message.view()));
+        }, "question"_a, "payload"_a, "timeout_s"_a)
         .def("observe", [](DoorClient& door, const nb::bytes& payload) { door.observe(span_of(payload)); }, "payload"_a)
         .def("publish_world", [](DoorClient& door, const nb::bytes& payload) { return door.publish_world(MessageType::world_snapshot, span_of(payload)); }, "payload"_a)
         .def("publish_wire_world", [](DoorClient& door, const std::tuple<std::string, nb::bytes>& message) {
@@ -232,7 +364,11 @@ void bind_doors(nb::module_& module) {
             if (!message) return nb::none();
             return nb::make_tuple(message->head.sequence, message->head.origin, static_cast<double>(message->head.written_ns) * 1e-9, bytes_of(message->payload));
         }, "timeout_s"_a, nb::sig("def read(self, timeout_s: float) -> tuple[int, int, float, bytes] | None"))
+        .def("rewind", &RingReader::rewind)
+        .def_prop_ro("last_type", [](const RingReader& reader) { return static_cast<std::uint32_t>(reader.last_type()); })
         .def_prop_ro("lost", &RingReader::lost);
+    module.attr("MESSAGE_ACTION_CHUNK") = static_cast<std::uint32_t>(MessageType::action_chunk);
+    module.attr("MESSAGE_TWIST") = static_cast<std::uint32_t>(MessageType::twist);
 
     nb::class_<Seat>(module, "Seat")
         .def("__init__", [](Seat* self, const std::string& instance, const std::string& name, bool actuator) { new (self) Seat(instance, actuator ? Seat::Row::actuator : Seat::Row::source, name); }, "instance"_a, "name"_a, "actuator"_a = false)
@@ -254,6 +390,63 @@ void bind_doors(nb::module_& module) {
             return false;
         }
     }, "instance"_a);
+    module.attr("DOORS_MAX") = doors_max;
+    module.attr("MESSAGE_WORLD_COLLISION") = static_cast<std::uint32_t>(MessageType::world_collision);
+    module.attr("MESSAGE_OCCUPANCY_VOXELS") = static_cast<std::uint32_t>(MessageType::occupancy_voxels);
+    module.attr("MESSAGE_WORLD_SNAPSHOT") = static_cast<std::uint32_t>(MessageType::world_snapshot);
+    module.attr("MESSAGE_VERDICT") = static_cast<std::uint32_t>(MessageType::verdict);
+    module.def("decode_verdict", [](const nb::bytes& payload) -> nb::object {
+        VerdictFrame frame;
+        if (payload.size() < sizeof frame) return nb::none();
+        std::memcpy(&frame, payload.data(), sizeof frame);
+        if (payload.size() != sizeof frame + frame.evidence_bytes) return nb::none();
+        nb::dict fields;
+        fields["chunk_sequence"] = frame.chunk_sequence;
+        fields["duration_s"] = static_cast<double>(frame.duration_ns) * 1e-9;
+        fields["passed"] = frame.passed == 1;
+        fields["latched"] = frame.latched == 1;
+        fields["verdict"] = frame.verdict;
+        fields["evidence"] = nb::bytes(static_cast<const char*>(payload.data()) + sizeof frame, frame.evidence_bytes);
+        return fields;
+    }, "payload"_a, nb::sig("def decode_verdict(payload: bytes) -> dict | None"));
+    module.def("decode_inputs", [](const nb::bytes& payload) -> nb::object {
+        InputFrame frame;
+        if (payload.size() < sizeof frame) return nb::none();
+        std::memcpy(&frame, payload.data(), sizeof frame);
+        const std::size_t numbers = std::size_t{frame.position_count} + frame.stamp_count + frame.velocity_count + frame.gripper_count;
+        if (payload.size() != sizeof frame + 8 * numbers + frame.chunk_bytes) return nb::none();
+        const auto* at = static_cast<const char*>(payload.data()) + sizeof frame;
+        const auto take = [&](std::uint32_t count) {
+            std::vector<double> values(count);
+            if (count > 0) std::memcpy(values.data(), at, 8 * std::size_t{count});
+            at += 8 * std::size_t{count};
+            return nb::cast(values);
+        };
+        nb::dict fields;
+        fields["chunk_sequence"] = frame.chunk_sequence;
+        fields["door"] = frame.door;
+        fields["state_given"] = frame.state_given == 1;
+        fields["positions"] = take(frame.position_count);
+        fields["stamps_s"] = take(frame.stamp_count);
+        fields["velocities"] = take(frame.velocity_count);
+        fields["gripper_positions"] = take(frame.gripper_count);
+        fields["chunk_type"] = static_cast<std::uint32_t>(frame.chunk_type);
+        fields["chunk"] = nb::bytes(at, frame.chunk_bytes);
+        fields["recovery"] = frame.recovery == 1;
+        fields["contact_count"] = frame.contact_count;
+        fields["held_count"] = frame.held_count;
+        fields["world_given"] = frame.world_given == 1;
+        fields["stamp_s"] = frame.stamp_s;
+        fields["now_s"] = frame.now_s;
+        nb::list sources;
+        for (const MessageSource& source : frame.world) {
+            if (source.type != MessageType::nothing) sources.append(nb::make_tuple(static_cast<std::uint32_t>(source.type), source.door, source.sequence));
+        }
+        fields["world_id"] = frame.world_id;
+        fields["world"] = sources;
+        fields["verdict"] = frame.found;
+        return fields;
+    }, "payload"_a, nb::sig("def decode_inputs(payload: bytes) -> dict | None"));
     module.def("decode_trace", [](const nb::bytes& payload) -> nb::object {
         if (payload.size() != sizeof(TraceFrame)) return nb::none();
         TraceFrame trace;

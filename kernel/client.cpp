@@ -26,18 +26,18 @@ DoorClient::DoorClient(const std::string& instance) : board_(BoardView::open(ins
     verdict_cursor_ = verdicts_.newest();
 }
 
-std::uint64_t DoorClient::hand_in(Ring& ring, MessageType type, std::span<const std::byte> payload) {
+std::uint64_t DoorClient::hand_in(Ring& ring, Bell& bell, MessageType type, std::span<const std::byte> payload) {
     const std::uint64_t sequence = ring.write(type, payload, owner_number());
     if (sequence == 0) throw std::invalid_argument("a message of " + std::to_string(payload.size()) + " bytes does not fit into a slot of " + std::to_string(ring.shape().slot_bytes));
-    board_->doorbell.ring();
+    bell.ring();
     return sequence;
 }
 
-std::uint64_t DoorClient::submit(MessageType type, std::span<const std::byte> payload) { return hand_in(chunks_, type, payload); }
+std::uint64_t DoorClient::submit(MessageType type, std::span<const std::byte> payload) { return hand_in(chunks_, board_->doorbell, type, payload); }
 
-void DoorClient::observe(std::span<const std::byte> joint_state) { (void)hand_in(states_, MessageType::joint_state, joint_state); }
+void DoorClient::observe(std::span<const std::byte> joint_state) { (void)hand_in(states_, board_->doorbell, MessageType::joint_state, joint_state); }
 
-std::uint64_t DoorClient::publish_world(MessageType type, std::span<const std::byte> payload) { return hand_in(worlds_, type, payload); }
+std::uint64_t DoorClient::publish_world(MessageType type, std::span<const std::byte> payload) { return hand_in(worlds_, board_->builder_bell, type, payload); }
 
 template <typename Found>
 bool DoorClient::wait_answer(MessageType type, std::int64_t timeout_ns, std::int64_t spin_ns, Found found) {
@@ -81,7 +81,11 @@ bool DoorClient::wait_world(std::uint64_t sequence, std::int64_t timeout_ns) {
 
 std::optional<AnswerFrame> DoorClient::command(Command command, std::int64_t timeout_ns) {
     const CommandFrame frame{command};
-    const std::uint64_t sequence = hand_in(chunks_, MessageType::command, {reinterpret_cast<const std::byte*>(&frame), sizeof frame});
+    return ask(MessageType::command, {reinterpret_cast<const std::byte*>(&frame), sizeof frame}, timeout_ns);
+}
+
+std::optional<AnswerFrame> DoorClient::ask(MessageType type, std::span<const std::byte> payload, std::int64_t timeout_ns) {
+    const std::uint64_t sequence = hand_in(chunks_, board_->doorbell, type, payload);
     AnswerFrame answer;
     const bool found = wait_answer(MessageType::answer, timeout_ns, 0, [&](const MessageHead& head) {
         if (head.size != sizeof answer) return false;
@@ -102,7 +106,10 @@ std::optional<RingReader::Message> RingReader::read(std::int64_t timeout_ns) {
     while (true) {
         const std::uint32_t seen = ring_.bell().rung();
         MessageHead head;
-        if (ring_.read(cursor_, head, bytes_, lost_)) return Message{head, {bytes_.begin(), bytes_.begin() + head.size}};
+        if (ring_.read(cursor_, head, bytes_, lost_)) {
+            last_type_ = head.type;
+            return Message{head, {bytes_.begin(), bytes_.begin() + head.size}};
+        }
         const std::int64_t left_ns = timeout_ns - (monotonic_ns() - begun_ns);
         if (left_ns <= 0) return std::nullopt;
         ring_.bell().wait(seen, left_ns);

@@ -2,6 +2,7 @@
 // The other side of the doors: for policies, drivers, e-stop sources and gateways, in C++ or through the bindings.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +32,8 @@ class DoorClient {
     std::optional<Answer> wait_verdict(std::uint64_t sequence, std::int64_t timeout_ns, std::int64_t spin_ns);
     bool wait_world(std::uint64_t sequence, std::int64_t timeout_ns);
     std::optional<AnswerFrame> command(Command command, std::int64_t timeout_ns);
+    /// The answer to a `held_shape`, a `let_go` or a `nav_goal`.
+    std::optional<AnswerFrame> ask(MessageType type, std::span<const std::byte> payload, std::int64_t timeout_ns);
 
     bool kernel_is_alive() const noexcept { return board_.is_alive(monotonic_ns()); }
     Board& board() const noexcept { return *board_; }
@@ -39,7 +42,7 @@ class DoorClient {
   private:
     template <typename Found>
     bool wait_answer(MessageType type, std::int64_t timeout_ns, std::int64_t spin_ns, Found found);
-    std::uint64_t hand_in(Ring& ring, MessageType type, std::span<const std::byte> payload);
+    std::uint64_t hand_in(Ring& ring, Bell& bell, MessageType type, std::span<const std::byte> payload);
 
     BoardView board_;
     std::size_t door_ = 0;
@@ -61,9 +64,13 @@ class RingReader {
         std::vector<std::byte> payload;
     };
     std::optional<Message> read(std::int64_t timeout_ns);
+    /// Goes back to the oldest message that is still there.
+    void rewind() noexcept { cursor_ = ring_.newest() - std::min<std::uint64_t>(ring_.newest(), ring_.shape().slots); }
     std::uint64_t lost() const noexcept { return lost_; }
+    MessageType last_type() const noexcept { return last_type_; }  ///< Of the message that was read last.
 
   private:
+    MessageType last_type_ = MessageType::nothing;
     Ring ring_;
     std::uint64_t cursor_ = 0;
     std::uint64_t lost_ = 0;

@@ -32,6 +32,8 @@ inline constexpr RingShape verdict_ring{16, 8192};
 inline constexpr RingShape failure_ring{64, 16 * 1024};
 inline constexpr RingShape status_ring{16, 4096};
 inline constexpr RingShape trace_ring{1024, 1024};
+/// Five seconds of a 50 Hz stream, for a reader that sleeps: a chunk, four numbers per joint and the frame.
+inline constexpr RingShape input_ring{256, chunk_bytes_max + 4096};
 
 inline std::string ring_name(std::string_view instance, std::string_view ring) { return "lastgate." + std::string(instance) + "." + std::string(ring); }
 inline std::string door_ring_name(std::string_view instance, std::string_view ring, std::size_t door) { return ring_name(instance, ring) + "." + std::to_string(door); }
@@ -62,6 +64,30 @@ struct TraceFrame {
     ShortText<128> rskill_id;
 };
 
+/// What a finding depended on beside the world, for the black box. Positions, their stamps, velocities and gripper
+/// positions follow, as many as the counts say, and then the bytes of the chunk as they came.
+struct InputFrame {
+    std::uint64_t chunk_sequence = 0;
+    std::uint32_t door = 0;
+    std::uint32_t state_given = 0;
+    std::uint32_t position_count = 0;
+    std::uint32_t stamp_count = 0;
+    std::uint32_t velocity_count = 0;
+    std::uint32_t gripper_count = 0;
+    std::uint32_t recovery = 0;
+    std::uint32_t contact_count = 0;
+    std::uint32_t held_count = 0;
+    std::uint32_t world_given = 0;
+    MessageType chunk_type = MessageType::nothing;  ///< An ActionChunk or a twist.
+    std::uint32_t chunk_bytes = 0;
+    double stamp_s = 0.0;  ///< Of the gripper.
+    double now_s = 0.0;
+    std::uint64_t world_id = 0;
+    std::array<MessageSource, 2> world;  ///< The messages the world was made of, in the order they are to be read.
+    Verdict found;  ///< What the gate found. The answer may be another: that a stop is latched.
+};
+static_assert(sizeof(InputFrame) + 4 * 8 * capacity::dofs_max + chunk_bytes_max <= input_ring.slot_bytes);
+
 /// What may be asked of the kernel through a door, as a `MessageType::command`.
 enum class Command : std::uint32_t { nothing = 0, reset = 1, activate = 2, deactivate = 3, shutdown = 4, status = 5 };
 struct CommandFrame {
@@ -70,7 +96,7 @@ struct CommandFrame {
 struct AnswerFrame {
     std::uint64_t command_sequence = 0;
     std::uint32_t success = 0;
-    std::uint32_t reserved = 0;
+    std::uint32_t number = 0;  ///< Of an attached object: under which verdicts speak of it.
     ShortText<240> message;
 };
 
@@ -104,16 +130,18 @@ struct BoardSeat {
 /// The small things that must never wait behind a message. Everything is atomic or written once.
 struct Board {
     static constexpr std::uint32_t magic_value = 0x6C674264U;
-    static constexpr std::uint32_t version_value = 1;
+    static constexpr std::uint32_t version_value = 2;
     std::uint32_t magic;
     std::uint32_t version;
     std::uint64_t kernel_id;
     char robot[64];
     char model_digest[72];
+    std::uint32_t n_dof;
     std::atomic<std::int64_t> heartbeat_ns;    ///< Of the kernel.
     std::atomic<std::uint32_t> state;          ///< `LifecycleState`.
     std::atomic<std::uint32_t> latch_sequence;
-    alignas(64) Bell doorbell;    ///< Rung by whoever put something into a ring of a door.
+    alignas(64) Bell doorbell;    ///< Rung by whoever put a chunk, a state or a question into a ring of a door.
+    alignas(64) Bell builder_bell;  ///< Rung by whoever put a world into one: who builds worlds need not wake for chunks.
     alignas(64) Bell estop_bell;  ///< Rung by whoever wants a stop. This alone stops; the seats say why.
     alignas(64) Bell world_bell;  ///< Rung when a world has become the one that is checked against.
     std::array<std::atomic<std::uint64_t>, doors_max> worlds_taken;  ///< Per door: up to which message.

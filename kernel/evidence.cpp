@@ -75,12 +75,23 @@ std::string_view at_or(const std::vector<std::string>& names, std::uint32_t inde
     return index < names.size() && !names[index].empty() ? std::string_view(names[index]) : otherwise;
 }
 
+std::string_view held_name(const HeldNames& held, std::uint32_t number, NameText& text) noexcept {
+    return number < held.size() && !held[number].empty() ? held[number].view() : numbered(text, "attached_", number);
+}
+
+/// By row and column in the whole map. Without a cell it was the edge of the map, or the inside of a blocked part of it.
+std::string_view floor_cell(std::uint32_t label, const WorldNames* world, NameText& text) noexcept {
+    if (label == none || world == nullptr || world->floor_columns == 0) return "unmapped or blocked floor";
+    const int size = std::snprintf(text.data(), text.size(), "map_cell_%u_%u", world->floor_first_row + label / world->floor_columns, world->floor_first_column + label % world->floor_columns);
+    return {text.data(), static_cast<std::size_t>(size)};
+}
+
 bool is_cartesian(std::uint8_t mode) noexcept {
     const auto known = static_cast<ControlMode>(mode);
     return known == ControlMode::cartesian_pose || known == ControlMode::cartesian_delta || known == ControlMode::cartesian_twist;
 }
 
-std::string_view subject_name(const Violation& violation, const ActionChunkMessage& chunk, const KernelConfig& config, NameText& text) noexcept {
+std::string_view subject_name(const Violation& violation, const ActionChunkMessage& chunk, const KernelConfig& config, const HeldNames& held, NameText& text) noexcept {
     switch (violation.subject_kind) {
         case SubjectKind::dof: {
             if (violation.subject < config.joint_names.size()) return config.joint_names[violation.subject];
@@ -90,7 +101,7 @@ std::string_view subject_name(const Violation& violation, const ActionChunkMessa
         }
         case SubjectKind::link: return at_or(config.link_names, violation.subject, "link");
         case SubjectKind::effector: return at_or(config.effector_names, violation.subject, "end effector");
-        case SubjectKind::attached: return numbered(text, "attached_", violation.subject);
+        case SubjectKind::attached: return held_name(held, violation.subject, text);
         case SubjectKind::element:
             if (violation.code == ViolationCode::base_linear_speed || violation.code == ViolationCode::base_angular_speed) return "base";
             if (is_cartesian(chunk.control_mode)) {
@@ -103,7 +114,7 @@ std::string_view subject_name(const Violation& violation, const ActionChunkMessa
     return "chunk";
 }
 
-std::string_view against_name(const Violation& violation, const KernelConfig& config, const WorldNames* world, NameText& text) noexcept {
+std::string_view against_name(const Violation& violation, const KernelConfig& config, const WorldNames* world, const HeldNames& held, NameText& text) noexcept {
     switch (violation.against_kind) {
         case AgainstKind::link: return at_or(config.link_names, violation.against, "link");
         case AgainstKind::primitive: {
@@ -114,9 +125,8 @@ std::string_view against_name(const Violation& violation, const KernelConfig& co
         case AgainstKind::zone: return at_or(config.zone_names, violation.against, "zone");
         case AgainstKind::voxel: return violation.against == none ? std::string_view("unseen space") : numbered(text, "voxel_", violation.against);
         case AgainstKind::point: return numbered(text, "point_", violation.against);
-        case AgainstKind::floor:
-            return violation.against == none ? std::string_view("unmapped or blocked floor") : numbered(text, "map_cell_", violation.against);
-        case AgainstKind::attached: return numbered(text, "attached_", violation.against);
+        case AgainstKind::floor: return floor_cell(violation.against, world, text);
+        case AgainstKind::attached: return held_name(held, violation.against, text);
         case AgainstKind::nothing: break;
     }
     return "world";
@@ -150,14 +160,14 @@ std::string_view joint_unit(ViolationCode code, bool prismatic) noexcept {
     }
 }
 
-void write_collision(JsonText& json, const Verdict& verdict, std::string_view subject, const KernelConfig& config, const WorldNames* world) noexcept {
+void write_collision(JsonText& json, const Verdict& verdict, std::string_view subject, const KernelConfig& config, const WorldNames* world, const HeldNames& held) noexcept {
     const Violation& violation = verdict.violation;
     const bool self = violation.against_kind == AgainstKind::link || violation.against_kind == AgainstKind::attached;
     NameText text;
     json.text("kind", "collision");
     json.text("collision_kind", self ? "self" : "world");
     json.text("link_a", subject);
-    json.text("link_b_or_object", against_name(violation, config, world, text));
+    json.text("link_b_or_object", against_name(violation, config, world, held, text));
     json.count("horizon_step", violation.row == none ? 0 : violation.row);
     json.number("min_distance_m", violation.value);
     json.number("segment_t", violation.segment_t);
@@ -214,14 +224,14 @@ std::string_view controller_state(ViolationCode code) noexcept {
     return entry.state[0] == '\0' ? entry.word : entry.state;
 }
 
-std::string_view write_evidence(const Verdict& verdict, const ActionChunkMessage& chunk, const KernelConfig& config, const WorldNames* world, std::span<char> memory) noexcept {
+std::string_view write_evidence(const Verdict& verdict, const ActionChunkMessage& chunk, const KernelConfig& config, const WorldNames* world, const HeldNames& held, std::span<char> memory) noexcept {
     const Violation& violation = verdict.violation;
     JsonText json(memory);
     NameText text;
-    const std::string_view subject = subject_name(violation, chunk, config, text);
+    const std::string_view subject = subject_name(violation, chunk, config, held, text);
     const std::string_view quantity = joint_quantity(violation.code);
     if (failure_kind(violation.code) == FailureKind::collision) {
-        write_collision(json, verdict, subject, config, world);
+        write_collision(json, verdict, subject, config, world, held);
     } else if (!quantity.empty()) {
         json.text("kind", "joint_limit");
         json.text("joint", subject);

@@ -32,16 +32,6 @@ double effective_stamp_s(double stamp_s, double arrived_s, Now now) noexcept {
     return std::isfinite(stamp_s) && stamp_s > by_arrival && stamp_s <= now.wall_s ? by_arrival : stamp_s;
 }
 
-/// Not a chunk: whatever it was meant to say, its numbers do not stand where they must.
-Finding undecodable(std::size_t bytes) noexcept {
-    Finding finding;
-    finding.verdict.stage = 4;
-    finding.verdict.violation.code = ViolationCode::dim_mismatch;
-    finding.verdict.violation.element = 2;
-    finding.verdict.violation.value = static_cast<double>(bytes);
-    return finding;
-}
-
 }  // namespace
 
 Kernel::Kernel(KernelConfig config, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
@@ -80,6 +70,10 @@ bool Kernel::activate(std::span<const std::string_view> live_sources) noexcept {
 bool Kernel::deactivate() noexcept {
     active_ = false;
     return true;
+}
+
+std::size_t Kernel::held_count() const noexcept {
+    return static_cast<std::size_t>(std::count_if(held_.begin(), held_.end(), [](const auto& name) { return !name.empty(); }));
 }
 
 LifecycleState Kernel::state() const noexcept {
@@ -132,8 +126,12 @@ StateView Kernel::measured_state(Now now) noexcept {
     return view;
 }
 
-Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now) noexcept {
+Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* with) noexcept {
     CheckRequest request;
+    if (with != nullptr) {
+        request.recovery = with->recovery;
+        request.contacts = {with->contacts.data(), with->contact_count};
+    }
     request.chunk.control_mode = chunk.control_mode;
     request.chunk.row_count = chunk.horizon;
     request.chunk.width = chunk.n_dof;
@@ -151,21 +149,101 @@ Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, 
     request.state = measured_state(now);
     // Its own stamp is judged by the gate. That it did not arrive too long ago is judged here, by the clock that
     // nobody can set back.
-    const bool arrived_in_time = world == nullptr || world->snapshot.is_declared_absent() || now.monotonic_s - world->arrived_s <= config_.gate.world_age_s_max;
-    request.world = world == nullptr || !arrived_in_time ? nullptr : &world->snapshot;
+    request.world = world == nullptr || !is_recent(*world, now) ? nullptr : &world->snapshot;
     request.now_s = now.wall_s;
+    looked_at_ = {true, request.state, request.world == nullptr ? nullptr : world, request.recovery, request.contacts.size()};
     return gate_->check(request);
 }
 
-Finding Kernel::look(std::span<std::byte> payload, const NamedWorld* world, Now now) noexcept {
+/// Not a chunk: whatever it was meant to say, its numbers do not stand where they must.
+Finding Kernel::not_a_chunk(std::size_t bytes) noexcept {
+    Finding finding;
+    finding.verdict.stage = 4;
+    finding.verdict.violation.code = ViolationCode::dim_mismatch;
+    finding.verdict.violation.element = 2;
+    finding.verdict.violation.value = static_cast<double>(bytes);
+    return finding;
+}
+
+std::optional<ChunkRequest> Kernel::read_request(std::span<const std::byte> payload, const NamedWorld* world) const noexcept {
+    world = world_or_none(world);
+    return read_chunk_request(payload, config_, held_, world == nullptr ? nullptr : &world->names);
+}
+
+Finding Kernel::look(std::span<std::byte> payload, const NamedWorld* world, Now now, const ChunkRequest* request) noexcept {
     const auto chunk = read_action_chunk(payload);
-    if (!chunk) return undecodable(payload.size());
-    return {*chunk, judge(*chunk, world_or_none(world), now)};
+    if (!chunk) return not_a_chunk(payload.size());
+    Finding finding{*chunk, {}};
+    if (request != nullptr && request->blame != none) {
+        finding.verdict.stage = 9;
+        finding.verdict.violation.code = ViolationCode::declared_contact;
+        finding.verdict.violation.element = request->blame;
+        finding.verdict.violation.value = static_cast<double>(request->blamed);
+        finding.verdict.violation.limit_max = static_cast<double>(capacity::declared_contacts_max);
+        return finding;
+    }
+    finding.verdict = judge(*chunk, world_or_none(world), now, request);
+    if (request != nullptr) {
+        // The gate counts those it was given; whoever asked counts those they sent.
+        std::uint32_t used = 0;
+        for (std::size_t i = 0; i < request->contact_count; ++i) used |= (finding.verdict.contacts_used >> i & 1U) << request->sent_as[i];
+        finding.verdict.contacts_used = used;
+        Violation& violation = finding.verdict.violation;
+        if (violation.code == ViolationCode::declared_contact && violation.value < static_cast<double>(request->contact_count)) violation.value = request->sent_as[static_cast<std::size_t>(violation.value)];
+    }
+    return finding;
+}
+
+HeldOutcome Kernel::attach(std::span<const std::byte> payload) noexcept {
+    const auto shape = read_held_shape(payload, config_);
+    if (!shape) return {false, none, {"not a shape to hold"}};
+    if (!shape->links_known) return {false, none, {"a link that it names does not exist"}};
+    if (shape->object_id.size() > 200) return {false, none, {"its name is longer than 200 bytes"}};
+    // Several shapes may make one object; a new object gets the first number that is free.
+    std::uint16_t number = capacity::attached_max;
+    for (std::uint16_t i = 0; i < held_.size(); ++i) {
+        if (held_[i].view() == shape->object_id) {
+            number = i;
+            break;
+        }
+        if (held_[i].empty() && number == capacity::attached_max) number = i;
+    }
+    Attachment attachment;
+    attachment.id = number;
+    const auto& ends = shape->ends;
+    attachment.volume = {shape->link_index, shape->radius_m, {ends[0], ends[1], ends[2]}, {ends[3], ends[4], ends[5]}};
+    attachment.touch = shape->touch;
+    if (number == capacity::attached_max || !gate_->attach(attachment)) return {false, none, {"larger than 100 m, or no room for another shape"}};
+    held_[number].assign(shape->object_id);
+    latch_.note_held(true);
+    return {true, number, {"attached"}};
+}
+
+HeldOutcome Kernel::let_go(std::span<const std::byte> payload) noexcept {
+    const auto object_id = read_let_go(payload);
+    if (!object_id) return {false, none, {"not a name"}};
+    bool holds = false;
+    HeldOutcome outcome{false, none, {"it is not attached"}};
+    for (std::uint16_t i = 0; i < held_.size(); ++i) {
+        if (held_[i].view() == *object_id && gate_->detach(i)) {
+            held_[i] = {};
+            outcome = {true, i, {"let go"}};
+        }
+        holds = holds || !held_[i].empty();
+    }
+    latch_.note_held(holds);
+    return outcome;
+}
+
+NavAnswer Kernel::nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept {
+    const auto goal = read_nav_goal(payload);
+    if (!goal) return {false, {"not a goal"}};
+    return judge_nav_goal(*goal, world == nullptr || !is_recent(*world, now) ? nullptr : world->nav_map.get(), config_.gate, config_.robot_name, now.wall_s);
 }
 
 Finding Kernel::look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {
     const auto twist = read_twist(payload);
-    if (!twist) return undecodable(payload.size());
+    if (!twist) return not_a_chunk(payload.size());
     ActionChunkMessage chunk;
     chunk.control_mode = static_cast<std::uint8_t>(ControlMode::body_twist);
     chunk.horizon = 1;
@@ -200,7 +278,7 @@ Decision Kernel::conclude(const Finding& finding, const NamedWorld* world, Now n
     }
     last_drop_ = code;
     decision.report = true;
-    decision.evidence = write_evidence(verdict, chunk, config_, world == nullptr ? nullptr : &world->names, evidence_);
+    decision.evidence = write_evidence(verdict, chunk, config_, world == nullptr ? nullptr : &world->names, held_, evidence_);
     FailureTriggerMessage failure;
     failure.stamp = Stamp::of_seconds(now.wall_s);
     failure.kind = static_cast<std::uint8_t>(failure_kind(code));

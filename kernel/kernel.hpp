@@ -6,12 +6,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config.hpp"
 #include "evidence.hpp"
 #include "latch.hpp"
 #include "messages.hpp"
+#include "nav_goal.hpp"
+#include "requests.hpp"
+#include "ring.hpp"
 
 namespace lastgate {
 
@@ -42,6 +46,24 @@ struct NamedWorld {
     WorldSnapshot snapshot;
     WorldNames names;
     double arrived_s = 0.0;  ///< Monotonic.
+    std::array<MessageSource, 2> sources{};  ///< What it was made of.
+    std::unique_ptr<const NavMap> nav_map;
+};
+
+/// What the last look depended on beside the chunk.
+struct LookedAt {
+    bool judged = false;  ///< False when the bytes were no chunk.
+    StateView state;
+    const NamedWorld* world = nullptr;  ///< Null when there was none, or none that arrived in time.
+    bool recovery = false;
+    std::size_t contact_count = 0;
+};
+
+/// What came of attaching or letting go.
+struct HeldOutcome {
+    bool success = false;
+    std::uint32_t number = none;  ///< Under which verdicts speak of it.
+    ShortText<240> message;
 };
 
 /// What a look at a chunk gave; no decision yet.
@@ -79,7 +101,11 @@ class Kernel {
 
     /// Looks at the bytes of one ActionChunk, which it may turn round in place. Takes as long as a check takes, and
     /// touches neither the latch nor the counters: a stop that arrives meanwhile need not wait for it.
-    Finding look(std::span<std::byte> payload, const NamedWorld* world, Now now) noexcept;
+    /// `request` is what came with it, when something did; its contacts are those of this `world`.
+    Finding look(std::span<std::byte> payload, const NamedWorld* world, Now now, const ChunkRequest* request = nullptr) noexcept;
+    std::optional<ChunkRequest> read_request(std::span<const std::byte> payload, const NamedWorld* world) const noexcept;
+    /// Of bytes that say nothing.
+    static Finding not_a_chunk(std::size_t bytes) noexcept;
     /// The same for the base twist of `/cmd_vel`, as a BODY_TWIST chunk of one row.
     Finding look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept;
     /// Decides, by what was found and by how things stand now: latch, lifecycle, settings. Short.
@@ -87,6 +113,17 @@ class Kernel {
 
     /// Takes one JointState; joints of others are ignored. False when the bytes are not one.
     bool observe(std::span<const std::byte> payload, Now now) noexcept;
+
+    /// Makes something part of the robot from the next look on, or no longer: `MessageType::held_shape`, `let_go`.
+    HeldOutcome attach(std::span<const std::byte> payload) noexcept;
+    HeldOutcome let_go(std::span<const std::byte> payload) noexcept;
+
+    /// Whether the base may be sent somewhere, by the map of this world.
+    NavAnswer nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept;
+
+    /// Once per look: nobody is told twice, or of the look before.
+    LookedAt take_looked_at() noexcept { return std::exchange(looked_at_, LookedAt{}); }
+    std::size_t held_count() const noexcept;
 
     void estop(std::string_view source, std::string_view reason, Now now) noexcept { latch_.trip(source, reason, now.monotonic_s); }
     Latch& latch() noexcept { return latch_; }
@@ -112,7 +149,8 @@ class Kernel {
         bool has_velocity = false;
     };
 
-    Verdict judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now) noexcept;
+    Verdict judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* request = nullptr) noexcept;
+    bool is_recent(const NamedWorld& world, Now now) const noexcept { return world.snapshot.is_declared_absent() || now.monotonic_s - world.arrived_s <= config_.gate.world_age_s_max; }
     const NamedWorld* world_or_none(const NamedWorld* world) const noexcept { return settings_.without_world && world == nullptr ? &no_world_ : world; }
     StateView measured_state(Now now) noexcept;
 
@@ -126,6 +164,8 @@ class Kernel {
     std::uint64_t dropped_ = 0;
     ViolationCode last_drop_ = ViolationCode::not_checked;
     NamedWorld no_world_;
+    HeldNames held_;
+    LookedAt looked_at_;
 
     std::vector<Measured> measured_;  ///< Per degree of freedom.
     std::vector<JointReading> readings_;

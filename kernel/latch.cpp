@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 namespace lastgate {
 namespace {
@@ -34,6 +35,8 @@ bool get_text(Text& text, const std::byte*& at, std::size_t room) noexcept {
     return true;
 }
 
+constexpr std::uint32_t latched_flag = 1;
+constexpr std::uint32_t held_flag = 2;
 constexpr std::size_t source_room = 32;
 constexpr std::size_t reason_room = 160;
 constexpr std::size_t digest_at = latch_file_bytes - sizeof(std::uint64_t);
@@ -50,6 +53,8 @@ bool Latch::require_actuator(std::string_view name) noexcept {
 void Latch::restore(const LatchRecord& record) noexcept {
     record_ = record;
     has_last_stop_ = false;
+    record_.held = false;
+    if (record.held) stop("kernel", "something was held when the kernel before this one ended: attach it again, then reset", std::numeric_limits<double>::quiet_NaN());
 }
 
 bool Latch::advance(double now_s) noexcept {
@@ -145,9 +150,9 @@ Latch::Reset Latch::reset(double now_s) noexcept {
 
 void encode_latch(const LatchRecord& record, std::span<std::byte, latch_file_bytes> bytes) noexcept {
     std::memset(bytes.data(), 0, bytes.size());
-    const std::uint32_t latched = record.latched ? 1 : 0;
+    const std::uint32_t flags = (record.latched ? latched_flag : 0) | (record.held ? held_flag : 0);
     std::memcpy(bytes.data(), &latch_magic, 4);
-    std::memcpy(bytes.data() + 4, &latched, 4);
+    std::memcpy(bytes.data() + 4, &flags, 4);
     std::memcpy(bytes.data() + 8, &record.sequence, 4);
     std::byte* at = bytes.data() + 12;
     put_text(record.source, at, source_room);
@@ -165,12 +170,13 @@ LatchRecord decode_latch(std::span<const std::byte> bytes) noexcept {
     std::uint64_t check = 0;
     std::memcpy(&check, bytes.data() + digest_at, sizeof check);
     std::uint32_t magic = 0;
-    std::uint32_t latched = 0;
+    std::uint32_t flags = 0;
     std::memcpy(&magic, bytes.data(), 4);
-    std::memcpy(&latched, bytes.data() + 4, 4);
-    if (magic != latch_magic || latched > 1 || check != digest(bytes.first(digest_at))) return damaged;
+    std::memcpy(&flags, bytes.data() + 4, 4);
+    if (magic != latch_magic || (flags & ~(latched_flag | held_flag)) != 0 || check != digest(bytes.first(digest_at))) return damaged;
     LatchRecord record;
-    record.latched = latched == 1;
+    record.latched = (flags & latched_flag) != 0;
+    record.held = (flags & held_flag) != 0;
     std::memcpy(&record.sequence, bytes.data() + 8, 4);
     const std::byte* at = bytes.data() + 12;
     if (!get_text(record.source, at, source_room) || !get_text(record.reason, at, reason_room)) return damaged;

@@ -36,6 +36,7 @@ inline constexpr std::size_t sources_max = 16;
 /// What is written down, so that a stop outlives the process.
 struct LatchRecord {
     bool latched = false;
+    bool held = false;  ///< The robot held something that only this process knew of.
     std::uint32_t sequence = 0;
     SourceName source;
     StopReason reason;
@@ -50,8 +51,11 @@ class Latch {
 
     /// Adds an actuator that must acknowledge every stop; false when there is no room.
     bool require_actuator(std::string_view name) noexcept;
-    /// Goes on where a process before this one ended: the cooldown begins again with the first reset.
+    /// Goes on where a process before this one ended: the cooldown begins again with the first reset. What that one
+    /// knew to be held nobody checks any more, so this is a stop too.
     void restore(const LatchRecord& record) noexcept;
+    /// Notes whether the robot holds something.
+    void note_held(bool held) noexcept { record_.held = held; }
 
     bool latched() const noexcept { return record_.latched; }
     const LatchRecord& record() const noexcept { return record_; }

@@ -51,6 +51,36 @@ std::span<const std::uint8_t> octets_of(CdrReader& reader) noexcept {
     return {reinterpret_cast<const std::uint8_t*>(sequence.data()), sequence.size()};
 }
 
+/// False when the cells do not fill the map, or the window does not lie in it.
+bool read_floor_map(CdrReader& reader, FloorMapMessage& floor) noexcept {
+    floor.frame_id = reader.text();
+    for (double* number : {&floor.stamp_s, &floor.age_s_max, &floor.placed_stamp_s, &floor.origin_xy[0], &floor.origin_xy[1], &floor.origin_yaw, &floor.resolution_m}) *number = reader.number<double>();
+    for (auto* pair : {&floor.size, &floor.window_first, &floor.window_end}) {
+        for (std::uint32_t& cells : *pair) cells = reader.number<std::uint32_t>();
+    }
+    for (double& number : floor.window_in_base) number = reader.number<double>();
+    floor.low_m = reader.number<double>();
+    floor.high_m = reader.number<double>();
+    floor.blocked_bits = octets_of(reader);
+    if (!reader.ok() || floor.size[0] == 0 || floor.size[1] == 0 || floor.blocked_bits.size() / floor.row_bytes() != floor.size[1] || floor.blocked_bits.size() % floor.row_bytes() != 0) return false;
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        if (!(floor.window_first[axis] < floor.window_end[axis] && floor.window_end[axis] <= floor.size[axis])) return false;
+    }
+    return true;
+}
+
+void write_floor_map(CdrWriter& writer, const FloorMapMessage& floor) noexcept {
+    writer.text(floor.frame_id);
+    for (const double number : {floor.stamp_s, floor.age_s_max, floor.placed_stamp_s, floor.origin_xy[0], floor.origin_xy[1], floor.origin_yaw, floor.resolution_m}) writer.number(number);
+    for (const auto* pair : {&floor.size, &floor.window_first, &floor.window_end}) {
+        for (const std::uint32_t cells : *pair) writer.number(cells);
+    }
+    for (const double number : floor.window_in_base) writer.number(number);
+    writer.number(floor.low_m);
+    writer.number(floor.high_m);
+    writer.octets(floor.blocked_bits);
+}
+
 }  // namespace
 
 std::optional<ActionChunkMessage> read_action_chunk(std::span<std::byte> payload) noexcept {
@@ -184,8 +214,11 @@ std::optional<WorldSnapshotMessage> read_world_snapshot(std::span<const std::byt
     world.unknown_is_free = reader.number<std::uint8_t>() == 1;
     world.outside_is_free = reader.number<std::uint8_t>() == 1;
     world.occupancy = octets_of(reader);
+    world.obstacle_count = reader.number<std::uint32_t>();
+    world.has_floor = reader.number<std::uint8_t>() == 1;
+    if (world.has_floor && !read_floor_map(reader, world.floor)) return std::nullopt;
     const std::size_t count = world.kinds.size();
-    const bool lengths_agree = world.sizes_m.size() == 3 * count && world.xyz_quat_xyzw.size() == 7 * count && world.object_id.size() == count && world.points.size() % 3 == 0;
+    const bool lengths_agree = world.sizes_m.size() == 3 * count && world.xyz_quat_xyzw.size() == 7 * count && world.object_id.size() == count && world.points.size() % 3 == 0 && world.obstacle_count <= count;
     if (!reader.at_end() || !lengths_agree) return std::nullopt;
     return world;
 }
@@ -213,6 +246,9 @@ std::span<const std::byte> write_world_snapshot(const WorldSnapshotMessage& worl
     flag(world.unknown_is_free);
     flag(world.outside_is_free);
     writer.octets(world.occupancy);
+    writer.number(world.obstacle_count);
+    flag(world.has_floor);
+    if (world.has_floor) write_floor_map(writer, world.floor);
     return writer.bytes();
 }
 
@@ -238,6 +274,12 @@ std::span<const std::byte> write_safety_status(const SafetyStatusMessage& status
     writer.number(status.dropped);
     writer.text(status.model_digest);
     writer.text(status.world_id);
+    return writer.bytes();
+}
+
+std::span<const std::byte> write_twist(const std::array<double, 6>& twist, std::span<std::byte> memory) noexcept {
+    CdrWriter writer(memory);
+    for (const double value : twist) writer.number(value);
     return writer.bytes();
 }
 

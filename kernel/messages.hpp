@@ -93,6 +93,26 @@ struct OccupancyVoxelsMessage {
 };
 std::optional<OccupancyVoxelsMessage> read_occupancy_voxels(std::span<const std::byte> payload) noexcept;
 
+/// A map of the floor and where it lies under the robot.
+struct FloorMapMessage {
+    std::string_view frame_id;                ///< Of the map.
+    double stamp_s = 0.0;                     ///< When the map was made.
+    double age_s_max = 0.0;                   ///< How long it is believed.
+    double placed_stamp_s = 0.0;              ///< When somebody measured where the robot stands on it.
+    std::array<double, 2> origin_xy{};        ///< The corner of cell 0, 0 in its frame,
+    double origin_yaw = 0.0;                  ///< and how far rows and columns are turned there.
+    double resolution_m = 0.0;
+    std::array<std::uint32_t, 2> size{};      ///< Columns, rows.
+    std::array<std::uint32_t, 2> window_first{};  ///< Column and row from which cells count in checks around the robot,
+    std::array<std::uint32_t, 2> window_end{};    ///< and before which they end.
+    std::array<double, 12> window_in_base{};  ///< 3 x 4 by rows: the corner of the window's first cell, in the robot's base.
+    double low_m = 0.0;
+    double high_m = 0.0;
+    std::span<const std::uint8_t> blocked_bits;  ///< Every row from a new byte, the first column in the lowest bit.
+    std::size_t row_bytes() const noexcept { return (std::size_t{size[0]} + 7) / 8; }
+    bool is_blocked(std::size_t column, std::size_t row) const noexcept { return (blocked_bits[row * row_bytes() + column / 8] >> (column % 8) & 1U) != 0; }
+};
+
 /// A whole snapshot as `lastgate.KernelClient.publish_world` sends it: what the two messages above cannot say.
 struct WorldSnapshotMessage {
     double stamp_s = 0.0;
@@ -114,6 +134,9 @@ struct WorldSnapshotMessage {
     bool outside_is_free = false;
     std::span<const std::uint8_t> occupancy;
     bool declared_absent = false;          ///< `NO_WORLD`, said aloud.
+    std::uint32_t obstacle_count = 0;      ///< The first so many are obstacles; the others are zones, which nobody may touch.
+    bool has_floor = false;
+    FloorMapMessage floor;
 };
 std::optional<WorldSnapshotMessage> read_world_snapshot(std::span<const std::byte> payload);
 std::span<const std::byte> write_world_snapshot(const WorldSnapshotMessage& world, std::span<std::byte> memory) noexcept;
@@ -144,6 +167,7 @@ struct SafetyStatusMessage {
 std::span<const std::byte> write_safety_status(const SafetyStatusMessage& status, std::span<std::byte> memory) noexcept;
 
 /// geometry_msgs/Twist: linear x y z, angular x y z.
+std::span<const std::byte> write_twist(const std::array<double, 6>& twist, std::span<std::byte> memory) noexcept;
 std::optional<std::array<double, 6>> read_twist(std::span<const std::byte> payload) noexcept;
 
 }  // namespace lastgate

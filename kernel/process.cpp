@@ -9,6 +9,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "log_line.hpp"
+
 namespace lastgate {
 namespace {
 
@@ -23,6 +25,8 @@ SharedMemory claimed_instance(const std::string& instance) {
 
 /// A status at least this often, so that one who starts late learns how things stand.
 constexpr std::int64_t status_period_ns = 1'000'000'000;
+/// And, where nothing is stopped, a loud line as often.
+constexpr std::int64_t warning_period_ns = 1'000'000'000;
 
 template <typename Frame>
 std::span<const std::byte> bytes_of(const Frame& frame) noexcept {
@@ -50,13 +54,16 @@ KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::
     failures_ = Ring::create(ring_name(instance, "failures"), failure_ring);
     statuses_ = Ring::create(ring_name(instance, "statuses"), status_ring);
     traces_ = Ring::create(ring_name(instance, "traces"), trace_ring);
+    inputs_ = Ring::create(ring_name(instance, "inputs"), input_ring);
     payload_.resize(payload_offset + chunk_bytes_max);
     safe_.resize(chunk_bytes_max);
-    answer_.resize(verdict_ring.slot_bytes);
+    verdict_.resize(verdict_ring.slot_bytes);
+    input_.resize(input_ring.slot_bytes);
     written_ = kernel_.latch().record();
     board_->kernel_id = kernel_id_;
     put_text(board_->robot, kernel_.config().robot_name);
     put_text(board_->model_digest, kernel_.model_digest());
+    board_->n_dof = static_cast<std::uint32_t>(kernel_.config().joint_names.size());
     stop_asked_ = kernel_.latch().latched();
     {
         const std::lock_guard hold(gate_lock_);
@@ -73,7 +80,7 @@ KernelProcess::~KernelProcess() {
     // Whoever still looks at the board sees a kernel that no longer beats.
     board_->heartbeat_ns.store(0, std::memory_order_release);
     const std::string& instance = options_.instance;
-    for (const char* ring : {"board", "safe_actions", "failures", "statuses", "traces"}) SharedMemory::remove(ring_name(instance, ring));
+    for (const char* ring : {"board", "safe_actions", "failures", "statuses", "traces", "inputs"}) SharedMemory::remove(ring_name(instance, ring));
     for (std::size_t door = 0; door < doors_max; ++door) {
         for (const char* ring : {"chunks", "states", "worlds", "verdicts"}) SharedMemory::remove(door_ring_name(instance, ring, door));
     }
@@ -84,6 +91,7 @@ Now KernelProcess::now() const noexcept { return {wall_clock_s(), static_cast<do
 void KernelProcess::shut_down() noexcept {
     ending_.store(true, std::memory_order_release);
     board_->doorbell.ring();
+    board_->builder_bell.ring();
     board_->estop_bell.ring();
 }
 
@@ -123,7 +131,9 @@ bool KernelProcess::serve_door(std::size_t index) {
     const auto message = payload.first(head.size);
     if (head.type == MessageType::action_chunk) serve_chunk(index, head, message);
     else if (head.type == MessageType::twist) serve_twist(index, head, message);
+    else if (head.type == MessageType::chunk_request) serve_request(index, head, message);
     else if (head.type == MessageType::command) serve_command(index, head, message);
+    else serve_question(index, head, message);
     return true;
 }
 
@@ -149,6 +159,42 @@ void KernelProcess::serve_twist(std::size_t index, const MessageHead& head, std:
     settle(index, head, kernel_.look_at_twist(payload, world_, begun), payload, world_, begun);
 }
 
+void KernelProcess::serve_request(std::size_t index, const MessageHead& head, std::span<std::byte> payload) {
+    const Now begun = now();
+    const auto request = kernel_.read_request(payload, world_);
+    if (!request) return settle(index, head, Kernel::not_a_chunk(payload.size()), {}, world_, begun);
+    const std::size_t size = request->chunk.size();
+    if (size == 0) return settle(index, head, Kernel::not_a_chunk(0), {}, world_, begun);
+    std::memcpy(safe_.data(), request->chunk.data(), size);
+    // To where its numbers are aligned; nothing else of the request is needed any more.
+    std::memmove(payload.data(), request->chunk.data(), size);
+    settle(index, {head.sequence, head.origin, head.written_ns, MessageType::action_chunk, head.size}, kernel_.look(payload.first(size), world_, begun, &*request), {safe_.data(), size}, world_, begun);
+}
+
+void KernelProcess::serve_question(std::size_t index, const MessageHead& head, std::span<const std::byte> payload) {
+    AnswerFrame frame;
+    if (head.type == MessageType::held_shape || head.type == MessageType::let_go) {
+        const std::lock_guard hold(gate_lock_);
+        const HeldOutcome outcome = head.type == MessageType::held_shape ? kernel_.attach(payload) : kernel_.let_go(payload);
+        frame.success = outcome.success ? 1 : 0;
+        frame.number = outcome.number;
+        frame.message.assign(outcome.message.view());
+        note_change(now());
+    } else if (head.type == MessageType::nav_goal) {
+        const NavAnswer outcome = kernel_.nav_goal(payload, world_, now());
+        frame.success = outcome.ok ? 1 : 0;
+        frame.message.assign(outcome.reason.view());
+    } else {
+        return;
+    }
+    answer(index, head, frame);
+}
+
+void KernelProcess::answer(std::size_t index, const MessageHead& head, AnswerFrame frame) {
+    frame.command_sequence = head.sequence;
+    doors_[index].verdicts.write(MessageType::answer, bytes_of(frame), kernel_id_);
+}
+
 void KernelProcess::settle(std::size_t index, const MessageHead& head, const Finding& finding, std::span<const std::byte> safe, const NamedWorld* world, Now begun) {
     VerdictFrame frame;
     TraceFrame trace;
@@ -158,6 +204,7 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
         // A stop that is being asked for right now waits for this lock; nothing may slip out before it.
         if (stop_asked_.load(std::memory_order_acquire) && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", now());
         decision = kernel_.conclude(finding, world, now());
+        if (decision.pass && decision.report) passed_broken_.fetch_add(1, std::memory_order_relaxed);
         if (decision.pass) frame.safe_sequence = safe_actions_.write(head.type, safe, kernel_id_);
         if (decision.report) failures_.write(MessageType::failure_trigger, decision.failure, kernel_id_);
         if (decision.latch || decision.report) note_change(now());
@@ -168,10 +215,10 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
     frame.passed = frame.safe_sequence != 0 ? 1 : 0;
     frame.verdict = decision.verdict;
     frame.duration_ns = static_cast<std::int64_t>((now().monotonic_s - begun.monotonic_s) * 1e9);
-    frame.evidence_bytes = static_cast<std::uint32_t>(std::min(decision.evidence.size(), answer_.size() - sizeof frame));
-    std::memcpy(answer_.data(), &frame, sizeof frame);
-    std::memcpy(answer_.data() + sizeof frame, decision.evidence.data(), frame.evidence_bytes);
-    doors_[index].verdicts.write(MessageType::verdict, {answer_.data(), sizeof frame + frame.evidence_bytes}, kernel_id_);
+    frame.evidence_bytes = static_cast<std::uint32_t>(std::min(decision.evidence.size(), verdict_.size() - sizeof frame));
+    std::memcpy(verdict_.data(), &frame, sizeof frame);
+    std::memcpy(verdict_.data() + sizeof frame, decision.evidence.data(), frame.evidence_bytes);
+    doors_[index].verdicts.write(MessageType::verdict, {verdict_.data(), sizeof frame + frame.evidence_bytes}, kernel_id_);
 
     trace.begun_wall_ns = static_cast<std::int64_t>(begun.wall_s * 1e9);
     trace.duration_ns = frame.duration_ns;
@@ -184,18 +231,54 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
     trace.trace_id.assign(finding.chunk.trace_id);
     trace.rskill_id.assign(finding.chunk.rskill_id);
     traces_.write(MessageType::trace, bytes_of(trace), kernel_id_);
+    const LookedAt looked = kernel_.take_looked_at();
+    if (looked.judged) write_inputs(index, head, looked, finding.verdict, safe, begun);
+}
+
+void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, const LookedAt& looked, const Verdict& found, std::span<const std::byte> chunk, Now begun) {
+    InputFrame frame;
+    frame.chunk_sequence = head.sequence;
+    frame.door = static_cast<std::uint32_t>(index);
+    frame.state_given = looked.state.given ? 1 : 0;
+    frame.recovery = looked.recovery ? 1 : 0;
+    frame.contact_count = static_cast<std::uint32_t>(looked.contact_count);
+    frame.held_count = static_cast<std::uint32_t>(kernel_.held_count());
+    frame.world_given = looked.world != nullptr ? 1 : 0;
+    frame.stamp_s = looked.state.stamp_s;
+    frame.now_s = begun.wall_s;
+    if (looked.world != nullptr) {
+        frame.world_id = looked.world->snapshot.id();
+        frame.world = looked.world->sources;
+    }
+    frame.found = found;
+    frame.chunk_type = head.type == MessageType::twist ? MessageType::twist : MessageType::action_chunk;
+    frame.chunk_bytes = static_cast<std::uint32_t>(chunk.size());
+    std::vector<std::byte>& bytes = input_;
+    std::size_t size = sizeof frame;
+    const auto append = [&](std::span<const double> numbers) {
+        if (!numbers.empty()) std::memcpy(bytes.data() + size, numbers.data(), numbers.size_bytes());
+        size += numbers.size_bytes();
+        return static_cast<std::uint32_t>(numbers.size());
+    };
+    frame.position_count = append(looked.state.positions);
+    frame.stamp_count = append(looked.state.stamps_s);
+    frame.velocity_count = append(looked.state.velocities);
+    frame.gripper_count = append(looked.state.gripper_positions);
+    std::memcpy(bytes.data() + size, chunk.data(), chunk.size());
+    size += chunk.size();
+    std::memcpy(bytes.data(), &frame, sizeof frame);
+    inputs_.write(MessageType::inputs, {bytes.data(), size}, kernel_id_);
 }
 
 void KernelProcess::serve_command(std::size_t index, const MessageHead& head, std::span<const std::byte> payload) {
     CommandFrame frame;
-    AnswerFrame answer;
-    answer.message.assign("not a command");
+    AnswerFrame said;
+    said.message.assign("not a command");
     if (payload.size() == sizeof frame) {
         std::memcpy(&frame, payload.data(), sizeof frame);
-        answer = answer_to(frame.command);
+        said = answer_to(frame.command);
     }
-    answer.command_sequence = head.sequence;
-    doors_[index].verdicts.write(MessageType::answer, bytes_of(answer), kernel_id_);
+    answer(index, head, said);
 }
 
 AnswerFrame KernelProcess::answer_to(Command command) {
@@ -270,7 +353,7 @@ void KernelProcess::listen_for_stops() {
             stop_asked_.store(true, std::memory_order_release);
             board_->state.store(static_cast<std::uint32_t>(LifecycleState::latched), std::memory_order_release);
         }
-        bool wrote = false;
+        bool unsynced = false;
         {
             const std::lock_guard hold(gate_lock_);
             const Now moment = now();
@@ -279,12 +362,14 @@ void KernelProcess::listen_for_stops() {
             look_at_seats(moment);
             if (wants_active_ && !kernel_.is_active()) (void)try_activate();
             if (asked && !ending && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", moment);
-            const std::uint32_t before = written_.sequence;
             if (!ending) note_change(moment);
             if (monotonic_ns() - status_ns_ >= status_period_ns) write_status(moment);
-            wrote = written_.sequence != before;
+            // Whichever thread wrote it: this one can wait for a disk.
+            unsynced = written_.sequence != synced_sequence_ || written_.held != synced_held_;
+            synced_sequence_ = written_.sequence;
+            synced_held_ = written_.held;
         }
-        if (wrote) latch_file_.sync();
+        if (unsynced) latch_file_.sync();
         board_->estop_bell.wait(rung, heartbeat_period_ns);
     }
 }
@@ -336,7 +421,7 @@ void KernelProcess::note_change(Now moment) {
     const LatchRecord& record = kernel_.latch().record();
     if (record.latched) stop_asked_.store(true, std::memory_order_release);
     const auto state = static_cast<std::uint32_t>(kernel_.state());
-    const bool changed = record.latched != written_.latched || record.sequence != written_.sequence || unwritten_;
+    const bool changed = record.latched != written_.latched || record.sequence != written_.sequence || record.held != written_.held || unwritten_;
     if (changed) {
         unwritten_ = !latch_file_.write(record);
         // A stop that cannot be written down is still a stop here; a reset that cannot is none.
@@ -360,23 +445,35 @@ void KernelProcess::build_worlds() {
     WorldBuilder builder(kernel_.config().base_frame);
     std::vector<std::byte> bytes(world_ring.slot_bytes);
     while (!ending_.load(std::memory_order_acquire)) {
-        const std::uint32_t seen = board_->doorbell.rung();
+        const std::uint32_t seen = board_->builder_bell.rung();
         bool worked = false;
         for (Door& door : doors_) {
             MessageHead head;
             std::uint64_t lost = 0;
             if (!door.worlds.read(door.world_cursor, head, bytes, lost)) continue;
             worked = true;
-            auto world = builder.take(head.type, {bytes.data(), head.size}, {wall_clock_s(), static_cast<double>(head.written_ns) * 1e-9});
+            auto world = builder.take(head.type, {bytes.data(), head.size}, {wall_clock_s(), static_cast<double>(head.written_ns) * 1e-9},
+                                      {head.type, static_cast<std::uint32_t>(&door - doors_.data()), head.sequence});
             const bool world_was_read = world != nullptr;
             if (world) mailbox_.put(std::move(world));
             board_->worlds_taken[static_cast<std::size_t>(&door - doors_.data())].store(head.sequence, std::memory_order_release);
             board_->world_bell.ring();
-            if (!world_was_read) std::fprintf(stderr, "lastgate-kernel: a world message that cannot be read was ignored\n");
+            if (!world_was_read) (void)say_without_waiting("lastgate-kernel: a world message that cannot be read was ignored\n");
         }
+        if (kernel_.settings().warn_only) warn_loudly();
         mailbox_.free_retired();
-        if (!worked) board_->doorbell.wait(seen, heartbeat_period_ns);
+        if (!worked) board_->builder_bell.wait(seen, heartbeat_period_ns);
     }
+}
+
+void KernelProcess::warn_loudly() {
+    const std::int64_t now_ns = monotonic_ns();
+    if (now_ns - warned_ns_ < warning_period_ns) return;
+    warned_ns_ = now_ns;
+    char line[160];
+    const int size = std::snprintf(line, sizeof line, "lastgate-kernel: WARN ONLY: nothing is stopped; %llu chunks that break a rule have passed\n",
+                                   static_cast<unsigned long long>(passed_broken_.load(std::memory_order_relaxed)));
+    (void)say_without_waiting({line, static_cast<std::size_t>(size)});
 }
 
 }  // namespace lastgate

@@ -51,11 +51,16 @@ class KernelProcess {
 
     void listen_for_stops();
     void build_worlds();
+    void warn_loudly();
     bool serve_door(std::size_t index);
     void take_states(Door& door);
     void serve_chunk(std::size_t index, const MessageHead& head, std::span<std::byte> payload);
     void serve_twist(std::size_t index, const MessageHead& head, std::span<const std::byte> payload);
     void settle(std::size_t index, const MessageHead& head, const Finding& finding, std::span<const std::byte> safe, const NamedWorld* world, Now begun);
+    void write_inputs(std::size_t index, const MessageHead& head, const LookedAt& looked, const Verdict& found, std::span<const std::byte> chunk, Now begun);
+    void serve_request(std::size_t index, const MessageHead& head, std::span<std::byte> payload);
+    void serve_question(std::size_t index, const MessageHead& head, std::span<const std::byte> payload);
+    void answer(std::size_t index, const MessageHead& head, AnswerFrame frame);
     void serve_command(std::size_t index, const MessageHead& head, std::span<const std::byte> payload);
     AnswerFrame answer_to(Command command);
 
@@ -79,6 +84,7 @@ class KernelProcess {
     Ring failures_;
     Ring statuses_;
     Ring traces_;
+    Ring inputs_;
     SnapshotMailbox mailbox_;
     const NamedWorld* world_ = nullptr;  ///< Of the deciding thread.
 
@@ -89,14 +95,19 @@ class KernelProcess {
     std::array<std::uint32_t, sources_max> presses_seen_{};
     std::array<bool, sources_max> held_{};
     std::array<bool, sources_max> missing_{};  ///< Per required source.
+    std::atomic<std::uint64_t> passed_broken_{0};  ///< Under `warn_only`.
+    std::int64_t warned_ns_ = 0;
     bool wants_active_ = false;            ///< Becomes active as soon as every required source is there.
     std::int64_t status_ns_ = 0;           ///< When the last status was written.
-    LatchRecord written_;                  ///< What the file holds.
+    LatchRecord written_;                  ///< What the file holds,
+    std::uint32_t synced_sequence_ = 0;    ///< and what of it the disk was asked to keep.
+    bool synced_held_ = false;
     bool unwritten_ = false;               ///< The system would not take the record; tried again until it does.
     std::uint64_t lost_ = 0;
     std::vector<std::byte> payload_;       ///< Where chunks are copied to before anything is believed.
     std::vector<std::byte> safe_;          ///< The same bytes as they came.
-    std::vector<std::byte> answer_;
+    std::vector<std::byte> verdict_;
+    std::vector<std::byte> input_;
 };
 
 }  // namespace lastgate

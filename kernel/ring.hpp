@@ -25,6 +25,11 @@ enum class MessageType : std::uint32_t {
     command = 10,
     answer = 11,
     trace = 12,
+    chunk_request = 13,  ///< A chunk with what ActionChunk has no room for: recovery, declared contacts.
+    held_shape = 14,
+    let_go = 15,
+    nav_goal = 16,
+    inputs = 17,
 };
 
 /// What stands beside the bytes: who wrote them, when, and which one it is.
@@ -34,6 +39,13 @@ struct MessageHead {
     std::int64_t written_ns = 0; ///< Monotonic clock.
     MessageType type = MessageType::nothing;
     std::uint32_t size = 0;
+};
+
+/// Names one message of one door.
+struct MessageSource {
+    MessageType type = MessageType::nothing;
+    std::uint32_t door = 0;
+    std::uint64_t sequence = 0;
 };
 
 struct RingShape {

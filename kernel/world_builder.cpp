@@ -35,6 +35,32 @@ void set_voxels(WorldSnapshot& snapshot, std::shared_ptr<const ObstacleField> fi
     else snapshot.spoil_field(voxel_slot);
 }
 
+/// The cells around the robot as a field for checks, and the whole map for goals.
+void set_floor(NamedWorld& world, const FloorMapMessage& map) {
+    FloorSpec spec;
+    const auto& m = map.window_in_base;
+    spec.in_base = {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
+    spec.resolution_m = map.resolution_m;
+    spec.size = {map.window_end[0] - map.window_first[0], map.window_end[1] - map.window_first[1]};
+    spec.low_m = map.low_m;
+    spec.high_m = map.high_m;
+    if (spec.size[0] > capacity::cells_per_edge_max || spec.size[1] > capacity::cells_per_edge_max) return world.snapshot.spoil_field(floor_slot);
+    std::vector<std::uint8_t> blocked;
+    blocked.reserve(std::size_t{spec.size[0]} * spec.size[1]);
+    for (std::size_t row = map.window_first[1]; row < map.window_end[1]; ++row) {
+        for (std::size_t column = map.window_first[0]; column < map.window_end[0]; ++column) blocked.push_back(map.is_blocked(column, row) ? 1 : 0);
+    }
+    try {
+        world.snapshot.set_field(floor_slot, std::make_shared<const ObstacleField>(ObstacleField::from_floor(spec, blocked)), map.placed_stamp_s, map.stamp_s + map.age_s_max);
+    } catch (const std::invalid_argument&) {
+        return world.snapshot.spoil_field(floor_slot);
+    }
+    world.names.floor_first_column = map.window_first[0];
+    world.names.floor_first_row = map.window_first[1];
+    world.names.floor_columns = spec.size[0];
+    world.nav_map = std::make_unique<const NavMap>(map);
+}
+
 /// An obstacle that no snapshot can hold, so that the snapshot it is added to cannot be used.
 PrimitiveSpec unusable_obstacle() {
     PrimitiveSpec spec;
@@ -44,15 +70,22 @@ PrimitiveSpec unusable_obstacle() {
 
 }  // namespace
 
-std::unique_ptr<NamedWorld> WorldBuilder::take(MessageType type, std::span<const std::byte> payload, Now now) {
+std::unique_ptr<NamedWorld> WorldBuilder::take(MessageType type, std::span<const std::byte> payload, Now now, MessageSource source) {
     std::unique_ptr<NamedWorld> world;
     switch (type) {
-        case MessageType::world_snapshot: world = from_snapshot(payload); break;
+        case MessageType::world_snapshot:
+            world = from_snapshot(payload);
+            if (world) world->sources = {source, {}};
+            break;
         case MessageType::world_collision:
-            if (read_collision(payload)) world = compose();
+            if (!read_collision(payload)) break;
+            obstacles_source_ = source;
+            world = compose();
             break;
         case MessageType::occupancy_voxels:
-            if (read_voxels(payload)) world = compose();
+            if (!read_voxels(payload)) break;
+            voxels_source_ = source;
+            world = compose();
             break;
         default: break;
     }
@@ -83,6 +116,8 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
         const VoxelSpec spec{{message->origin[0], message->origin[1], message->origin[2]}, message->resolution, message->size, message->unknown_is_free, message->outside_is_free};
         set_voxels(world->snapshot, field_of(spec, message->occupancy), is_too_large(message->size), message->voxels_stamp_s);
     }
+    world->names.obstacle_count = message->obstacle_count;
+    if (message->has_floor) set_floor(*world, message->floor);
     if (message->has_points && !message->points.empty()) {
         try {
             world->snapshot.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(message->points)), message->points_stamp_s);
@@ -131,6 +166,8 @@ std::unique_ptr<NamedWorld> WorldBuilder::compose() {
     world->names.world_id = "world-" + std::to_string(id);
     for (const PrimitiveSpec& obstacle : obstacles_) world->snapshot.add(obstacle);
     world->names.object_id = obstacle_ids_;
+    world->sources = {obstacles_source_, voxels_source_};
+    world->names.obstacle_count = static_cast<std::uint32_t>(obstacle_ids_.size());
     if (has_voxels_) {
         set_voxels(world->snapshot, voxels_, voxels_too_large_, voxels_stamp_s_);
     }

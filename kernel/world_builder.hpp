@@ -14,12 +14,13 @@ namespace lastgate {
 /// world is made of the newest of each, and is as old as the oldest of them.
 class WorldBuilder {
   public:
-    explicit WorldBuilder(std::string base_frame) : base_frame_(std::move(base_frame)) {}
+    explicit WorldBuilder(std::string base_frame, std::uint64_t first_id = 1) : base_frame_(std::move(base_frame)), next_id_(first_id) {}
 
     /// Takes one message. Null when it is not a world at all; what it says is then ignored, and the world before it
     /// grows stale. A world that can be read but not used (over capacity, not finite, another frame) is returned,
     /// and every check calls it unavailable.
-    std::unique_ptr<NamedWorld> take(MessageType type, std::span<const std::byte> payload, Now now);
+    /// `source` says where it came from, for whoever wants to know what a world was made of.
+    std::unique_ptr<NamedWorld> take(MessageType type, std::span<const std::byte> payload, Now now, MessageSource source = {});
 
   private:
     std::unique_ptr<NamedWorld> from_snapshot(std::span<const std::byte> payload);
@@ -29,19 +30,21 @@ class WorldBuilder {
     bool is_base_frame(std::string_view frame_id) const { return frame_id.empty() || frame_id == base_frame_; }
 
     std::string base_frame_;
-    std::uint64_t next_id_ = 1;
+    std::uint64_t next_id_;
     // Newest WorldCollision.
     bool has_obstacles_ = false;
     bool obstacles_in_base_ = false;
     double obstacles_stamp_s_ = 0.0;
     std::vector<PrimitiveSpec> obstacles_;
     std::vector<std::string> obstacle_ids_;
+    MessageSource obstacles_source_;
     // Newest OccupancyVoxels.
     bool has_voxels_ = false;
     bool voxels_in_base_ = false;
     bool voxels_too_large_ = false;
     double voxels_stamp_s_ = 0.0;
     std::shared_ptr<const ObstacleField> voxels_;
+    MessageSource voxels_source_;
 };
 
 }  // namespace lastgate

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plants one fault at a time in a copy of the core and requires the C++ tests to fail on it.
+"""Plants one fault at a time in a copy of core and kernel and requires the C++ tests to fail on it.
 
 A test suite that stays green over a broken gate is worse than none. Each fault is one search and replace that
 must match exactly once; a pattern that no longer matches stops everything, because a canary that was not
@@ -35,7 +35,13 @@ TESTS = (
     "model_test",
     "config_test",
     "distance_test",
+    "contact_test",
+    "containment_test",
+    "latch_test",
+    "clock_test",
+    "mutation_test",
     "sweep_oracle_test",
+    "schedule_test",
 )
 
 
@@ -197,6 +203,90 @@ FAULTS = (
         r"if \(!passed\) return verdict_;",
         r"if (!passed && stage.number < 10) return verdict_;",
     ),
+    Fault(
+        "keep_in_zones_skipped",
+        "core/src/checks/collision.cpp",
+        r"return gate_\.keep_in_\.primitives\(\)\.empty\(\) \|\|",
+        r"return gate_.keep_in_.is_usable() ||",
+    ),
+    Fault(
+        "radius_forgotten_inside_a_keep_in_zone",
+        "core/src/sweep_keep_in.cpp",
+        r"return \{depth\.depth_m - radius_m, depth",
+        r"return {depth.depth_m, depth",
+    ),
+    Fault(
+        "radius_forgotten_in_the_lanes_of_a_keep_in_zone",
+        "core/src/sweep_keep_in.cpp",
+        r"static_cast<double>\(shape\.radius\) \+ static_cast<double>\(shape\.error\)",
+        r"static_cast<double>(shape.error)",
+    ),
+    Fault(
+        "keep_in_zone_of_other_links",
+        "core/src/sweep_keep_in.cpp",
+        r": links\.test\(shape\.link\);",
+        r": !links.test(shape.link);",
+    ),
+    Fault(
+        "declared_contact_counts_for_zones",
+        "core/src/sweep_contacts.cpp",
+        r"if \(world_ != contact_world_\) return false;",
+        "",
+    ),
+    Fault(
+        "region_of_a_contact_ignored",
+        "core/src/sweep_contacts.cpp",
+        r"std::min\(distance_m, depth_m\)",
+        "distance_m",
+    ),
+    Fault(
+        "contact_lets_volumes_overlap",
+        "core/src/sweep_contacts.cpp",
+        r"std::min\(distance_m, depth_m\)",
+        "depth_m",
+    ),
+    Fault(
+        "contact_never_expires",
+        "core/src/sweep_contacts.cpp",
+        r"&& segment <= contact_last_segment_\[index\] &&",
+        "&&",
+    ),
+    Fault(
+        "contact_of_any_subject",
+        "core/src/sweep_contacts.cpp",
+        r"return subject && contact\.obstacles\.test\(item\.b\);",
+        "return contact.obstacles.test(item.b);",
+    ),
+    Fault(
+        "latched_kernel_lets_pass",
+        "kernel/kernel.cpp",
+        r"if \(latch_\.latched\(\)\) stage_one",
+        "if (false) stage_one",
+    ),
+    Fault(
+        "clock_set_back_keeps_states_young",
+        "kernel/kernel.cpp",
+        r"stamp_s <= now\.wall_s \? by_arrival : stamp_s",
+        "stamp_s <= now.wall_s ? stamp_s : by_arrival",
+    ),
+    Fault(
+        "world_of_long_ago_is_recent",
+        "kernel/kernel.hpp",
+        r"now\.monotonic_s - world\.arrived_s <= config_\.gate\.world_age_s_max",
+        "world.arrived_s <= now.monotonic_s",
+    ),
+    Fault(
+        "what_was_held_is_forgotten",
+        "kernel/latch.cpp",
+        r"if \(record\.held\) stop\(",
+        "if (record.held && record.latched) stop(",
+    ),
+    Fault(
+        "text_of_a_message_may_be_anything",
+        "kernel/cdr.hpp",
+        r" \|\| !is_utf8\(text\)\) return fail",
+        ") return fail",
+    ),
     # Headers, which rebuild half of the core, come last.
     Fault(
         "nan_comparison_inverted",
@@ -273,7 +363,7 @@ def killed_by(tree: Path) -> str | None:
     for name in TESTS:
         try:
             done = subprocess.run(
-                [tree / "build" / "core" / "tests" / name],
+                [next((tree / "build").glob(f"*/tests/{name}"))],
                 capture_output=True,
                 text=True,
                 check=False,

@@ -35,25 +35,27 @@ def main() -> int:
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("--seconds", type=int, default=60)
     arguments = parser.parse_args()
-    targets = arguments.build / "core" / "fuzz"
+    core, kernel = (arguments.build / room / "fuzz" for room in ("core", "kernel"))
     with tempfile.TemporaryDirectory(prefix="lastgate-fuzz-") as name:
         folder = Path(name)
-        canary = fuzz(targets / "fuzz_canary", seconds=arguments.seconds, folder=folder)
-        if "planted bug of the canary" not in canary.stderr:
-            print(canary.stderr[-3000:], file=sys.stderr)
-            print(f"error: the planted bug was not found within {arguments.seconds} s", file=sys.stderr)
-            return 1
-        print(
-            f"fuzz_canary: planted bug found after {stat(canary.stderr, 'number_of_executed_units')} inputs"
-        )
+        for target in (core / "fuzz_canary", kernel / "fuzz_kernel_canary"):
+            canary = fuzz(target, seconds=arguments.seconds, folder=folder)
+            if "planted bug of the canary" not in canary.stderr:
+                print(canary.stderr[-3000:], file=sys.stderr)
+                print(f"error: {target.name}: not found within {arguments.seconds} s", file=sys.stderr)
+                return 1
+            inputs = stat(canary.stderr, "number_of_executed_units")
+            print(f"{target.name}: planted bug found after {inputs} inputs", flush=True)
         failed = False
         # The text reader is small; a quarter of the time covers it.
-        for target, share in (("fuzz_check", 1.0), ("fuzz_config", 0.25)):
+        shares = ((core / "fuzz_check", 1.0), (core / "fuzz_config", 0.25), (kernel / "fuzz_kernel", 1.0))
+        for path, share in shares:
+            target = path.name
             seconds = max(1, round(share * arguments.seconds))
-            done = fuzz(targets / target, seconds=seconds, folder=folder)
+            done = fuzz(path, seconds=seconds, folder=folder)
             inputs = stat(done.stderr, "number_of_executed_units")
             if done.returncode == 0:
-                print(f"{target}: nothing found in {inputs} inputs, {seconds} s")
+                print(f"{target}: nothing found in {inputs} inputs, {seconds} s", flush=True)
                 continue
             failed = True
             kept = Path("reports") / "fuzz"

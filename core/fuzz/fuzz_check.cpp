@@ -35,12 +35,25 @@ GateConfig loose_config(const RobotModelSpec& spec) {
     return config;
 }
 
+/// The same robots inside a room: a box for every link, and a floor for the first that moves.
+GateConfig confined_config(const RobotModelSpec& spec) {
+    GateConfig config = loose_config(spec);
+    const double upright[7] = {0.0, 0.0, 0.3, 0.0, 0.0, 0.0, 1.0};
+    config.keep_in_zones.push_back({make_primitive(PrimitiveKind::box, {1.1, 1.1, 1.1}, upright), {}});
+    KeepInZone ceiling{make_primitive(PrimitiveKind::half_space, {}, upright), {}};
+    ceiling.shape.in_base.translation.z = 1.3;  // solid below it, so inside is below
+    ceiling.links.set(spec.links.size() - 1);
+    config.keep_in_zones.push_back(ceiling);
+    return config;
+}
+
 std::vector<Gate>& gates() {
     static std::vector<Gate> all = [] {
         std::vector<Gate> made;
         for (const RobotModelSpec& spec : {planar_arm(2), slider(), panda(), mobile_manipulator(), two_arms()}) {
             made.push_back(make_gate(spec, loose_config(spec)));
             made.push_back(make_gate(spec));
+            made.push_back(make_gate(spec, confined_config(spec)));
         }
         return made;
     }();
@@ -91,6 +104,7 @@ void fill_world(fuzz::ByteSource& bytes, WorldSnapshot& world) {
 
 struct Request {
     std::vector<double> positions, velocities, grippers, stamps, flat;
+    std::vector<DeclaredContact> contacts;
     WorldSnapshot world;
     CheckRequest check;
 };
@@ -144,6 +158,30 @@ void fill_chunk(fuzz::ByteSource& bytes, const RobotModel& model, Request& made)
     chunk.frame = static_cast<CartesianFrame>(shape == 245 ? bytes.byte() % 5 : 1 + (shape & 2) / 2);
 }
 
+void fill_contacts(fuzz::ByteSource& bytes, const RobotModel& model, Request& made) {
+    made.contacts.clear();
+    const std::uint8_t kind = bytes.byte();
+    for (std::size_t left = kind < 250 ? 1 + kind % 3 : kind % 12; left > 0; --left) {
+        DeclaredContact contact;
+        contact.links = bytes.take<std::uint16_t>();
+        contact.held = bytes.byte() % 4;
+        contact.obstacles = bytes.take<std::uint16_t>();
+        contact.fields = bytes.byte() % 8;
+        double pose[7];
+        for (double& value : pose) value = bytes.number(1.0);
+        const Vec3 size{std::abs(bytes.number(2.0)), std::abs(bytes.number(2.0)), std::abs(bytes.number(2.0))};
+        contact.region = make_primitive(bytes.byte() < 250 ? PrimitiveKind::box : PrimitiveKind::sphere, size, pose);
+        contact.expires_s = bytes.byte() < 200 ? 100.0 : bytes.number(2.0);
+        if (kind % 8 != 0) {  // else whatever does not exist is named too, and refused
+            for (std::size_t link = model.link_count(); link < contact.links.size(); ++link) contact.links.reset(link);
+            for (std::size_t obstacle = made.world.primitives().size(); obstacle < contact.obstacles.size(); ++obstacle) contact.obstacles.reset(obstacle);
+            contact.held.reset();
+        }
+        made.contacts.push_back(contact);
+    }
+    made.check.contacts = made.contacts;
+}
+
 bool all_finite(std::span<const double> values) {
     return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
@@ -154,6 +192,7 @@ void require_promises(const Gate& gate, const Request& made, const Verdict& verd
     require(verdict.evaluations <= gate.config().evaluations_max + 2 * (capacity::rows_max + 1) + 64, "the budget bounds the evaluations");
     if (verdict.accepted == 0) {
         require(verdict.violation.code != ViolationCode::not_checked || verdict.stage > 0, "a rejection says at which stage");
+        require(verdict.contacts_used == 0, "a rejection relied on no declared contact");
         require(verdict.certified_rows <= chunk.row_count || chunk.row_count > capacity::rows_max, "no more rows certified than there are");
         return;
     }
@@ -164,6 +203,10 @@ void require_promises(const Gate& gate, const Request& made, const Verdict& verd
     require(all_finite(chunk.flat) && all_finite(made.positions), "accepted means no NaN anywhere");
     require(made.check.state.given && made.check.world != nullptr, "accepted means state and world were given");
     require(made.world.is_declared_absent() || (made.world.is_usable() && !made.world.is_overflowing()), "accepted means the world was whole");
+    require(verdict.contacts_used >> made.contacts.size() == 0, "no contact was used that was not declared");
+    for (const DeclaredContact& contact : made.contacts) {
+        require(std::isfinite(contact.expires_s) && contact.region.kind == PrimitiveKind::box, "accepted means that every declaration could be used");
+    }
     require(all_finite(gate.path()), "the path that was checked is finite");
 }
 
@@ -194,6 +237,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         held.touch = bytes.take<std::uint16_t>();
         attached = gate.attach(held);
     }
+    made.contacts.clear();
+    if (options % 4 == 1) fill_contacts(bytes, gate.model(), made);
     const Verdict first = gate.check(made.check);
     const Verdict second = gate.check(made.check);
     require_promises(gate, made, first);

@@ -57,6 +57,23 @@ TEST(record_survives_its_file_form_and_every_changed_byte_reads_as_latched) {
     REQUIRE(decode_latch({}).latched && decode_latch(std::span(bytes).first(255)).latched);
 }
 
+TEST(what_was_held_is_written_down_and_a_stop_for_the_next_process) {
+    LatchRecord record;
+    record.held = true;
+    std::array<std::byte, latch_file_bytes> bytes{};
+    encode_latch(record, bytes);
+    const LatchRecord read = decode_latch(bytes);
+    REQUIRE(read.held && !read.latched);
+    Latch latch(0.1);
+    latch.restore(read);
+    REQUIRE(latch.latched() && latch.record().sequence == 1 && !latch.record().held);
+    REQUIRE(!latch.reset(5.0).success && latch.reset(5.2).success);
+    record.held = false;
+    encode_latch(record, bytes);
+    latch.restore(decode_latch(bytes));
+    REQUIRE(!latch.latched());
+}
+
 TEST(long_texts_are_cut_at_whole_characters) {
     const SourceName name("0123456789012345678901234567890é");  // 31 bytes, then one of two
     REQUIRE(name.view() == "0123456789012345678901234567890", name.view());

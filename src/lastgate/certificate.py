@@ -97,7 +97,7 @@ def certificate_of(
     primitives = () if isinstance(world, NoWorld) else world.primitives
     content = {
         "format": CERTIFICATE_FORMAT,
-        "model": gate.model_text,
+        "model": gate.flat_config,
         "model_digest": gate.model_digest,
         "path": native.path.tolist(),
         "uncertainty": _core.gate_uncertainty(native),

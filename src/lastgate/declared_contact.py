@@ -55,22 +55,20 @@ class DeclaredContact(Schema):
         return problems
 
 
-def native_contacts(
+def require_contacts(
     contacts: Sequence[DeclaredContact],
     *,
     link_names: Sequence[str],
     base_frame: str,
     attachments: Mapping[str, int],
-    world: World | NoWorld | None,
-) -> tuple[list[str], list[_core.DeclaredContact]]:
-    """Returns the declarations that can matter in this world, by name and as the core reads them.
+) -> None:
+    """Refuses declarations that cannot be used by this robot, whatever the world.
 
     Raises:
         ROSConfigError: One is of another type or frame, two have one name, or one names a link or held object
             that does not exist.
     """
-    names: list[str] = []
-    made: list[_core.DeclaredContact] = []
+    names: set[str] = set()
     for contact in contacts:
         if not isinstance(contact, DeclaredContact):
             raise ROSConfigError(
@@ -79,6 +77,7 @@ def native_contacts(
         who = f"declared contact `{contact.name}`"
         if contact.name in names:
             raise ROSConfigError(f"two declared contacts are called `{contact.name}`")
+        names.add(contact.name)
         if contact.region_pose.frame_id not in ("", base_frame):
             raise ROSConfigError(
                 f"{who} has its region in frame `{contact.region_pose.frame_id}`, expected the robot's base "
@@ -94,6 +93,25 @@ def native_contacts(
                     f"{who} names {noun} `{missing[0]}`, which does not exist; there are: "
                     f"{', '.join(known) or 'none'}"
                 )
+
+
+def native_contacts(
+    contacts: Sequence[DeclaredContact],
+    *,
+    link_names: Sequence[str],
+    base_frame: str,
+    attachments: Mapping[str, int],
+    world: World | NoWorld | None,
+) -> tuple[list[str], list[_core.DeclaredContact]]:
+    """Returns the declarations that can matter in this world, by name and as the core reads them.
+
+    Raises:
+        ROSConfigError: As `require_contacts` says.
+    """
+    require_contacts(contacts, link_names=link_names, base_frame=base_frame, attachments=attachments)
+    names: list[str] = []
+    made: list[_core.DeclaredContact] = []
+    for contact in contacts:
         obstacles = world.indices_of(contact.objects) if isinstance(world, World) else []
         if not obstacles and not contact.voxels and not contact.points:
             continue  # its object is not in this snapshot: the whole margin holds
@@ -111,3 +129,24 @@ def native_contacts(
             )
         )
     return names, made
+
+
+def contact_request(chunk: bytes, *, recovery: bool, contacts: Sequence[DeclaredContact]) -> bytes:
+    """Returns an ActionChunk's bytes with what came with it, as a kernel process reads them: by name."""
+    return _core.encode_chunk_request(
+        chunk,
+        recovery,
+        [
+            (
+                contact.links,
+                contact.held_objects,
+                contact.objects,
+                contact.voxels,
+                contact.points,
+                shape_size_m(contact.region),
+                (*contact.region_pose.xyz, *contact.region_pose.quat_xyzw),
+                contact.expires_s,
+            )
+            for contact in contacts
+        ],
+    )

@@ -4,10 +4,10 @@
 import hashlib
 import os
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState, require_number
@@ -21,8 +21,6 @@ from lastgate.contracts import (
     RSkillManifest,
     SphereShape,
     ViolationCode,
-    config_error_from,
-    intersect_envelopes,
 )
 from lastgate.coverage import require_coverage
 from lastgate.declared_contact import DeclaredContact, native_contacts
@@ -30,7 +28,7 @@ from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
 from lastgate.naming import VerdictNames, name_indices
 from lastgate.nav_goal import NavGoal, judge_nav_goal
-from lastgate.verdict import Verdict
+from lastgate.verdict import Verdict, Violation
 from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
 
 # Looked up once: `check_batch` makes two small arrays per call, and names cost as much as the arrays.
@@ -109,9 +107,30 @@ class Gate:
             raise ROSConfigError(
                 f"robot is a {type(robot).__name__}, expected a RobotDescription: use lastgate.load_robot(...)"
             )
-        require_coverage(robot)
         step_s = require_number(step_s, name="step_s")
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
+        self.skill = skill
+        self._arm(robot, text)
+
+    @classmethod
+    def from_flat_config(cls, robot: RobotDescription, text: str) -> Self:
+        """Returns the gate that a flat config describes, as a recording keeps it; `robot` lends it names and shapes.
+
+        Raises:
+            ROSConfigError: The text cannot be used, or is about another robot.
+        """
+        gate = cls.__new__(cls)
+        gate.skill = None
+        gate._arm(robot, text)
+        wanted = [joint.name for joint in robot.actuated_joints]
+        if list(gate.link_names) != list(robot.link_names) or gate._config.dof_names != wanted:
+            raise ROSConfigError(
+                f"the flat config is not about robot `{robot.name}`: it has other links or joints"
+            )
+        return gate
+
+    def _arm(self, robot: RobotDescription, text: str) -> None:
+        require_coverage(robot)
         try:
             self._config = _core.read_config(text)
             self._native = _core.Gate(self._config, lanes=lane_build())
@@ -128,11 +147,11 @@ class Gate:
                 f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
             )
         # A skill may ask for more room than the robot does.
-        self._world_margin_m = intersect_envelopes(robot, skill).world_collision_margin_m
+        self._world_margin_m = self._config.world_collision_margin_m
         self._check_configurations = self._native.check_configurations
         self.robot = robot
-        self.step_s = step_s
-        self.model_text = text
+        self.step_s = self._config.step_s
+        self.flat_config = text
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
         in_gripper = gripper_joint_names(robot)
         joints = [joint.name for joint in robot.actuated_joints]
@@ -213,13 +232,13 @@ class Gate:
             contacts,
         )
         violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=world)
+        path = self._native.path if native.stage > 8 else None
         return Verdict(
             native=native,
             chunk=chunk,
             violation=violation,
-            joint_rows=self._native.path[1:, self._row_columns]
-            if native.stage > 8
-            else np.empty((0, self.n_dof)),
+            joint_rows=np.empty((0, self.n_dof)) if path is None else path[1:, self._row_columns],
+            path=path,
             world_id="" if world is None else world.world_id,
             model_digest=self.model_digest,
             contacts_used=tuple(
@@ -243,6 +262,12 @@ class Gate:
         """
         verdict = self.check(chunk, state=state, world=world, now_s=now_s)
         return certificate_of(self, verdict, NO_WORLD if world is None else world, self._native)
+
+    def name_violation(
+        self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None
+    ) -> Violation:
+        """Returns the violation of a rejected native verdict, such as a kernel's, with names instead of numbers."""
+        return self._names.violation(native, chunk=chunk, world=world)
 
     def check_batch(
         self,
@@ -330,31 +355,24 @@ class Gate:
         Raises:
             ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
         """
-        try:
-            held = HeldShape.model_validate(
-                {
-                    "link": link,
-                    "shape": shape,
-                    "object_id": object_id,
-                    "origin_xyz_rpy": origin_xyz_rpy,
-                    "touch_links": touch_links,
-                }
-            )
-        except ValidationError as error:
-            raise config_error_from(error, source="attach") from None
-        touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
-        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
+        held = HeldShape.of(
+            link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
+        )
         taken = set(self._attachments.values())
         free = next(number for number in range(len(taken) + 1) if number not in taken)
-        number = self._attachments.get(object_id, free)
+        self._attach(held, self._attachments.get(object_id, free))
+
+    def _attach(self, held: HeldShape, number: int) -> None:
+        touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
+        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         if not self._native.attach(
-            number, self._link_index(link), held.shape.radius_m, ends, sorted(touching)
+            number, self._link_index(held.link), held.shape.radius_m, ends, sorted(touching)
         ):
             raise ROSConfigError(
-                f"`{object_id}` cannot be attached to `{link}`: larger than 100 m, or no room for another shape "
-                f"beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
+                f"`{held.object_id}` cannot be attached to `{held.link}`: larger than 100 m, or no room for another "
+                f"shape beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
             )
-        self._attachments[object_id] = number
+        self._attachments[held.object_id] = number
         self._held.append(held)
 
     def detach(self, object_id: str) -> None:
@@ -371,6 +389,28 @@ class Gate:
     def attached(self) -> tuple[HeldShape, ...]:
         """Is every shape that is held at the moment, in the order it was attached."""
         return tuple(self._held)
+
+    @property
+    def held_shapes(self) -> tuple[tuple[int, HeldShape], ...]:
+        """Is the same with the number under which verdicts of the core speak of each object."""
+        return tuple((self._attachments[held.object_id], held) for held in self._held)
+
+    def hold(self, shapes: Sequence[tuple[int, HeldShape]]) -> None:
+        """Holds exactly these, under these numbers, as `held_shapes` gave them: for whoever repeats a recording.
+
+        Raises:
+            ROSConfigError: A number is used twice, or a shape cannot be attached.
+        """
+        for object_id in tuple(self._attachments):
+            self.detach(object_id)
+        for number, held in shapes:
+            if self._attachments.get(held.object_id, number) != number or (
+                held.object_id not in self._attachments and number in self._attachments.values()
+            ):
+                raise ROSConfigError(
+                    f"held object `{held.object_id}` has a number that is not its own: {number}"
+                )
+            self._attach(held, number)
 
     def link_poses(
         self,
@@ -407,6 +447,14 @@ class Gate:
         Raises:
             ROSConfigError: An array is not float64, contiguous and of that shape.
         """
+        return self.link_poses_on_path(self.as_path(configurations, gripper_positions=gripper_positions))
+
+    def as_path(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> Float64:
+        """Returns configurations as rows like those of `Verdict.path`, with the arguments of `link_poses_batch`.
+
+        Raises:
+            ROSConfigError: An array is not float64, contiguous and of that shape.
+        """
         rows = require_array(configurations, name="configurations", dimensions=2)
         grippers = np.zeros((len(rows), len(self.gripper_joint_names)))
         if gripper_positions is not None:
@@ -420,7 +468,18 @@ class Gate:
         variables = np.zeros((len(rows), self._native.path.shape[1]))  # a mobile base stands at the origin
         variables[:, self._row_columns] = rows
         variables[:, [joints.index(name) for name in self.gripper_joint_names]] = grippers
-        frames = self._native.link_frames(variables)
+        return variables
+
+    def link_poses_on_path(self, path: Float64) -> dict[str, Float64]:
+        """Returns each link's poses, (N, 3, 4), where the base stood at first, at N rows like those of `Verdict.path`.
+
+        Raises:
+            ROSConfigError: The array is not float64, contiguous and one column per variable.
+        """
+        try:
+            frames = self._native.link_frames(require_array(path, name="path", dimensions=2))
+        except ValueError as error:
+            raise ROSConfigError(f"path cannot be used: {error}") from None
         return {link: frames[:, index] for index, link in enumerate(self.link_names)}
 
     @property

@@ -5,6 +5,7 @@ import hashlib
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -17,16 +18,22 @@ from lastgate import _core
 from lastgate.action import ActionChunk, require_number
 from lastgate.arrays import Float64, require_array
 from lastgate.contracts import (
+    CapsuleShape,
     ControlMode,
+    Pose6D,
     RobotDescription,
     ROSConfigError,
     RSkillManifest,
+    SphereShape,
 )
+from lastgate.declared_contact import DeclaredContact, contact_request, require_contacts
 from lastgate.estop import ResetOutcome
 from lastgate.gate import Gate
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import KernelSettings, default_state_dir, kernel_command
+from lastgate.held_shape import HeldShape
+from lastgate.kernel_config import capsule_ends, flat_config
+from lastgate.kernel_process import KernelMessages, KernelSettings, default_state_dir, kernel_command
 from lastgate.naming import VerdictNames
+from lastgate.nav_goal import NavGoal
 from lastgate.verdict import Verdict
 from lastgate.world import NO_WORLD, NoWorld, World
 
@@ -110,7 +117,8 @@ class KernelClient:
         self._settings = settings or KernelSettings()
         self._spin_s = spin_us * 1e-6
         self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
-        self._names = VerdictNames(robot=robot, config=_core.read_config(text), attachments={})
+        self._attachments: dict[str, int] = {}
+        self._names = VerdictNames(robot=robot, config=_core.read_config(text), attachments=self._attachments)
         self._seat: _core.Seat | None = None
         with tempfile.TemporaryDirectory(prefix="lastgate-") as folder:
             config = Path(folder) / "kernel.yaml"
@@ -129,6 +137,8 @@ class KernelClient:
                 stderr=subprocess.PIPE,
                 text=True,
             )
+            assert self._process.stderr is not None
+            self._messages = KernelMessages(self._process.stderr)
             try:
                 self._door = self._open_door()
             except BaseException:
@@ -191,9 +201,19 @@ class KernelClient:
         self._world = world
 
     def submit(
-        self, rows: Float64 | ActionChunk, *, mode: ControlMode | int = ControlMode.JOINT_POSITION
+        self,
+        rows: Float64 | ActionChunk,
+        *,
+        mode: ControlMode | int = ControlMode.JOINT_POSITION,
+        recovery: bool = False,
+        declared_contacts: Sequence[DeclaredContact] = (),
     ) -> Verdict:
-        """Hands a chunk in and waits for the verdict. A kernel that does not answer is a rejection."""
+        """Hands a chunk in and waits for the verdict. A kernel that does not answer is a rejection.
+
+        `recovery` and `declared_contacts` are those of `Gate.check`, and hold for this chunk only.
+        """
+        if not isinstance(recovery, bool):
+            raise ROSConfigError(f"recovery must be True or False, got {recovery!r}")
         chunk = rows if isinstance(rows, ActionChunk) else ActionChunk(rows, mode=mode)
         payload = _core.encode_action_chunk(
             chunk.rows,
@@ -205,9 +225,80 @@ class KernelClient:
             chunk.trace_id,
             0,
         )
+        if recovery or len(declared_contacts):
+            require_contacts(
+                declared_contacts,
+                link_names=self._gate.link_names,
+                base_frame=self.robot.base_frame,
+                attachments=self._attachments,
+            )
+            request = contact_request(payload, recovery=recovery, contacts=declared_contacts)
+            return self._decided(chunk, self._door.submit_request, request, declared_contacts)
+        return self._decided(chunk, self._door.submit, payload)
+
+    def submit_twist(self, twist: Sequence[float] | Float64) -> Verdict:
+        """Hands in a base twist, as `/cmd_vel` carries it: linear x y z, then angular x y z, for one step.
+
+        It passes as a twist, not as a chunk; the verdict is that of a BODY_TWIST chunk of one row.
+
+        Raises:
+            ROSConfigError: Not six numbers.
+        """
+        row = np.array([twist], dtype=np.float64)
+        if row.shape != (1, 6):
+            raise ROSConfigError(f"a twist is six numbers, got an array of shape {row.shape[1:]}")
+        chunk = ActionChunk(row, mode=ControlMode.BODY_TWIST)
+        return self._decided(chunk, self._door.submit_twist, _core.encode_twist(row[0].tolist()))
+
+    def attach(
+        self,
+        link: str,
+        shape: SphereShape | CapsuleShape,
+        *,
+        object_id: str,
+        origin_xyz_rpy: Sequence[float] = (0.0,) * 6,
+        touch_links: Sequence[str] = (),
+    ) -> None:
+        """Makes a held object part of the robot, as `Gate.attach` does.
+
+        A kernel that ends while something is held starts latched the next time: nobody would check that thing.
+
+        Raises:
+            ROSConfigError: Unknown link, a shape that cannot be used, or more objects than there is room for.
+        """
+        held = HeldShape.of(
+            link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
+        )
+        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
+        payload = _core.encode_held_shape(
+            held.object_id, held.link, held.shape.radius_m, ends, list(held.touch_links)
+        )
+        success, number, said = self._ask("held_shape", payload)
+        if not success:
+            raise ROSConfigError(f"`{object_id}` cannot be attached to `{link}`: {said}")
+        self._attachments[object_id] = number
+
+    def detach(self, object_id: str) -> None:
+        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        success, _, said = self._ask("let_go", _core.encode_let_go(object_id))
+        if not success:
+            raise ROSConfigError(f"`{object_id}` cannot be let go: {said}")
+        self._attachments.pop(object_id, None)
+
+    def check_nav_goal(self, pose: Pose6D) -> NavGoal:
+        """Tells whether the base may be sent to a pose, by the map of the world that was published last."""
+        if not isinstance(pose, Pose6D):
+            raise ROSConfigError(f"pose is a {type(pose).__name__}, expected a Pose6D in the map's frame")
+        goal = _core.encode_nav_goal(pose.frame_id, pose.xyz, pose.quat_xyzw)
+        success, _, said = self._ask("nav_goal", goal)
+        return NavGoal(success, said)
+
+    def _decided(
+        self, chunk: ActionChunk, submit, payload: bytes, contacts: Sequence[DeclaredContact] = ()
+    ) -> Verdict:
         native = _core.Verdict()
         try:
-            answer = self._door.wait_verdict(self._door.submit(payload), ANSWER_TIMEOUT_S, self._spin_s)
+            answer = self._door.wait_verdict(submit(payload), ANSWER_TIMEOUT_S, self._spin_s)
         except ValueError as error:
             raise ROSConfigError(f"the chunk cannot be handed over: {error}") from None
         if answer is not None:
@@ -220,7 +311,16 @@ class KernelClient:
             joint_rows=np.empty((0, self.n_dof)),
             world_id="" if self._world is None else self._world.world_id,
             model_digest=self.model_digest,
+            contacts_used=tuple(
+                contact.name for index, contact in enumerate(contacts) if native.contacts_used >> index & 1
+            ),
         )
+
+    def _ask(self, question: str, payload: bytes) -> tuple[bool, int, str]:
+        answer = self._door.ask(question, payload, ANSWER_TIMEOUT_S)
+        if answer is None:
+            return False, 0, f"the kernel `{self.instance}` did not answer: {self._fate()}"
+        return answer
 
     def estop(self, reason: str) -> None:
         """Stops, and returns when the kernel has latched."""
@@ -272,10 +372,9 @@ class KernelClient:
 
     def _open_door(self) -> _core.DoorClient:
         assert self._process.stdout is not None
-        assert self._process.stderr is not None
         # Memory of a kernel that was killed may still lie there; this line says that it is ours now.
         if not self._process.stdout.readline().startswith("ready"):
-            said = self._process.stderr.read().strip().removeprefix("error: ")
+            said = self._messages.after_the_end(END_TIMEOUT_S).strip().removeprefix("error: ")
             raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {said}")
         try:
             return _core.DoorClient(self.instance)
@@ -290,9 +389,9 @@ class KernelClient:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._messages.close(END_TIMEOUT_S)
 
     def _fate(self) -> str:
         code = self._process.poll()

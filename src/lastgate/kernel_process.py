@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starting the native kernel: its program, its settings, where its latch is written down."""
 
+import logging
 import os
 import re
+import threading
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from lastgate import _core
 from lastgate.contracts import ROSConfigError
 from lastgate.estop import OnStale, OnViolation
 from lastgate.gate import chosen_lanes
+
+# What a kernel says goes where the rest of a Python program's messages go.
+_log = logging.getLogger("lastgate.kernel")
+_LINES_KEPT = 50
 
 # The latch file must outlive the process, and a reboot.
 STATE_DIR_VARIABLE = "LASTGATE_STATE_DIR"
@@ -22,6 +30,28 @@ def kernel_program() -> Path:
     if not program.is_file():
         raise ROSConfigError(f"the kernel program is missing beside {_core.__file__}: build lastgate again")
     return program
+
+
+def gateway_program() -> Path:
+    """Returns the path of the native gateway to ROS 2, where this package was built with one."""
+    program = Path(_core.__file__).with_name("lastgate-gateway")
+    if not program.is_file():
+        raise ROSConfigError(
+            "this lastgate was built without the gateway: Cyclone DDS was not there\n\n"
+            "hint: `apt-get install cyclonedds-dev libfastrtps-dev`, then build lastgate again"
+        )
+    return program
+
+
+def only_kernel() -> str:
+    """Returns the name of the kernel that runs on this machine, if it is the only one."""
+    boards = Path("/dev/shm").glob("lastgate.*.board")
+    names = sorted(path.name.removeprefix("lastgate.").removesuffix(".board") for path in boards)
+    running = [name for name in names if _core.kernel_is_alive(name)]
+    if len(running) == 1:
+        return running[0]
+    found = f"several kernels run: {', '.join(f'`{name}`' for name in running)}" if running else "no kernel runs"
+    raise ROSConfigError(f"{found}\n\nhint: name one with `--robot NAME`; `lastgate kernel run` starts one")
 
 
 def default_state_dir() -> Path:
@@ -112,3 +142,30 @@ def kernel_command(
         *("--latch", str(state_dir / f"{instance}.latch")),
         *settings.arguments(),
     ]
+
+
+class KernelMessages:
+    """Reads what a kernel says on stderr, so that its pipe never fills; each line goes to `logging`."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        self._pipe = pipe
+        self._lines: deque[str] = deque(maxlen=_LINES_KEPT)
+        self._thread = threading.Thread(target=self._drain, name="lastgate-kernel-messages", daemon=True)
+        self._thread.start()
+
+    def _drain(self) -> None:
+        for line in self._pipe:
+            said = line.rstrip("\n")
+            self._lines.append(said)
+            _log.warning(said)
+
+    def after_the_end(self, timeout_s: float) -> str:
+        """Returns the last lines of a kernel that has ended."""
+        self._thread.join(timeout_s)
+        return "\n".join(self._lines)
+
+    def close(self, timeout_s: float) -> None:
+        """Waits for the last line and closes the pipe; the kernel must have ended."""
+        self._thread.join(timeout_s)
+        if not self._thread.is_alive():
+            self._pipe.close()

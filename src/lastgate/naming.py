@@ -228,7 +228,9 @@ class VerdictNames:
         return ""
 
     def _attached_name(self, number: int) -> str:
-        return next(name for name, known in self._attachments.items() if known == number)
+        # Another client of the same kernel may have attached it.
+        found = (name for name, known in self._attachments.items() if known == number)
+        return next(found, f"attached_{number}")
 
     def _column_name(self, column: int, chunk: ActionChunk) -> str:
         names = _COLUMN_NAMES.get(chunk.mode)  # type: ignore[call-overload]

@@ -183,6 +183,7 @@ class Verdict:
         "contacts_used",
         "joint_rows",
         "model_digest",
+        "path",
         "world_id",
     )
 
@@ -196,6 +197,7 @@ class Verdict:
         world_id: str,
         model_digest: str,
         contacts_used: tuple[str, ...] = (),
+        path: Float64 | None = None,
     ) -> None:
         self._native = native
         self._chunk = chunk
@@ -205,6 +207,9 @@ class Verdict:
         self.model_digest = model_digest
         # Names of the declared contacts without which this chunk would have been rejected.
         self.contacts_used = contacts_used
+        # Every variable of the gate, one row for the measured state and one per row of the chunk, as
+        # `Gate.link_poses_on_path` reads it; None where the check ended before there was a whole path.
+        self.path = path
 
     @property
     def accepted(self) -> bool:
@@ -252,6 +257,11 @@ class Verdict:
     def unchecked(self) -> Unchecked:
         """Names what was not looked at."""
         return Unchecked(self._native.unchecked)
+
+    @property
+    def native(self) -> _core.Verdict:
+        """Is the core's verdict, numbers only."""
+        return self._native
 
     def to_bytes(self) -> bytes:
         """Returns the core's verdict as it is recorded and compared."""

@@ -18,7 +18,7 @@ def start_kernel(tmp_path: Path):
     running: list[lg.KernelClient] = []
 
     def start(manifest, *, rate_hz: float = 10.0, instance: str | None = None, **settings) -> lg.KernelClient:
-        robot = manifest if isinstance(manifest, lg.RobotDescription) else lg.RobotDescription(**manifest)
+        robot = lg.RobotDescription(**manifest) if isinstance(manifest, dict) else manifest
         client = lg.KernelClient(
             robot,
             rate_hz=rate_hz,

@@ -113,7 +113,7 @@ def test_k05_reset_of_what_is_not_latched_succeeds(start_kernel):
     assert (outcome.success, outcome.message) == (True, "not latched, nothing to reset")
 
 
-def test_k06_lifecycle_leads_round_and_never_clears_the_latch(start_kernel):
+def test_k06_x25_lifecycle_leads_round_and_never_clears_the_latch(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     door = _core.DoorClient(kernel.instance)
     assert door.command("deactivate", 1.0) == (True, "inactive")
@@ -311,7 +311,7 @@ def test_dead_kernel_is_a_rejection_not_a_hang(start_kernel):
     assert time.monotonic() - began < 3.0
 
 
-def test_held_source_blocks_reset_until_it_lets_go_and_death_does_not_release(start_kernel):
+def test_x27_held_source_blocks_reset_until_it_lets_go_and_death_does_not_release(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
     pendant = _core.Seat(kernel.instance, "pendant")
     pendant.hold("button down")
@@ -372,6 +372,30 @@ def test_warn_only_passes_and_says_so(start_kernel):
     assert len(everything_in(passed)) == 1  # but the chunk went through
     assert len(everything_in(failures)) == 1
     assert not kernel.status().latched
+
+
+def test_warn_only_says_so_every_second(start_kernel, caplog):
+    kernel = start_kernel(stacked(3), without_world=True, warn_only=True)
+    for _ in range(3):
+        assert not submit(kernel, [[9.0] * 3]).accepted
+    time.sleep(2.3)
+    loud = [record.message for record in caplog.records if "WARN ONLY: nothing is stopped" in record.message]
+    assert 2 <= len(loud) <= 4, loud
+    assert "3 chunks that break a rule have passed" in loud[-1]
+
+
+def test_stderr_that_nobody_reads_does_not_hold_up_a_kernel(start_kernel, monkeypatch):
+    """Worlds that cannot be read are complained about; 20,000 complaints are more than a pipe holds."""
+    monkeypatch.setattr("lastgate.kernel_process.KernelMessages._drain", lambda self: None)
+    kernel = start_kernel(stacked(3), without_world=True)
+    door = _core.DoorClient(kernel.instance)
+    for number in range(20_000):
+        sequence = door.publish_world(b"\x00\x01\x00\x00 no world")
+        if number % 2:  # the ring holds two
+            assert door.wait_world(sequence, 1.0)
+    assert submit(kernel, [[0.01] * 3]).accepted
+    kernel.estop("still heard")
+    assert kernel.status().latched
 
 
 def test_k27_five_hundred_chunks_none_lost_none_reordered(start_kernel):

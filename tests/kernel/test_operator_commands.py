@@ -72,7 +72,7 @@ def test_without_a_kernel_the_command_says_how_to_start_one(word):
     assert "lastgate kernel run" in answer.stderr
 
 
-def test_deadman_stops_when_chunks_cease_and_again_after_a_reset(start_kernel):
+def test_m01_m02_x28_deadman_stops_when_chunks_cease_and_again_after_a_reset(start_kernel):
     kernel = start_kernel(stacked(2), without_world=True, required_sources=["deadman"], reset_cooldown_s=0.05)
     failures = _core.RingReader(kernel.instance, "failures")
     assert kernel.status().state is lg.KernelState.INACTIVE

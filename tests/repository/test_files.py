@@ -180,10 +180,13 @@ def test_fleet_page_is_what_the_stored_numbers_say():
     assert all(row["missed"] == 0 and row["hidden"] == 0 for row in results.values())
 
 
-def test_benchmark_page_is_what_the_result_files_say():
+@pytest.mark.parametrize("script", ["render.py", "latency.py"])
+def test_benchmark_page_is_what_the_result_files_say(script):
     done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "render.py"), "--check"],
+        [sys.executable, str(ROOT / "benchmarks" / script), "--check"],
         check=False,
         env={**os.environ, "PYTHONWARNINGS": "error"},
     )
-    assert done.returncode == 0, "docs/benchmarks.md is old: run `make generate`"
+    assert done.returncode == 0, (
+        "docs/benchmarks.md or docs/latency.md is old: run `make generate` or `make latency`"
+    )

@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "lastgate"
 DOWNWARDS = ("contracts", "assets", "lowering", "cli")
 RUN_TIME = (
     "action",
+    "adapters",
     "approach",
     "arrays",
     "certificate",
@@ -27,7 +28,9 @@ RUN_TIME = (
     "estop",
     "gate",
     "kernel_config",
+    "memory",
     "naming",
+    "skills",
     "verdict",
     "world",
 )

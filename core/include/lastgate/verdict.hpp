@@ -64,6 +64,7 @@ struct Violation {
     std::uint32_t against = none;
     std::uint32_t row = none;      ///< Row of the chunk that breaks the rule, or towards which the motion leads.
     std::uint32_t element = none;  ///< Index into the chunk's numbers, where one number is to blame.
+    std::uint32_t reserved = 0;    ///< Always zero: a recorded verdict has no bytes that nobody wrote.
     double value = 0.0;
     double limit_min = 0.0;
     double limit_max = 0.0;
@@ -107,5 +108,7 @@ struct [[nodiscard]] Verdict {
     Violation violation;
 };
 static_assert(std::is_trivially_copyable_v<Verdict>);
+// The sums of their members: a gap between two of them would be recorded with whatever lay there before.
+static_assert(sizeof(Violation) == 4 + 5 * 4 + 7 * 8 + 6 * 8 && sizeof(Verdict) == 4 + 3 * 4 + 3 * 8 + 8 + 2 * 4 + sizeof(Violation));
 
 }  // namespace lastgate

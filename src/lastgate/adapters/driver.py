@@ -28,6 +28,7 @@ class StopReason(StrEnum):
     LATCHED = "a stop is latched"
     KERNEL_GONE = "the kernel is gone"
     STARVED = "no accepted chunk in time"
+    REFUSED = "a chunk was refused"
 
 
 class Actuator(Protocol):
@@ -144,7 +145,9 @@ class SafeActionDriver:
         """Sends one row or does one tick of the stop; tells which: True when it moved."""
         self._seat.beat()
         while (message := self._reader.read(0.0)) is not None:
-            self._take(*message)
+            # What passed for the base is for another driver.
+            if self._reader.last_type == _core.MESSAGE_ACTION_CHUNK:
+                self._take(*message)
         latched = self._seat.kernel_state == KernelState.LATCHED
         found = self.logic.row_at(
             now_s=time.monotonic(), kernel_alive=self._seat.kernel_is_alive, latched=latched
@@ -158,6 +161,11 @@ class SafeActionDriver:
         if latched and self._actuator.is_stopped():
             self._seat.acknowledge(sequence)
         return False
+
+    @property
+    def kernel_is_alive(self) -> bool:
+        """Tells whether the kernel whose chunks are taken is there; a new one needs `reconnect`."""
+        return self._seat.kernel_is_alive
 
     def reconnect(self) -> None:
         """Takes a seat at the kernel that runs now; what the one before accepted is forgotten."""

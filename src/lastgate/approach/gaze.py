@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where to turn a camera so that it looks at a point."""
 
-import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -10,9 +9,9 @@ import numpy as np
 from lastgate.arrays import Float64
 from lastgate.contracts import Pose6D, ROSConfigError
 from lastgate.world.finite_numbers import require_finite
+from lastgate.world.rigid_motion import QuaternionWxyz, quaternion_of_rotation
 
 ViewAxis = Literal["-z", "+z", "+x"]
-QuaternionWxyz = tuple[float, float, float, float]
 
 # An up this close to the line of view (2.6 degrees) leaves the roll to rounding; another up decides then.
 PARALLEL_COSINE = 0.999
@@ -55,7 +54,7 @@ def look_at_quat(
     right /= np.linalg.norm(right)
     above = np.cross(right, view)
     columns = {"-z": (right, above, -view), "+z": (right, -above, view), "+x": (view, -right, above)}
-    return _quaternion(np.column_stack(columns[view_axis]))
+    return quaternion_of_rotation(np.column_stack(columns[view_axis]))
 
 
 def compute_gaze_pose(
@@ -97,27 +96,3 @@ def _unit(vector: Float64) -> Float64 | None:
     scaled = vector * 2.0**600 if largest < 2.0**-600 else vector
     scaled = scaled / float(np.abs(scaled).max())
     return scaled / np.linalg.norm(scaled)
-
-
-def _quaternion(rotation: Float64) -> QuaternionWxyz:
-    # Four times the square of each component; the largest is at least 1, so dividing by it is safe.
-    xx, yy, zz = rotation[0, 0], rotation[1, 1], rotation[2, 2]
-    squares = [1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz]
-    a, b, c = (
-        rotation[2, 1] - rotation[1, 2],
-        rotation[0, 2] - rotation[2, 0],
-        rotation[1, 0] - rotation[0, 1],
-    )
-    d, e, f = (
-        rotation[0, 1] + rotation[1, 0],
-        rotation[0, 2] + rotation[2, 0],
-        rotation[1, 2] + rotation[2, 1],
-    )
-    largest = int(np.argmax(squares))
-    full = ((squares[0], a, b, c), (a, squares[1], d, e), (b, d, squares[2], f), (c, e, f, squares[3]))
-    values = [float(value) for value in full[largest]]
-    length = math.hypot(*values)
-    leading = next(value for value in values if value != 0.0)
-    scale = math.copysign(length, leading)
-    w, x, y, z = (value / scale + 0.0 for value in values)
-    return w, x, y, z

@@ -10,16 +10,22 @@ from typing import Annotated, Any
 import typer
 
 from lastgate.cli.approach import approach_command
+from lastgate.cli.audit import audit_command
 from lastgate.cli.bench import bench_command
 from lastgate.cli.certificate_file import verify_command
 from lastgate.cli.check import check_command
 from lastgate.cli.collision_lower import check_command as collision_check_command
 from lastgate.cli.collision_lower import lower_command
+from lastgate.cli.dashboard import dashboard_command
 from lastgate.cli.demo import demo_command
 from lastgate.cli.doctor import doctor_command
 from lastgate.cli.explain import explain_command
+from lastgate.cli.gateway import gateway_command
 from lastgate.cli.kernel_file import kernel_config_command
 from lastgate.cli.kernel_run import kernel_run_command
+from lastgate.cli.limits import limits_command
+from lastgate.cli.look_at import look_at_command
+from lastgate.cli.mcp import mcp_command
 from lastgate.cli.messages import print_error
 from lastgate.cli.operator import (
     deadman_command,
@@ -29,10 +35,15 @@ from lastgate.cli.operator import (
     reset_command,
     status_command,
 )
+from lastgate.cli.recordings import record_command, replay_command, shrink_command
 from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
 from lastgate.cli.robot_report import report_command
 from lastgate.cli.robot_vendor import vendor_urdf_command
+from lastgate.cli.shadow import shadow_command
+from lastgate.cli.synth import synth_command
+from lastgate.cli.telemetry import telemetry_command
+from lastgate.cli.up import up_command
 from lastgate.contracts.exceptions import ROSError
 
 EXIT_UNDECIDED = 2
@@ -63,15 +74,28 @@ app.command("verify", short_help="A certificate, checked without the core.")(ver
 app.command("explain", short_help="What a violation means and what to do.")(explain_command)
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
 app.command("approach", short_help="Where to stand to see a target on a map.")(approach_command)
+app.command("look-at", short_help="Turn a camera to a point: pose, motion, picture.")(look_at_command)
+app.command("mcp", short_help="Tools for an agent, over the Model Context Protocol.")(mcp_command)
 app.command("bench", short_help="Misses and phantom stops, against the meshes.")(bench_command)
+app.command("audit", short_help="Recorded episodes through the gate.")(audit_command)
+app.command("limits", short_help="Margins and limits from recordings, as a diff.")(limits_command)
+app.command("shadow", short_help="What a gate that only watched would have refused.")(shadow_command)
+app.command("synth", short_help="A dataset with planted, labelled faults.")(synth_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
+app.command("dashboard", short_help="The live page, and a receiver for spans.")(dashboard_command)
 
+app.command("up", short_help="Kernel, e-stop sources and page together.")(up_command)
 app.command("estop", short_help="Stop the robot.")(estop_command)
 app.command("reset", short_help="Clear the latch, if nothing blocks it.")(reset_command)
 app.command("status", short_help="How the kernel stands.")(status_command)
 app.command("deadman", short_help="Stops when accepted chunks cease.")(deadman_command)
 app.command("pendant", short_help="Stops while a real button is pressed or gone.")(pendant_command)
 app.command("human", short_help="Stops for every line on stdin.")(human_command)
+
+app.command("record", short_help="Every verdict of a kernel, with its inputs.")(record_command)
+app.command("replay", short_help="Runs recorded verdicts again, bit for bit.")(replay_command)
+app.command("shrink", short_help="The smallest case that is still refused, as a test.")(shrink_command)
+app.command("telemetry", short_help="Spans of a kernel to a collector.")(telemetry_command)
 
 robot_app.command("list", short_help="The robots that come with lastgate.")(list_command)
 robot_app.command("show", short_help="One robot: joints, volumes, pairs.")(show_command)
@@ -87,6 +111,7 @@ app.add_typer(collision_app, name="collision")
 kernel_app.command("run", short_help="The native kernel process.")(kernel_run_command)
 kernel_app.command("config", short_help="The flat YAML file a kernel reads.")(kernel_config_command)
 app.add_typer(kernel_app, name="kernel")
+app.command("gateway", short_help="ROS 2 topics and services for a kernel.")(gateway_command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastgate.cli.messages import paint, print_error, print_note
+from lastgate.cli.messages import paint, print_error, print_note, print_warning
 
 if TYPE_CHECKING:
     from lastgate.demo.run import Decision, Record
@@ -24,12 +24,16 @@ def demo_command(
     seconds: Annotated[float, typer.Option(metavar="N", help="How long, in simulated seconds.")] = 20.0,
     port: Annotated[
         int | None,
-        typer.Option(metavar="P", help="Show the report on 127.0.0.1:P while it runs; 0 takes a free port."),
+        typer.Option(
+            metavar="P",
+            help="Where the live page listens on this machine; 0 takes a free port. With --headless there is "
+            "no page unless a port is given.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="S", help="Makes two runs propose the same.")] = 1,
-    report: Annotated[Path, typer.Option(metavar="DIR", help="Folder for demo.html and demo.json.")] = Path(
-        "reports"
-    ),
+    report: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder for the report and the recording.")
+    ] = Path("reports"),
 ) -> int:
     """Runs a simulated Franka Panda, a policy that sometimes misbehaves, and the gate between them.
 
@@ -51,16 +55,17 @@ def demo_command(
             f"the demo needs {error.name}, which is not installed\n\n"
             "hint: pip install 'lastgate[demo,robot-data]'"
         ) from None
-    simulation = Simulation(seed=seed)
+    simulation = Simulation(seed=seed, black_box=report / "demo.mcap" if _can_record() else None)
     viewer, reason = (None, "") if headless else open_viewer(simulation.scene)
     if reason:
         print_note(f"{reason}; running headless")
-    page = None if port is None else LivePage(simulation.record, port=port)
+    page = None
     try:
-        if page is not None:
-            print_note(f"the page is at {page.url} while this runs")
-        record = _run_with_ticker(simulation, seconds, viewer=viewer)
+        if port is not None or not headless:
+            page = _open_page(LivePage, simulation, port)
+        record = _run_with_ticker(simulation, seconds, viewer=viewer, in_real_time=not headless)
     finally:
+        _end_recording(simulation)
         if page is not None:
             page.close()
         if viewer is not None:
@@ -68,7 +73,8 @@ def demo_command(
     summary = summarize(record)
     written = write_report(record, report)
     _print_summary(summary)
-    for path in written:
+    recorded = report / "demo.mcap"
+    for path in (*written, *([recorded] if recorded.exists() else [])):
         print_note(f"wrote {path}")
     if is_clean(summary):
         return 0
@@ -79,7 +85,38 @@ def demo_command(
     return 1
 
 
-def _run_with_ticker(simulation: Any, seconds: float, *, viewer: Any) -> "Record":
+def _end_recording(simulation: Any) -> None:
+    from lastgate.contracts import ROSConfigError
+
+    try:
+        simulation.close()
+    except ROSConfigError as error:  # what the run showed is still worth a report
+        print_warning(str(error))
+
+
+def _can_record() -> bool:
+    """Tells whether the `record` extra is installed; without it the demo runs all the same."""
+    from importlib.util import find_spec
+
+    return all(find_spec(name) is not None for name in ("mcap", "rosbags"))
+
+
+def _open_page(live_page: Any, simulation: Any, port: int | None) -> Any:
+    from lastgate.contracts import ROSConfigError
+    from lastgate.kernel_process import default_state_dir
+
+    try:
+        page = live_page(simulation, port=4318 if port is None else port, folder=default_state_dir())
+    except ROSConfigError:
+        if port is not None:
+            raise
+        # Nobody asked for that port; it may be taken by the page of a kernel.
+        page = live_page(simulation, port=0, folder=default_state_dir())
+    print_note(f"the page is at {page.url}#token={page.token.text} while this runs")
+    return page
+
+
+def _run_with_ticker(simulation: Any, seconds: float, *, viewer: Any, in_real_time: bool) -> "Record":
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -99,20 +136,22 @@ def _run_with_ticker(simulation: Any, seconds: float, *, viewer: Any) -> "Record
             if not decision.accepted or decision.fault != "none":
                 console.print(_ticker_line(decision), markup=False, soft_wrap=True)
 
-        return simulation.run(seconds, on_decision=tick, on_control_step=_pace(progress, task, viewer))
+        return simulation.run(
+            seconds, on_decision=tick, on_control_step=_pace(progress, task, viewer, in_real_time)
+        )
 
 
-def _pace(progress: Any, task: Any, viewer: Any) -> Callable[[float], bool]:
-    """Returns what is called after each control step: it keeps real time when there is a window to watch."""
+def _pace(progress: Any, task: Any, viewer: Any, in_real_time: bool) -> Callable[[float], bool]:
+    """Returns what is called after each control step: it keeps real time when there is something to watch."""
     began = time.monotonic()
 
     def after_step(time_s: float) -> bool:
         progress.update(task, completed=time_s)
-        if viewer is None:
-            return True
-        viewer.sync()
-        time.sleep(max(0.0, began + time_s - time.monotonic()))
-        return bool(viewer.is_running())
+        if viewer is not None:
+            viewer.sync()
+        if in_real_time:
+            time.sleep(max(0.0, began + time_s - time.monotonic()))
+        return viewer is None or bool(viewer.is_running())
 
     return after_step
 

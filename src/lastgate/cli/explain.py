@@ -3,6 +3,7 @@
 
 import json
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,9 +21,26 @@ def explain_command(
         str | None, typer.Argument(metavar="CODE", help="A code such as self_collision; else all.")
     ] = None,
     *,
+    record: Annotated[
+        str | None,
+        typer.Option(metavar="F#N", help="Instead: check N of a recording, with evidence and picture."),
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where the picture goes; else beside you.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the entry as JSON.")] = False,
 ) -> int:
     """Says what a violation code means: what is checked, why, the limits of the check, and what to do."""
+    from lastgate.contracts.exceptions import ROSConfigError
+
+    if record is not None:
+        from lastgate.cli.recordings import explain_recorded
+
+        if code is not None:
+            raise ROSConfigError("name either a code or a recording")
+        return explain_recorded(record, png=png, as_json=as_json)
+    if png is not None:
+        raise ROSConfigError("`--png` needs `--record F#N`: a code has no picture")
     from lastgate.contracts.violations import CATALOGUE, find_violation
 
     if code is None:

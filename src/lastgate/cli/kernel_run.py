@@ -50,6 +50,9 @@ def kernel_run_command(
     sched_fifo: Annotated[int, typer.Option(metavar="PRIORITY", help="Real-time priority.")] = 0,
     cpu: Annotated[int, typer.Option(metavar="N", help="The processor to stay on.")] = -1,
     lock_memory: Annotated[bool, typer.Option("--lock-memory", help="Keep all pages in memory.")] = False,
+    exit_with_parent: Annotated[
+        bool, typer.Option("--exit-with-parent", help="End when the program that started it ends.")
+    ] = False,
     without_world: Annotated[
         bool, typer.Option("--without-world", help="Said aloud: nobody looks at the world.")
     ] = False,
@@ -115,7 +118,7 @@ def kernel_run_command(
         state_dir=state_dir or default_state_dir(),
         settings=settings,
     )
-    os.execv(command[0], [*command, "--remove-config"])
+    os.execv(command[0], [*command, "--remove-config", *(["--exit-with-parent"] if exit_with_parent else [])])
 
 
 def _a_violation():

@@ -48,3 +48,7 @@ class ROSObjectNotInMemory(ROSError):
 
 class ROSPerceptionStale(ROSError):
     """Says that a sensor reading is older than its limit."""
+
+
+class ROSMotionCancelled(ROSError):
+    """Says that whoever asked for a motion took it back while it ran; the robot holds where it is."""

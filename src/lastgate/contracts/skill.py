@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a skill says about itself before it may propose motion."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
@@ -25,3 +25,5 @@ class RSkillManifest(Schema):
     envelope: SafetyEnvelope | None = None
     # A JSON schema for the parameters of a goal, for tools that show or check them.
     goal_params_schema: dict[str, JsonValue] | None = None
+    # Which builder turns those parameters into a goal for a planner; None for a skill that proposes chunks itself.
+    goal_builder: Literal["joint", "pose", "look_at"] | None = None

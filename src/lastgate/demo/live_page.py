@@ -1,67 +1,81 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves the report of a run that is still going on, to this machine only."""
+"""The live page of a demo that is going on: the same page as a kernel's, fed from this process."""
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import time
+from pathlib import Path
 
-from lastgate.contracts import ROSConfigError
-from lastgate.demo.report import render_page, report_json
-from lastgate.demo.run import Record
+import numpy as np
 
-ADDRESS = "127.0.0.1"
+from lastgate.action import ActionChunk, RobotState
+from lastgate.dashboard.access import Token
+from lastgate.dashboard.control import LatchControl
+from lastgate.dashboard.robot_scene import RobotScene
+from lastgate.dashboard.server import DashboardServer
+from lastgate.dashboard.store import GateStatus, LiveStore, note_gate_check
+from lastgate.demo.run import Simulation
+from lastgate.verdict import Verdict
+from lastgate.world import World
 
 
 class LivePage:
-    """Is a web server for one run; it reads the record and cannot change the run.
+    """Shows a simulation, and stops it while its button is latched; verdicts are the gate's alone.
 
     Args:
-        record: What the simulation writes to.
-        port: Where to listen on 127.0.0.1; 0 takes a free one.
+        port: Where to listen on this machine; 0 takes a free one.
+        folder: Where the token for resets is left.
 
     Raises:
-        ROSConfigError: The port is taken or not allowed.
+        ROSConfigError: The port is taken or not allowed, or the token cannot be written.
     """
 
-    def __init__(self, record: Record, *, port: int) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                match self.path.partition("?")[0]:
-                    case "/":
-                        self._answer(200, "text/html; charset=utf-8", render_page(record, live=True))
-                    case "/status.json":
-                        self._answer(200, "application/json", report_json(record))
-                    case _:
-                        self._answer(
-                            404, "text/plain; charset=utf-8", "There are two pages: / and /status.json\n"
-                        )
-
-            def _answer(self, status: int, kind: str, text: str) -> None:
-                body = text.encode()
-                self.send_response(status)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(body)))
-                self.send_header("Cache-Control", "no-store")
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Keeps the terminal to the run."""
-
+    def __init__(self, simulation: Simulation, *, port: int, folder: Path) -> None:
+        self._scene = RobotScene(simulation.gate.robot)
+        self._store = LiveStore(source="demo", scene=self._scene)
+        self._control = LatchControl()
+        self._stop_listed = 0
+        self._digest = simulation.gate.model_digest
+        self.token = Token(folder / "demo-page.token")
         try:
-            self._server = ThreadingHTTPServer((ADDRESS, port), Handler)
-        except (OSError, OverflowError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "a port is a number from 0 to 65535"
-            raise ROSConfigError(
-                f"cannot serve the page on port `{port}`: {reason}\n\nhint: `--port 0` takes a free one"
-            ) from None
-        self.url = f"http://{ADDRESS}:{self._server.server_address[1]}/"
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+            self._server = DashboardServer(self._store, self._control, self.token, port=port)
+        except BaseException:
+            self.token.forget()
+            raise
+        self.url = self._server.url
+        simulation.watcher = self
+
+    @property
+    def latched(self) -> bool:
+        """Tells whether somebody pressed stop and nobody has reset it."""
+        latched = self._control.latched
+        if latched and self._control.sequence != self._stop_listed:
+            self._stop_listed = self._control.sequence
+            sentence = f"{self._control.source}: {self._control.reason}"
+            self._store.ledger.add(time_s=time.time(), source="demo", code="stop", sentence=sentence)
+        self._store.note_status(
+            GateStatus(
+                state="latched" if latched else "active",
+                name="demo",
+                source=self._control.source,
+                reason=self._control.reason,
+                model_digest=self._digest,
+            )
         )
-        self._thread.start()
+        return latched
+
+    def note_state(self, state: RobotState) -> None:
+        """Shows where the arm is."""
+        fingers = state.gripper_positions
+        self._store.note_state(state.positions, np.empty(0) if fingers is None else fingers)
+
+    def note_check(
+        self, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World, check_us: float
+    ) -> None:
+        """Shows what was proposed and decided."""
+        note_gate_check(
+            self._store, self._scene, verdict, chunk=chunk, state=state, world=world, duration_us=check_us
+        )
 
     def close(self) -> None:
         """Stops serving."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._server.close()
+        self.token.forget()

@@ -26,6 +26,8 @@ from lastgate.contracts import (
     WorldCollisionPrimitive,
     WorldShape,
 )
+from lastgate.demo.scene_camera import add_mounted_camera
+from lastgate.skills.camera import find_camera
 
 TIMESTEP_S = 0.002
 
@@ -47,6 +49,7 @@ _COLOURS = (
     (0.75, 0.45, 0.25, 1.0),
     (0.45, 0.60, 0.40, 1.0),
 )
+_MARKER_COLOUR = (0.85, 0.10, 0.15, 1.0)
 
 
 def _obstacle(object_id: str, shape: WorldShape, *xyz: float) -> WorldCollisionPrimitive:
@@ -91,15 +94,22 @@ class PandaScene:
     Args:
         robot: Names the description file, the joints and their effort limits.
         obstacles: What stands around the arm.
+        markers: What is seen only: nothing can touch it.
 
     Raises:
         ROSConfigError: The description or one of its meshes cannot be found.
     """
 
-    def __init__(self, robot: RobotDescription, obstacles: Sequence[WorldCollisionPrimitive]) -> None:
+    def __init__(
+        self,
+        robot: RobotDescription,
+        obstacles: Sequence[WorldCollisionPrimitive],
+        *,
+        markers: Sequence[WorldCollisionPrimitive] = (),
+    ) -> None:
         self.arm_joints = tuple(j.name for j in robot.actuated_joints if j.joint_type == "revolute")
         self.finger_joints = tuple(j.name for j in robot.joints if j.joint_type == "prismatic")
-        self.model = _compile(robot, obstacles, self.arm_joints, self.finger_joints)
+        self.model = _compile(robot, obstacles, markers, self.arm_joints, self.finger_joints)
         self.data = mujoco.MjData(self.model)
         self._arm_qpos = [self.model.joint(name).qposadr[0] for name in self.arm_joints]
         self._arm_qvel = [self.model.joint(name).dofadr[0] for name in self.arm_joints]
@@ -155,7 +165,8 @@ class PandaScene:
 
     def _contacts_of(self, data: mujoco.MjData) -> Contacts:
         robot_world, robot_robot = set(), set()
-        for contact in data.contact[: data.ncon]:
+        # Asked before the list is made, which costs more than a time step.
+        for contact in data.contact[: data.ncon] if data.ncon else ():
             first, second = int(contact.geom[0]), int(contact.geom[1])
             names = (self._geom_names[first], self._geom_names[second])
             if self._is_robot[first] and self._is_robot[second]:
@@ -192,10 +203,13 @@ class PandaScene:
 def _compile(
     robot: RobotDescription,
     obstacles: Sequence[WorldCollisionPrimitive],
+    markers: Sequence[WorldCollisionPrimitive],
     arm_joints: Sequence[str],
     finger_joints: Sequence[str],
 ) -> mujoco.MjModel:
     spec = mujoco.MjSpec.from_string(_urdf_for_mujoco(robot))
+    # Read from a URDF, MuJoCo would leave out what cannot be touched, and with it the markers.
+    spec.compiler.discardvisual = False
     spec.option.timestep = TIMESTEP_S
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     for body in spec.bodies:
@@ -208,7 +222,12 @@ def _compile(
     for name in finger_joints:
         _add_servo(spec, name, FINGER_STIFFNESS_N_M, FINGER_DAMPING_N_S_M, effort_limit=limits[name])
     for index, obstacle in enumerate(obstacles):
-        _add_obstacle(spec, obstacle, colour=_COLOURS[index % len(_COLOURS)])
+        add_obstacle(spec, obstacle, colour=_COLOURS[index % len(_COLOURS)])
+    for marker in markers:
+        add_obstacle(spec, marker, colour=_MARKER_COLOUR, touchable=False)
+    for sensor in robot.sensors:
+        if sensor.kind in ("camera", "depth_camera"):
+            add_mounted_camera(spec, find_camera(robot, sensor.name))
     spec.worldbody.add_light(pos=[0.5, -1.0, 2.5], dir=[0.0, 0.4, -1.0])
     return spec.compile()
 
@@ -238,9 +257,14 @@ def _add_servo(
         servo.forcerange = [-effort_limit, effort_limit]
 
 
-def _add_obstacle(
-    spec: mujoco.MjSpec, obstacle: WorldCollisionPrimitive, *, colour: tuple[float, ...]
+def add_obstacle(
+    spec: mujoco.MjSpec,
+    obstacle: WorldCollisionPrimitive,
+    *,
+    colour: tuple[float, ...],
+    touchable: bool = True,
 ) -> None:
+    """Adds a thing to a scene that is still being made, under its own name."""
     x, y, z, w = obstacle.pose.quat_xyzw
     shape = obstacle.shape
     match shape:
@@ -259,6 +283,8 @@ def _add_obstacle(
         pos=obstacle.pose.xyz,
         quat=(w, x, y, z),
         rgba=colour,
+        contype=int(touchable),
+        conaffinity=int(touchable),
     )
 
 

@@ -93,12 +93,17 @@ class Policy:
         scene: Is asked, by geometry alone, whether a planted collision collides.
         seed: Makes two runs propose the same.
         fault_share: How often, on the way, a proposal is a planted fault.
+        quota: Of all proposals, how many are planted faults, at stops and on the way; None plants at every stop.
     """
 
-    def __init__(self, scene: PandaScene, *, seed: int, fault_share: float = 0.15) -> None:
+    def __init__(
+        self, scene: PandaScene, *, seed: int, fault_share: float = 0.15, quota: float | None = None
+    ) -> None:
         self._scene = scene
         self._random = np.random.default_rng(seed)
         self._fault_share = fault_share
+        self._quota = quota
+        self._proposed = 0
         self._planted: Counter[Fault] = Counter()
         self._limits = scene.model.jnt_range[: len(scene.arm_joints)].copy()
         self._stop_index = 0
@@ -114,19 +119,36 @@ class Policy:
     @property
     def start(self) -> Float64:
         """Is the configuration the tour begins at."""
-        return np.array(POSES[TOUR[0]])
+        return np.array(POSES[TOUR[self._first_stop]])
+
+    _first_stop = 0
+
+    def restart(self, *, seed: int, first_stop: int) -> None:
+        """Begins another tour, at another stop."""
+        self._random = np.random.default_rng(seed)
+        self._planted.clear()
+        self._proposed = 0
+        self._first_stop = self._stop_index = first_stop % len(TOUR)
+        self._intends_fault_here = True
+        self._restart_leg(self.start)
+
+    def _may_plant(self) -> bool:
+        return self._quota is None or self._planted.total() < self._quota * self._proposed
 
     def propose(self, commanded: Float64) -> Proposal:
         """Returns the next chunk, from where the servos were last sent."""
+        self._proposed += 1
         arrived = self._elapsed_s >= self._leg_duration_s()
-        if arrived and self._intends_fault_here:
+        if arrived and self._intends_fault_here and self._may_plant():
             # Once per stop, and then on: a policy that insisted on its mistake would never move again.
             self._intends_fault_here = False
             return self._plant(self._rarest(self._faults_at_stop()), commanded)
         if arrived:
             self._begin_leg(commanded)
         good = self._rows_ahead()
-        if self._random.random() < self._fault_share:
+        # What the stops leave of the quota is planted on the way.
+        share = self._fault_share if self._quota is None else 0.5
+        if self._random.random() < share and self._may_plant():
             return self._plant(self._rarest(ANYWHERE), commanded, good=good)
         return Proposal(good)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report of a run: one HTML file that needs nothing else, and the same numbers as JSON."""
 
+import base64
 import json
 import os
 import platform
@@ -55,19 +56,18 @@ def write_report(record: Record, folder: Path) -> tuple[Path, Path]:
     page, data = folder / "demo.html", folder / "demo.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        page.write_text(render_page(record, live=False), encoding="utf-8")
+        page.write_text(render_page(record), encoding="utf-8")
         data.write_text(report_json(record), encoding="utf-8")
     except OSError as error:
         raise ROSConfigError(f"cannot write the report to `{folder}`: {error.strerror}") from None
     return page, data
 
 
-def render_page(record: Record, *, live: bool) -> str:
-    """Returns the page; a live one asks the browser to load it again every second."""
+def render_page(record: Record) -> str:
+    """Returns the page."""
     decisions = list(record.decisions)
     summary = summarize(record)
-    title = "lastgate demo" + (" (running)" if live else "")
-    refresh = '<meta http-equiv="refresh" content="1">' if live else ""
+    title = "lastgate demo"
     machine = environment()
     body = [
         f"<h1>{title}</h1>",
@@ -86,6 +86,7 @@ def render_page(record: Record, *, live: bool) -> str:
         check_time_chart([d.check_us for d in decisions]),
         "<h2>Refusals</h2>",
         _refusal_table(decisions),
+        _refusal_cards(record),
         "<h2>Contacts that MuJoCo saw</h2>",
         _contact_table(summary),
         "<h2>What this does not show</h2>",
@@ -97,7 +98,7 @@ def render_page(record: Record, *, live: bool) -> str:
     ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">{refresh}'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><main>\n"
         + "\n".join(body)
         + "\n</main></body></html>\n"
@@ -116,10 +117,13 @@ def _headline(summary: dict[str, Any]) -> str:
 
 def _cards(summary: dict[str, Any]) -> str:
     smallest = summary["smallest_clearance_m"]
+    phantoms = summary["good_refused"] - summary["good_refused_that_touch_in_mujoco"]
     cards = (
         (summary["chunks"], "chunks proposed"),
         (summary["accepted"], "accepted"),
         (summary["refused"], "refused"),
+        (f"{summary['planted_accepted']} of {summary['planted']}", "misses: planted chunks accepted"),
+        (f"{phantoms} of {summary['good']}", "phantom stops: good chunks refused that touch nothing"),
         ("–" if smallest is None else f"{smallest * 1000:.1f} mm", "smallest clearance accepted"),
         (f"{summary['check_us']['p50']:.0f} µs", "check, median"),
         (f"{summary['check_us']['p99']:.0f} µs", "check, 99 %"),
@@ -170,6 +174,26 @@ def _refusal_table(decisions: Sequence[Decision]) -> str:
         for d in refused
     ]
     return _table((("time", "n"), ("planted", ""), ("code", ""), ("what the gate says", "")), rows)
+
+
+def _refusal_cards(record: Record) -> str:
+    """Returns the first refusal of each kind with its picture and its evidence."""
+    parts = [
+        '<p class="soft">The first of each kind, at the moment the rule is broken: what is to blame in red, what it '
+        "meets in blue.</p>"
+    ]
+    for (fault, _), card in record.cards.items():
+        try:
+            encoded = base64.b64encode(card.png()).decode()
+        except ROSConfigError as error:
+            parts.append(f"<p>No pictures: {escape(str(error))}</p>")
+            break
+        parts.append(
+            f'<figure><img alt="{escape(card.sentence)}" src="data:image/png;base64,{encoded}">'
+            f"<figcaption><code>{escape(fault)}</code> {escape(card.sentence)}"
+            f"<details><summary>evidence</summary><pre>{escape(card.evidence)}</pre></details></figcaption></figure>"
+        )
+    return "\n".join(parts)
 
 
 def _contact_table(summary: dict[str, Any]) -> str:

@@ -5,17 +5,21 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
 from lastgate.action import ActionChunk, RobotState
+from lastgate.adapters.mujoco_hal import MujocoHal
 from lastgate.arrays import Float64
 from lastgate.contracts import RSkillManifest, SafetyEnvelope
 from lastgate.demo.panda_scene import TIMESTEP_S, PandaScene, table_world
 from lastgate.demo.policy import COLLISION_FAULTS, STEP_S, Fault, Policy, Proposal
 from lastgate.gate import Gate
 from lastgate.robots import load_robot
+from lastgate.telemetry.card import RejectionCard, rejection_card
+from lastgate.telemetry.recorder import Recorder
 from lastgate.verdict import Verdict
 from lastgate.world import World
 
@@ -63,6 +67,25 @@ class Record:
     robot_robot: dict[str, float] = field(default_factory=dict)
     max_tracking_error_rad: float = 0.0
     joint_travel_rad: float = 0.0
+    # The first refusal of each planted fault and code, ready to be drawn.
+    cards: dict[tuple[str, str], RejectionCard] = field(default_factory=dict)
+
+
+class Watcher(Protocol):
+    """Is told what happens while it happens, and may stop the arm; it cannot change a verdict."""
+
+    @property
+    def latched(self) -> bool:
+        """Tells whether somebody pressed stop and nobody has reset it."""
+        ...
+
+    def note_state(self, state: RobotState) -> None:
+        """Is called with every measured state."""
+
+    def note_check(
+        self, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World, check_us: float
+    ) -> None:
+        """Is called with every verdict."""
 
 
 class Simulation:
@@ -71,24 +94,42 @@ class Simulation:
     Args:
         seed: Makes two runs equal.
         gated: False executes whatever the servos can take, so that a test can see what the gate prevents.
+        quota: Of all proposals, how many are faulty; None plants one at every stop.
+        black_box: Where every verdict is recorded with all that it depended on; None records nothing.
 
     Raises:
         ROSConfigError: The robot or its description cannot be loaded.
     """
 
-    def __init__(self, *, seed: int = 1, gated: bool = True) -> None:
+    def __init__(
+        self, *, seed: int = 1, gated: bool = True, quota: float | None = None, black_box: Path | None = None
+    ) -> None:
         robot = load_robot(ROBOT)
         self._obstacles = table_world()
         self.scene = PandaScene(robot, self._obstacles)
-        self.policy = Policy(self.scene, seed=seed)
+        self.policy = Policy(self.scene, seed=seed, quota=quota)
         margins = SafetyEnvelope(self_collision_margin_m=MARGIN_M, world_collision_margin_m=MARGIN_M)
         skill = RSkillManifest(name="demo-reach", version="1.0.0", envelope=margins)
         self.gate = Gate(robot, step_s=STEP_S, skill=skill)
+        self._recorder = None if black_box is None else Recorder(self.gate, black_box)
+        self._check = self.gate.check if self._recorder is None else self._recorder.check
         self.record = Record(gated=gated, seed=seed)
+        self.watcher: Watcher | None = None
         self._commanded = self.policy.start
         self._observed: deque[RobotState] = deque(maxlen=200)
         self._touching: frozenset[tuple[str, str]] = frozenset()
         self.scene.reset(self._commanded)
+        self.hal = MujocoHal(self.scene.model, self.scene.data, self.gate)
+        self._observe()
+
+    def restart(self, *, seed: int, first_stop: int) -> None:
+        """Begins another episode, at rest at another stop of the tour."""
+        self.policy.restart(seed=seed, first_stop=first_stop)
+        self.record = Record(gated=self.record.gated, seed=seed)
+        self._commanded = self.policy.start
+        self._observed.clear()
+        self.scene.reset(self._commanded)
+        self.hal.reset()
         self._observe()
 
     def run(
@@ -102,14 +143,19 @@ class Simulation:
         begin = time.perf_counter()
         going = True
         while going and self.scene.time_s < seconds - STEP_S / 2:
+            if self.watcher is not None and self.watcher.latched:
+                self._move_to(self._commanded)
+                going = on_control_step(self.scene.time_s)
+                continue
             proposal = self.policy.propose(self._commanded)
-            decision = self._decide(proposal)
+            decision, verdict = self._decide(proposal)
             self.record.decisions.append(decision)
             on_decision(decision)
             executes = decision.accepted if self.record.gated else self._is_executable(proposal)
-            targets = proposal.rows if executes else np.tile(self._commanded, (STEPS_HELD, 1))
-            for target in targets:
-                self._move_to(target)
+            if self.record.gated:
+                self.hal.take(verdict)
+            for target in proposal.rows if executes else [self._commanded] * STEPS_HELD:
+                self._control_step(target)
                 self.record.wall_s = time.perf_counter() - begin
                 going = on_control_step(self.scene.time_s)
                 if not going or self.scene.time_s >= seconds - STEP_S / 2:
@@ -120,16 +166,20 @@ class Simulation:
                 self.policy.notice_refused(self._commanded)
         return self.record
 
-    def _decide(self, proposal: Proposal) -> Decision:
+    def _decide(self, proposal: Proposal) -> tuple[Decision, Verdict]:
         state = self._state_of_age(proposal.state_age_s)
         world = World(primitives=self._obstacles, stamp_s=self.scene.time_s, world_id="table")
         # Taken in here, where perception would do it, so that the time below is of the check alone.
         _ = world.native
         chunk = ActionChunk(proposal.rows, rskill_id="demo-reach")
         before_ns = time.perf_counter_ns()
-        verdict = self.gate.check(chunk, state=state, world=world, now_s=self.scene.time_s)
+        verdict = self._check(chunk, state=state, world=world, now_s=self.scene.time_s)
         check_us = (time.perf_counter_ns() - before_ns) / 1000.0
-        return Decision(
+        if self.watcher is not None:
+            self.watcher.note_check(verdict, chunk=chunk, state=state, world=world, check_us=check_us)
+        if not verdict.accepted:
+            self._keep_card(proposal, verdict, chunk=chunk, state=state, world=world)
+        decision = Decision(
             number=len(self.record.decisions) + 1,
             time_s=self.scene.time_s,
             fault=proposal.fault,
@@ -141,6 +191,19 @@ class Simulation:
             check_us=check_us,
             touches=self._ask_mujoco(proposal, verdict),
         )
+        return decision, verdict
+
+    def _keep_card(
+        self, proposal: Proposal, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World
+    ) -> None:
+        key = (proposal.fault.value, str(verdict.violations[0].code))
+        if key not in self.record.cards:
+            self.record.cards[key] = rejection_card(self.gate, verdict, chunk=chunk, state=state, world=world)
+
+    def close(self) -> None:
+        """Ends the black box, if there is one."""
+        if self._recorder is not None:
+            self._recorder.close()
 
     def _ask_mujoco(self, proposal: Proposal, verdict: Verdict) -> tuple[str, ...] | None:
         refused_good = proposal.fault == Fault.NONE and not verdict.accepted
@@ -155,15 +218,19 @@ class Simulation:
         # Without a gate, the servo interface itself still takes seven finite numbers only.
         return proposal.rows.shape[1] == len(self._commanded) and bool(np.isfinite(proposal.rows).all())
 
-    def _move_to(self, target: Float64) -> None:
+    def _control_step(self, target: Float64) -> None:
+        """Simulates one row; without a gate the servos are sent to the target, whatever it is."""
         start = self._commanded
         substeps = round(STEP_S / TIMESTEP_S)
         before = self.scene.positions
         for substep in range(1, substeps + 1):
-            self.scene.command(start + (target - start) * (substep / substeps))
+            if self.record.gated:
+                self.hal.tick()
+            else:
+                self.scene.command(start + (target - start) * (substep / substeps))
             self.scene.step()
             self._count_contacts()
-        self._commanded = target.copy()
+        self._commanded = self.hal.set_point if self.record.gated else target.copy()
         self._observe()
         after = self.scene.positions
         error = float(np.abs(after - target).max())
@@ -191,6 +258,8 @@ class Simulation:
                 stamp_s=self.scene.time_s,
             )
         )
+        if self.watcher is not None:
+            self.watcher.note_state(self._observed[-1])
 
     def _state_of_age(self, age_s: float) -> RobotState:
         wanted_s = self.scene.time_s - age_s

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where one frame stands in another: 3 x 4 matrices that turn and shift and do nothing else."""
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
 from lastgate.arrays import Float64
@@ -10,6 +13,8 @@ from lastgate.world.finite_numbers import COORDINATE_M_MAX
 # A rotation written with seven digits is this close to orthonormal. One further off shears, and what is
 # sheared is not where the grid says it is.
 ORTHONORMAL_TOLERANCE = 1e-6
+
+QuaternionWxyz = tuple[float, float, float, float]
 
 
 def rotation_of_quaternion(quat_xyzw: tuple[float, float, float, float]) -> Float64:
@@ -21,6 +26,54 @@ def rotation_of_quaternion(quat_xyzw: tuple[float, float, float, float]) -> Floa
             [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
+    )
+
+
+def quaternion_of_rotation(rotation: Float64) -> QuaternionWxyz:
+    """Returns the unit quaternion w x y z of a 3 x 3 rotation, its first component that is not zero positive."""
+    # Four times the square of each component; the largest is at least 1, so dividing by it is safe.
+    xx, yy, zz = rotation[0, 0], rotation[1, 1], rotation[2, 2]
+    squares = [1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz]
+    a, b, c = (
+        rotation[2, 1] - rotation[1, 2],
+        rotation[0, 2] - rotation[2, 0],
+        rotation[1, 0] - rotation[0, 1],
+    )
+    d, e, f = (
+        rotation[0, 1] + rotation[1, 0],
+        rotation[0, 2] + rotation[2, 0],
+        rotation[1, 2] + rotation[2, 1],
+    )
+    largest = int(np.argmax(squares))
+    full = ((squares[0], a, b, c), (a, squares[1], d, e), (b, d, squares[2], f), (c, e, f, squares[3]))
+    values = [float(value) for value in full[largest]]
+    length = math.hypot(*values)
+    leading = next(value for value in values if value != 0.0)
+    scale = math.copysign(length, leading)
+    w, x, y, z = (value / scale + 0.0 for value in values)
+    return w, x, y, z
+
+
+def motion_of_xyz_rpy(xyz_rpy: Sequence[float]) -> Float64:
+    """Returns the 3 x 4 motion of an origin as URDF writes it: R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    x, y, z, roll, pitch, yaw = xyz_rpy
+    (cr, cp, cy), (sr, sp, sy) = np.cos([roll, pitch, yaw]), np.sin([roll, pitch, yaw])
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, x],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr, y],
+            [-sp, cp * sr, cp * cr, z],
+        ]
+    )
+
+
+def pose_of_motion(motion: Float64, *, frame_id: str = "") -> Pose6D:
+    """Returns a 3 x 4 motion as a `Pose6D`."""
+    w, x, y, z = quaternion_of_rotation(motion[:, :3])
+    return Pose6D(
+        xyz=(float(motion[0, 3]), float(motion[1, 3]), float(motion[2, 3])),
+        quat_xyzw=(x, y, z, w),
+        frame_id=frame_id,
     )
 
 

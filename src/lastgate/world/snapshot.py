@@ -97,7 +97,7 @@ class World:
         self._poses = np.array(
             [(*p.pose.xyz, *p.pose.quat_xyzw) for p in self.primitives], dtype=np.float64
         ).reshape(-1, 7)
-        self._is_filled = (
+        self.is_filled = (
             primitives is not None
             or self.voxels is not None
             or self.points is not None
@@ -109,9 +109,19 @@ class World:
         self.point_field = self._built_points()
         self.native = self._build(in_base_frame=True)
 
+    @property
+    def obstacles(self) -> tuple[WorldCollisionPrimitive, ...]:
+        """Is every primitive that is not the shape of a zone."""
+        return self.primitives[: self._obstacle_count]
+
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
         return self.primitives[index].object_id or f"world_{index}"
+
+    @property
+    def obstacles(self) -> tuple[WorldCollisionPrimitive, ...]:
+        """Is what stands there; zones, which nothing can be seen of, are left out."""
+        return self.primitives[: self._obstacle_count]
 
     def indices_of(self, object_ids: Sequence[str]) -> list[int]:
         """Returns which obstacles carry one of these names; zones are none."""
@@ -167,15 +177,9 @@ class World:
         """Returns the snapshot as the message that a kernel process reads.
 
         Raises:
-            ROSConfigError: The world has a map of the floor, for which the message has no room, or nobody filled it,
-                which a message cannot say.
+            ROSConfigError: Nobody filled the world, which a message cannot say.
         """
-        if self.floor_map is not None:
-            raise ROSConfigError(
-                f"world `{self.world_id}` has a floor_map, which a kernel process cannot be sent: "
-                "check base motion with lastgate.Gate, or send what stands on the floor as voxels"
-            )
-        if not self._is_filled:
+        if not self.is_filled:
             raise ROSConfigError(
                 f"world `{self.world_id}` was given no obstacles, voxels, points or zones: pass primitives=[] if "
                 "somebody looked and found none"
@@ -201,10 +205,40 @@ class World:
                 voxels.outside == "free",
                 voxels.stamp_s,
             ),
+            self._obstacle_count,
+            None if self.floor_map is None else self._floor_message(self.floor_map),
         )
 
+    def _floor_message(self, floor_map: FloorMap) -> _core.FloorMapMessage:
+        grid = floor_map.grid
+        assert grid.stamp_s is not None  # refused by FloorMap
+        first_row, end_row, first_column, end_column = floor_map.window()
+        _, window_in_base = floor_map.blocked_around_base()
+        rows, columns = grid.data.shape
+        low_m, high_m = floor_map.height_m
+        return _core.FloorMapMessage(
+            frame_id=grid.frame_id,
+            stamp_s=grid.stamp_s,
+            age_s_max=floor_map.age_s_max,
+            placed_stamp_s=self._placed_stamp_s(floor_map),
+            origin_xy=grid.origin_xy,
+            origin_yaw=grid.origin_yaw,
+            resolution_m=grid.resolution_m,
+            size=(columns, rows),
+            window_first=(first_column, first_row),
+            window_end=(end_column, end_row),
+            window_in_base=np.ascontiguousarray(window_in_base),
+            low_m=low_m,
+            high_m=high_m,
+            blocked_bits=np.packbits(grid.blocked, axis=1, bitorder="little").tobytes(),
+        )
+
+    def _placed_stamp_s(self, floor_map: FloorMap) -> float:
+        placed_s = floor_map.map_in_base.stamp_s
+        return self.stamp_s if placed_s is None else placed_s
+
     def _build(self, *, in_base_frame: bool) -> _core.WorldSnapshot:
-        if not self._is_filled:
+        if not self.is_filled:
             return _core.WorldSnapshot.never_filled()
         # A cloud declared empty has no table that could carry its stamp: then all of the world is as old as it.
         bare = self.points is not None and self.point_field is None
@@ -225,9 +259,9 @@ class World:
         if self.points is not None and self.point_field is not None:
             snapshot.set_points(self.point_field, self.points.stamp_s)
         if self.floor_map is not None and self.floor_field is not None:
-            placed_s = self.floor_map.map_in_base.stamp_s
-            stamp_s = self.stamp_s if placed_s is None else placed_s
-            snapshot.set_floor(self.floor_field, stamp_s, self.floor_map.expires_s)
+            snapshot.set_floor(
+                self.floor_field, self._placed_stamp_s(self.floor_map), self.floor_map.expires_s
+            )
         return snapshot
 
 
@@ -246,7 +280,7 @@ class NoWorld:
         nothing = np.empty((0, 3))
         kinds = np.empty(0, dtype=np.uint8)
         return _core.encode_world_snapshot(
-            0.0, "", self.world_id, True, kinds, nothing, np.empty((0, 7)), [], None, None
+            0.0, "", self.world_id, True, kinds, nothing, np.empty((0, 7)), [], None, None, 0, None
         )
 
     @cached_property

@@ -13,6 +13,7 @@ from lastgate.contracts import ROSError, ROSSafetyViolation
         "ROSPlanningError",
         "ROSObjectNotInMemory",
         "ROSPerceptionStale",
+        "ROSMotionCancelled",
     ],
 )
 def test_every_branch_hangs_directly_under_ros_error(name):

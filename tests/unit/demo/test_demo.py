@@ -5,8 +5,11 @@ Compared: the policy's own labels with the gate's verdicts, and MuJoCo's contact
 meshes, with what was let through. Reference: MuJoCo. Not trusted: nothing of the gate's own geometry.
 """
 
+import base64
+import html
 import json
 import re
+import time
 import urllib.request
 from pathlib import Path
 
@@ -21,6 +24,8 @@ from lastgate.demo.policy import POSES, TOUR, Fault, Policy
 from lastgate.demo.report import render_page
 from lastgate.demo.run import Simulation, is_clean, summarize
 from lastgate.robots import load_robot
+from lastgate.telemetry.recording_reader import read_recording
+from lastgate.telemetry.replay import replay
 
 SECONDS = 5.0
 # Long enough for the tour to reach every stop at which collisions are planted.
@@ -130,31 +135,73 @@ def test_mujoco_and_the_gate_are_given_the_same_obstacles(scene):
 
 def test_page_needs_nothing_from_elsewhere_and_says_the_numbers(written, summary):
     page = (written / "demo.html").read_text()
-    assert not re.search(r"(src|href)\s*=|https?://|<script", page)
+    assert not re.search(r"(src|href)\s*=(?!\"data:image/png;base64,)|https?://|<script", page)
     assert f"{summary['planted_refused']} of {summary['planted']} planted chunks were refused" in page
     assert "None, in any simulation step." in page
+
+
+def test_page_shows_a_card_of_every_kind_of_refusal_and_both_error_counts(written, summary):
+    page = (written / "demo.html").read_text()
+    pictures = re.findall(r'<img alt="([^"]+)" src="data:image/png;base64,([^"]+)"', page)
+    refused = {d["code"] for d in json.loads((written / "demo.json").read_text())["decisions"]} - {""}
+    assert {html.unescape(sentence).partition(":")[0] for sentence, _ in pictures} == refused
+    assert all(base64.b64decode(encoded).startswith(b"\x89PNG") for _, encoded in pictures)
+    assert f"<b>0 of {summary['planted']}</b>misses" in page
+    assert f"<b>0 of {summary['good']}</b>phantom stops" in page
+
+
+def test_demo_records_itself_and_the_recording_comes_out_the_same(written, summary):
+    recording = read_recording(written / "demo.mcap")
+    assert len(recording.checks) == summary["chunks"]
+    assert replay(recording).same == summary["chunks"]
 
 
 def test_page_of_a_run_with_contacts_lists_them():
     simulation = Simulation(seed=1, gated=False)
     simulation.record.robot_world["panda_hand / <table>"] = 1.5
-    page = render_page(simulation.record, live=False)
+    page = render_page(simulation.record)
     assert "panda_hand / &lt;table&gt;" in page
     assert 'class="bad"' in page
 
 
-def test_live_page_is_served_to_this_machine_while_it_runs():
+def ask(url: str, **options) -> dict:
+    with urllib.request.urlopen(urllib.request.Request(url, **options), timeout=5) as answer:
+        return json.load(answer)
+
+
+def test_live_page_shows_the_run_and_changes_no_verdict(tmp_path):
     simulation = Simulation(seed=1)
-    page = LivePage(simulation.record, port=0)
+    page = LivePage(simulation, port=0, folder=tmp_path)
     try:
-        simulation.run(0.5)
-        assert page.url.startswith("http://127.0.0.1:")
-        with urllib.request.urlopen(page.url, timeout=5) as answer:
-            assert "lastgate demo (running)" in answer.read().decode()
-        with urllib.request.urlopen(f"{page.url}status.json", timeout=5) as answer:
-            assert json.load(answer)["summary"]["chunks"] == len(simulation.record.decisions)
+        simulation.run(2.0)
+        decisions = simulation.record.decisions
+        counts = ask(f"{page.url}api/status")["counts"]
+        assert counts["accepted"] == sum(d.accepted for d in decisions)
+        assert counts["refused"] == sum(not d.accepted for d in decisions)
+        listed = [(e["code"], e["sentence"]) for e in ask(f"{page.url}api/ledger")["entries"]]
+        assert listed == [(d.code, d.sentence) for d in decisions if not d.accepted]
         with pytest.raises(ROSConfigError, match="cannot serve the page on port"):
-            LivePage(simulation.record, port=int(page.url.rsplit(":", 1)[1].rstrip("/")))
+            LivePage(simulation, port=int(page.url.rsplit(":", 1)[1].rstrip("/")), folder=tmp_path / "other")
+    finally:
+        page.close()
+    alone = Simulation(seed=1).run(2.0)
+    assert [(d.code, d.clearance_m) for d in alone.decisions] == [(d.code, d.clearance_m) for d in decisions]
+
+
+def test_stop_of_the_live_page_holds_the_arm_until_it_is_reset(tmp_path):
+    simulation = Simulation(seed=1)
+    page = LivePage(simulation, port=0, folder=tmp_path)
+    try:
+        assert ask(f"{page.url}api/estop", method="POST")["success"]
+        held = simulation.run(1.0)
+        assert held.decisions == []
+        assert held.simulated_s == pytest.approx(1.0, abs=0.03)
+        assert held.joint_travel_rad < 0.01
+        assert [entry["code"] for entry in ask(f"{page.url}api/ledger")["entries"]] == ["stop"]
+        time.sleep(0.5)
+        token = {"Authorization": f"Bearer {page.token.text}"}
+        assert ask(f"{page.url}api/reset", method="POST", headers=token)["success"]
+        assert simulation.run(2.0).decisions
     finally:
         page.close()
 

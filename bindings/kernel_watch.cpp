@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translation only: what somebody who looks at a running kernel reads beside the rings. Nothing here writes or waits.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "client.hpp"
+#include "messages.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace lastgate;
+
+namespace {
+
+/// What others wrote may be anything; what is shown is text.
+nb::object shown(std::string_view text) { return nb::steal<nb::object>(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace")); }
+
+std::span<const std::byte> span_of(const nb::bytes& bytes) { return {static_cast<const std::byte*>(bytes.data()), bytes.size()}; }
+
+template <typename Number>
+nb::bytes bytes_of(std::span<const Number> numbers) { return nb::bytes(numbers.data(), numbers.size_bytes()); }
+
+nb::list texts_of(const std::vector<std::string_view>& texts) {
+    nb::list list;
+    for (const auto text : texts) list.append(shown(text));
+    return list;
+}
+
+nb::list seats_of(const std::array<BoardSeat, sources_max>& seats, std::int64_t now_ns) {
+    nb::list list;
+    for (const BoardSeat& seat : seats) {
+        const std::string_view name = live_name(seat, now_ns);
+        if (name.empty()) continue;
+        nb::dict fields;
+        fields["name"] = shown(name);
+        fields["asserted"] = seat.asserted.load(std::memory_order_acquire) == 1;
+        fields["acknowledged"] = seat.acknowledged.load(std::memory_order_acquire);
+        fields["presses"] = seat.presses.load(std::memory_order_acquire);
+        fields["reason"] = shown(text_of(seat.reason));
+        list.append(fields);
+    }
+    return list;
+}
+
+nb::object read_board(const std::string& instance) {
+    try {
+        const BoardView board = BoardView::open(instance);
+        const std::int64_t now_ns = monotonic_ns();
+        nb::dict fields;
+        fields["alive"] = board.is_alive(now_ns);
+        fields["kernel_id"] = board->kernel_id;
+        fields["robot"] = shown(text_of(board->robot));
+        fields["model_digest"] = shown(text_of(board->model_digest));
+        fields["state"] = board->state.load(std::memory_order_acquire);
+        fields["latch_sequence"] = board->latch_sequence.load(std::memory_order_acquire);
+        fields["sources"] = seats_of(board->sources, now_ns);
+        fields["actuators"] = seats_of(board->actuators, now_ns);
+        return fields;
+    } catch (const std::runtime_error&) {
+        return nb::none();
+    }
+}
+
+nb::object decode_joint_state(const nb::bytes& payload) {
+    std::vector<JointReading> joints(capacity::dofs_max);
+    const auto state = read_joint_state(span_of(payload), joints);
+    if (!state) return nb::none();
+    nb::dict positions;
+    for (std::size_t index = 0; index < state->count; ++index) positions[shown(joints[index].name)] = joints[index].position;
+    nb::dict fields;
+    fields["stamp_s"] = state->stamp.in_seconds();
+    fields["positions"] = positions;
+    return fields;
+}
+
+nb::object decode_failure_trigger(const nb::bytes& payload) {
+    CdrReader reader(span_of(payload));
+    nb::dict fields;
+    const double seconds = reader.number<std::int32_t>();
+    fields["stamp_s"] = seconds + 1e-9 * reader.number<std::uint32_t>();
+    (void)reader.text();
+    fields["kind"] = reader.number<std::uint8_t>();
+    fields["severity"] = reader.number<std::uint8_t>();
+    fields["evidence_json"] = shown(reader.text());
+    fields["rskill_id"] = shown(reader.text());
+    fields["trace_id"] = shown(reader.text());
+    return reader.at_end() ? nb::object(fields) : nb::none();
+}
+
+nb::dict grid_of(const std::array<double, 3>& origin, double resolution, const std::array<std::uint32_t, 3>& size, std::span<const std::uint8_t> occupancy, double stamp_s) {
+    nb::dict fields;
+    fields["origin_xyz"] = nb::make_tuple(origin[0], origin[1], origin[2]);
+    fields["resolution_m"] = resolution;
+    fields["size_xyz"] = nb::make_tuple(size[0], size[1], size[2]);
+    fields["occupancy"] = bytes_of(occupancy);
+    fields["stamp_s"] = stamp_s;
+    return fields;
+}
+
+nb::object decode_floor_map(const nb::bytes& world_snapshot) {
+    const auto world = read_world_snapshot(span_of(world_snapshot));
+    if (!world || !world->has_floor) return nb::none();
+    const FloorMapMessage& floor = world->floor;
+    nb::dict fields;
+    fields["frame_id"] = shown(floor.frame_id);
+    fields["stamp_s"] = floor.stamp_s;
+    fields["resolution_m"] = floor.resolution_m;
+    fields["size"] = nb::make_tuple(floor.size[0], floor.size[1]);
+    fields["window_first"] = nb::make_tuple(floor.window_first[0], floor.window_first[1]);
+    fields["window_in_base"] = bytes_of(std::span<const double>(floor.window_in_base));
+    fields["blocked_bits"] = bytes_of(floor.blocked_bits);
+    return fields;
+}
+
+nb::object decode_world_collision(const nb::bytes& payload) {
+    const auto world = read_world_collision(span_of(payload));
+    if (!world) return nb::none();
+    nb::dict fields;
+    fields["stamp_s"] = world->stamp.in_seconds();
+    fields["frame_id"] = shown(world->frame_id);
+    fields["radius_m"] = bytes_of(std::span<const double>(world->radius));
+    fields["half_length_m"] = bytes_of(std::span<const double>(world->half_length));
+    fields["xyzrpy"] = bytes_of(std::span<const double>(world->origin_xyzrpy));
+    fields["object_id"] = texts_of(world->object_id);
+    return fields;
+}
+
+nb::object decode_occupancy_voxels(const nb::bytes& payload) {
+    const auto grid = read_occupancy_voxels(span_of(payload));
+    if (!grid) return nb::none();
+    nb::dict fields = grid_of(grid->origin, grid->resolution, grid->size, grid->occupancy, grid->stamp.in_seconds());
+    fields["frame_id"] = shown(grid->frame_id);
+    return fields;
+}
+
+}  // namespace
+
+void bind_kernel_watch(nb::module_& module) {
+    module.def("read_board", &read_board, "instance"_a, nb::sig("def read_board(instance: str) -> dict | None"));
+    module.def("decode_joint_state", &decode_joint_state, "payload"_a, nb::sig("def decode_joint_state(payload: bytes) -> dict | None"));
+    module.def("decode_failure_trigger", &decode_failure_trigger, "payload"_a, nb::sig("def decode_failure_trigger(payload: bytes) -> dict | None"));
+    module.def("decode_floor_map", &decode_floor_map, "world_snapshot"_a, nb::sig("def decode_floor_map(world_snapshot: bytes) -> dict | None"));
+    module.def("decode_world_collision", &decode_world_collision, "payload"_a, nb::sig("def decode_world_collision(payload: bytes) -> dict | None"));
+    module.def("decode_occupancy_voxels", &decode_occupancy_voxels, "payload"_a, nb::sig("def decode_occupancy_voxels(payload: bytes) -> dict | None"));
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "reports.hpp"
+#include "session.hpp"
+#include "trigger.hpp"
+#include "wire.hpp"
+
+namespace lastgate {
+
+struct GatewayOptions {
+    std::string instance;
+    std::uint32_t domain = 0;
+    bool loopback_only = false;
+    std::int32_t chunk_depth = 1;
+    TypeCheck type_check = TypeCheck::same_hash;
+    GidWidth gid_width = GidWidth::since_iron;
+    bool trigger_for_cyclone = false;
+    bool trigger_for_fastdds = true;
+};
+
+/// The topics and services of the contract on one side, the doors of a kernel on the other. It decides nothing: what it
+/// cannot hand on is refused here or becomes a stop, and its death is silence, which kernel and drivers take for stale.
+class Gateway {
+  public:
+    /// Throws std::runtime_error when there is no kernel to stand in front of, or DDS does not start.
+    explicit Gateway(GatewayOptions options);
+
+    /// Serves until `end` is called.
+    void run();
+    void end() noexcept { ending_.store(true, std::memory_order_release); }  ///< May be called from a signal handler.
+
+    const GatewayOptions& options() const noexcept { return options_; }
+    bool loopback_only() const noexcept { return participant_.loopback_only(); }
+
+  private:
+    KernelListener outputs();
+    void take_chunk(std::span<const std::byte> payload, std::int64_t sent_ns);
+    void take_twist(std::span<const std::byte> payload, std::int64_t sent_ns);
+    void take_world(MessageType type, std::span<const std::byte> payload);
+    void stop(const char* reason, bool by_human);
+    void pass_status(std::span<const std::byte> payload);
+    TriggerAnswer reset();
+
+    template <typename Use>
+    bool with_session(Use use);
+    bool is_late(std::int64_t sent_ns);
+    void look_after_kernel();
+    void kernel_is_gone();
+    void join_kernel(bool it_was_gone);
+    void publish_diagnostics();
+    void publish_node();
+
+    GatewayOptions options_;
+    Participant participant_;
+    std::atomic<bool> ending_{false};
+    std::atomic<std::uint64_t> late_{0};      ///< Chunks that arrived too long after they were sent.
+    std::atomic<std::uint64_t> homeless_{0};  ///< Messages for which there was no kernel.
+    std::atomic<bool> latched_{false};        ///< As the wire was last told.
+    std::atomic<std::uint64_t> passed_{0};
+    std::atomic<std::uint64_t> dropped_{0};
+    std::int64_t diagnosed_ns_ = 0;
+
+    Writer safe_action_;
+    Writer safe_cmd_vel_;
+    Writer estop_out_;
+    Writer failure_;
+    Writer safety_status_;
+    Writer diagnostics_;
+    Writer discovery_info_;
+
+    std::shared_mutex session_lock_;  ///< Shared by whoever uses the session, alone by who replaces it.
+    std::unique_ptr<Session> session_;
+
+    // Last: they are called from the moment they exist, and use everything above.
+    Reader estop_in_;
+    Reader human_estop_;
+    Reader candidate_action_;
+    Reader cmd_vel_;
+    Reader joint_states_;
+    Reader world_collision_;
+    Reader world_voxels_;
+    std::vector<std::unique_ptr<TriggerServer>> reset_servers_;
+};
+
+}  // namespace lastgate

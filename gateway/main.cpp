@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// lastgate-gateway: ROS 2 topics and services on one side, the doors of a running kernel on the other.
+#include <sys/prctl.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "gateway.hpp"
+
+namespace {
+
+using namespace lastgate;
+
+constexpr int exit_unusable = 2;  // what was asked for cannot be used
+constexpr int exit_failed = 3;    // it could, but this machine would not let us
+
+constexpr const char* usage = R"(usage: lastgate-gateway --instance NAME [options]
+  --domain N                 ROS_DOMAIN_ID of the others; 0
+  --loopback-only            use no other interface
+  --chunk-depth N            how many candidates may wait, and how many safe actions; 1
+  --accept-unhashed          believe publishers that state no type hash (before Iron, or without ROS)
+  --humble                   show the node to Humble instead of to what came after it
+  --trigger-for WHOM         fastrtps|cyclonedds|both|none: whose service clients are answered; fastrtps
+  --exit-with-parent
+)";
+
+std::uint32_t number_of(std::string_view flag, std::string_view text, std::uint32_t least, std::uint32_t most) {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most) {
+        throw std::invalid_argument(std::string(flag) + " needs a number from " + std::to_string(least) + " to " + std::to_string(most) + ", got `" + std::string(text) + "`");
+    }
+    return value;
+}
+
+GatewayOptions read_arguments(int count, char** values, bool& exit_with_parent) {
+    GatewayOptions options;
+    for (int i = 1; i < count; ++i) {
+        const std::string_view flag = values[i];
+        const auto next = [&]() -> std::string_view {
+            if (i + 1 >= count) throw std::invalid_argument(std::string(flag) + " needs a value");
+            return values[++i];
+        };
+        if (flag == "--instance") options.instance = next();
+        else if (flag == "--domain") options.domain = number_of(flag, next(), 0, 232);  // beyond it ports run out
+        else if (flag == "--loopback-only") options.loopback_only = true;
+        else if (flag == "--chunk-depth") options.chunk_depth = static_cast<std::int32_t>(number_of(flag, next(), 1, 1000));
+        else if (flag == "--accept-unhashed") options.type_check = TypeCheck::not_another;
+        else if (flag == "--humble") options.gid_width = GidWidth::humble;
+        else if (flag == "--exit-with-parent") exit_with_parent = true;
+        else if (flag == "--trigger-for") {
+            const std::string_view whom = next();
+            if (whom != "both" && whom != "fastrtps" && whom != "cyclonedds" && whom != "none") throw std::invalid_argument("--trigger-for cannot be `" + std::string(whom) + "`");
+            options.trigger_for_fastdds = whom == "both" || whom == "fastrtps";
+            options.trigger_for_cyclone = whom == "both" || whom == "cyclonedds";
+        } else throw std::invalid_argument("unknown option `" + std::string(flag) + "`");
+    }
+    if (options.instance.empty()) throw std::invalid_argument("--instance is missing");
+    if (options.trigger_for_fastdds && !has_fastdds()) {
+        std::fprintf(stderr, "lastgate-gateway: warning: built without Fast DDS: rmw_fastrtps is not answered at /openral/estop_reset; use `lastgate reset`\n");
+    }
+    return options;
+}
+
+Gateway* running = nullptr;
+void end_process(int) { running->end(); }
+
+}  // namespace
+
+int main(int count, char** values) {
+    if (count == 2 && std::string_view(values[1]) == "--help") {
+        std::fputs(usage, stdout);
+        return 0;
+    }
+    try {
+        bool exit_with_parent = false;
+        const GatewayOptions options = read_arguments(count, values, exit_with_parent);
+        Gateway gateway(options);
+        running = &gateway;
+        struct sigaction action {};
+        action.sa_handler = end_process;
+        sigaction(SIGTERM, &action, nullptr);
+        sigaction(SIGINT, &action, nullptr);
+        if (exit_with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
+        std::printf("ready %s, domain %u%s\n", options.instance.c_str(), options.domain, gateway.loopback_only() ? ", loopback only" : "");
+        std::fflush(stdout);
+        gateway.run();
+        return 0;
+    } catch (const std::invalid_argument& error) {
+        std::fprintf(stderr, "error: %s\n", error.what());
+        return exit_unusable;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "error: %s\n", error.what());
+        return exit_failed;
+    }
+}

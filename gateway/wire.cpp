@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+#include "dds/dds.h"
+#include "dds/ddsi/ddsi_serdata.h"
+#include "raw_type.hpp"
+#include "shared_memory.hpp"
+#include "type_hashes.hpp"
+
+namespace lastgate {
+namespace {
+
+// In this process only: exported settings would break other programs with another version of Cyclone. A peer at
+// 127.0.0.1 finds those who do not use multicast; with the library's own bound the tenth participant would not start.
+constexpr const char* discovery = "<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer Address=\"127.0.0.1\"/></Peers></Discovery>";
+constexpr const char* every_interface = "<General><Interfaces><NetworkInterface autodetermine=\"true\"/><NetworkInterface name=\"lo\"/></Interfaces></General>";
+constexpr const char* loopback = "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces><AllowMulticast>false</AllowMulticast></General>";
+
+std::string configuration(const char* interfaces) { return std::string("<CycloneDDS><Domain Id=\"any\">") + interfaces + discovery + "</Domain></CycloneDDS>"; }
+
+std::int32_t require(std::int32_t entity, const std::string& what) {
+    if (entity < 0) throw std::runtime_error(what + ": " + dds_strretcode(-entity));
+    return entity;
+}
+
+struct QosDeleter {
+    void operator()(dds_qos_t* qos) const noexcept { dds_delete_qos(qos); }
+};
+using Qos = std::unique_ptr<dds_qos_t, QosDeleter>;
+
+std::string own_user_data(std::string_view ros_type) {
+    const std::string_view hash = type_hash(ros_type);
+    return hash.empty() ? std::string() : "typehash=" + std::string(hash) + ";";
+}
+
+Qos qos_of(const TopicSpec& spec) {
+    Qos qos(dds_create_qos());
+    dds_qset_reliability(qos.get(), spec.reliable ? DDS_RELIABILITY_RELIABLE : DDS_RELIABILITY_BEST_EFFORT, DDS_MSECS(100));
+    dds_qset_durability(qos.get(), spec.transient_local ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+    dds_qset_history(qos.get(), DDS_HISTORY_KEEP_LAST, spec.depth);
+    dds_qset_ignorelocal(qos.get(), DDS_IGNORELOCAL_PARTICIPANT);
+    dds_qset_writer_data_lifecycle(qos.get(), false);
+    const dds_data_representation_id_t representation = DDS_DATA_REPRESENTATION_XCDR1;
+    dds_qset_data_representation(qos.get(), 1, &representation);
+    const std::string user_data = own_user_data(spec.type);
+    dds_qset_userdata(qos.get(), user_data.data(), user_data.size());
+    return qos;
+}
+
+std::int32_t make_topic(const Participant& participant, const TopicSpec& spec, ddsi_sertype*& type) {
+    type = make_raw_type(dds_type_name(spec.type), spec.bytes_max);
+    const std::string name = dds_topic_name(spec.name);
+    // Gives back the type that is registered already, if there is an equal one.
+    return require(dds_create_topic_sertype(participant.handle(), name.c_str(), &type, nullptr, nullptr, nullptr), "topic " + name);
+}
+
+}  // namespace
+
+std::string dds_topic_name(std::string_view ros_name) { return ros_name.starts_with('/') ? "rt" + std::string(ros_name) : std::string(ros_name); }
+
+std::string dds_type_name(std::string_view ros_type) {
+    const std::size_t first = ros_type.find('/');
+    const std::size_t second = ros_type.find('/', first + 1);
+    return std::string(ros_type.substr(0, first)) + "::" + std::string(ros_type.substr(first + 1, second - first - 1)) + "::dds_::" + std::string(ros_type.substr(second + 1)) + "_";
+}
+
+std::string_view hash_in_user_data(std::string_view user_data) noexcept {
+    constexpr std::string_view key = "typehash=";
+    while (!user_data.empty()) {
+        const std::size_t end = std::min(user_data.find(';'), user_data.size());
+        const std::string_view entry = user_data.substr(0, end);
+        if (entry.starts_with(key)) return entry.substr(key.size());
+        user_data.remove_prefix(std::min(end + 1, user_data.size()));
+    }
+    return {};
+}
+
+Participant::Participant(std::uint32_t domain, bool loopback_only) : loopback_only_(loopback_only) {
+    if (!loopback_only_) {
+        domain_handle_ = dds_create_domain(domain, configuration(every_interface).c_str());
+        // Where the loopback is all there is, naming it twice is an error.
+        loopback_only_ = domain_handle_ < 0;
+    }
+    if (loopback_only_) domain_handle_ = require(dds_create_domain(domain, configuration(loopback).c_str()), "DDS domain " + std::to_string(domain));
+    Qos qos(dds_create_qos());
+    constexpr std::string_view enclave = "enclave=/;";
+    dds_qset_userdata(qos.get(), enclave.data(), enclave.size());
+    handle_ = dds_create_participant(domain, qos.get(), nullptr);
+    if (handle_ < 0) {
+        const std::int32_t why = handle_;
+        dds_delete(domain_handle_);
+        require(why, "DDS participant in domain " + std::to_string(domain));
+    }
+}
+
+Participant::~Participant() {
+    dds_delete(handle_);
+    dds_delete(domain_handle_);
+}
+
+Guid guid_of(std::int32_t entity) {
+    dds_guid_t guid;
+    if (const dds_return_t answer = dds_get_guid(entity, &guid); answer != DDS_RETCODE_OK) require(answer, "identity of a DDS entity");
+    Guid bytes;
+    static_assert(sizeof guid.v == sizeof bytes);
+    std::memcpy(bytes.data(), guid.v, bytes.size());
+    return bytes;
+}
+
+Writer::Writer(const Participant& participant, const TopicSpec& spec) : name_(spec.name) {
+    const std::int32_t topic = make_topic(participant, spec, type_);
+    handle_ = require(dds_create_writer(participant.handle(), topic, qos_of(spec).get(), nullptr), "writer of " + std::string(spec.name));
+}
+
+bool Writer::write(std::span<const std::byte> payload) noexcept {
+    ddsi_serdata* sample = make_raw_sample(type_, payload);
+    return sample != nullptr && dds_writecdr(handle_, sample) == DDS_RETCODE_OK;
+}
+
+std::uint32_t Writer::subscribers() const noexcept {
+    dds_publication_matched_status_t status{};
+    return dds_get_publication_matched_status(handle_, &status) == DDS_RETCODE_OK ? status.current_count : 0;
+}
+
+std::uint32_t Reader::publishers() const noexcept {
+    dds_subscription_matched_status_t status{};
+    return dds_get_subscription_matched_status(handle_, &status) == DDS_RETCODE_OK ? status.current_count : 0;
+}
+
+Reader::Reader(const Participant& participant, const TopicSpec& spec, TypeCheck check, Handler handler, bool takes_long)
+    : takes_long_(takes_long), spec_(spec), check_(check), hash_(type_hash(spec.type)), handler_(std::move(handler)) {
+    ddsi_sertype* type = nullptr;
+    const std::int32_t topic = make_topic(participant, spec, type);
+    const std::unique_ptr<dds_listener_t, decltype(&dds_delete_listener)> listener(dds_create_listener(this), dds_delete_listener);
+    dds_lset_data_available_arg(listener.get(), on_data, this, true);
+    handle_ = require(dds_create_reader(participant.handle(), topic, qos_of(spec).get(), listener.get()), "reader of " + std::string(spec.name));
+    if (takes_long_) {
+        thread_ = std::thread([this] {
+            while (true) {
+                arrived_.acquire();
+                if (ending_) return;
+                take_all();
+            }
+        });
+    }
+}
+
+Reader::~Reader() {
+    dds_delete(handle_);  // waits for a handler that is running, and none is called after it
+    ending_ = true;
+    arrived_.release();
+    if (thread_.joinable()) thread_.join();
+}
+
+void Reader::on_data(std::int32_t reader, void* self) {
+    auto* const me = static_cast<Reader*>(self);
+    me->handle_ = reader;  // this may be called before the constructor has the handle
+    if (me->takes_long_) me->arrived_.release();
+    else me->take_all();
+}
+
+void Reader::take_all() {
+    const std::lock_guard hold(one_at_a_time_);
+    while (true) {
+        ddsi_serdata* sample = nullptr;
+        dds_sample_info_t info;
+        if (dds_takecdr(handle_, &sample, 1, &info, DDS_ANY_STATE) != 1) return;
+        // A publisher that leaves gives a sample without data.
+        if (info.valid_data) {
+            if (is_believed(info.publication_handle)) {
+                newest_ns_.store(monotonic_ns(), std::memory_order_relaxed);
+                handler_(raw_bytes(sample), info.source_timestamp);
+            } else {
+                refused_.fetch_add(1, std::memory_order_relaxed);
+            }
+        }
+        ddsi_serdata_unref(sample);
+    }
+}
+
+bool Reader::is_believed(std::uint64_t publication) {
+    if (check_ == TypeCheck::anybody) return true;
+    if (const auto known = believed_.find(publication); known != believed_.end()) return known->second;
+    const std::unique_ptr<dds_builtintopic_endpoint_t, decltype(&dds_builtintopic_free_endpoint)> publisher(dds_get_matched_publication_data(handle_, publication), dds_builtintopic_free_endpoint);
+    if (!publisher) return false;  // gone already: nobody can say what it meant
+    void* bytes = nullptr;
+    std::size_t size = 0;
+    std::string user_data;
+    if (dds_qget_userdata(publisher->qos, &bytes, &size) && bytes != nullptr) user_data.assign(static_cast<const char*>(bytes), size);
+    dds_free(bytes);
+    const std::string_view stated = hash_in_user_data(user_data);
+    const bool believed = stated.empty() ? check_ == TypeCheck::not_another : stated == hash_;
+    if (!believed) {
+        std::fprintf(stderr, "lastgate-gateway: warning: a publisher of %.*s is refused: it states %s, expected %s\n", static_cast<int>(spec_.name.size()), spec_.name.data(),
+                     stated.empty() ? "no type hash" : std::string(stated).c_str(), hash_.c_str());
+    }
+    // Publishers come and go; a bound on how many are remembered, far above how many there are.
+    if (believed_.size() >= 1024) believed_.clear();
+    believed_.emplace(publication, believed);
+    return believed;
+}
+
+}  // namespace lastgate

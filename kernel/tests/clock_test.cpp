@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// People set clocks. Whatever they set them to, old data must not become young, and a kernel must not forget a stop.
+#include <vector>
+
+#include "config_text.hpp"
+#include "kernel.hpp"
+#include "require.hpp"
+
+using namespace lastgate;
+
+namespace {
+
+struct Bench {
+    KernelConfig config = read_config(tests::config_text);
+    Kernel kernel;
+    std::vector<double> memory = std::vector<double>(256);
+    std::vector<std::byte> state = std::vector<std::byte>(256);
+    NamedWorld world;
+    bool with_world;
+
+    explicit Bench(bool looks_at_world = false)
+        : kernel(config, settings(!looks_at_world), "digest", {}), with_world(looks_at_world) {
+        (void)kernel.activate({});
+    }
+    static KernelSettings settings(bool without_world) {
+        KernelSettings made;
+        made.without_world = without_world;
+        made.on_stale = OnStale::drop;
+        made.reset_cooldown_s = 0.5;
+        return made;
+    }
+    void observe(Now now) {
+        const std::string_view names[] = {"shoulder"};
+        const double position[] = {0.1};
+        REQUIRE(kernel.observe(write_joint_state(Stamp::of_seconds(now.wall_s), names, position, {}, state), now));
+    }
+    void see_world(Now now) {
+        world.snapshot.begin(1, now.wall_s, true);
+        world.arrived_s = now.monotonic_s;
+    }
+    ViolationCode submit(Now now) {
+        const double row[] = {0.1};
+        ActionChunkMessage chunk;
+        chunk.horizon = 1;
+        chunk.n_dof = 1;
+        chunk.flat = row;
+        auto* payload = reinterpret_cast<std::byte*>(memory.data()) + payload_offset;
+        const auto bytes = write_action_chunk(chunk, {payload, 1024});
+        const NamedWorld* seen = with_world ? &world : nullptr;
+        const Decision decision = kernel.conclude(kernel.look({payload, bytes.size()}, seen, now), seen, now);
+        return decision.pass ? ViolationCode::not_checked : decision.verdict.violation.code;
+    }
+};
+
+constexpr auto passes = ViolationCode::not_checked;
+constexpr double age_s = 0.5;  // beyond what a state may have
+
+}  // namespace
+
+TEST(state_grows_old_though_the_clock_is_set_back) {
+    for (const double step_s : {-1e6, -3600.0, -0.5, -0.3, 0.0}) {
+        Bench bench;
+        bench.observe({1e6, 50.0});
+        REQUIRE(bench.submit({1e6, 50.0}) == passes);
+        REQUIRE(bench.submit({1e6 + age_s + step_s, 50.0 + age_s}) == ViolationCode::state_unavailable, step_s);
+    }
+}
+
+TEST(state_is_refused_when_the_clock_is_set_forward_and_taken_when_its_source_follows) {
+    Bench bench;
+    bench.observe({1e6, 50.0});
+    REQUIRE(bench.submit({1e6 + 3600.0, 50.01}) == ViolationCode::state_unavailable);
+    bench.observe({1e6 + 3600.0, 50.02});
+    REQUIRE(bench.submit({1e6 + 3600.0, 50.02}) == passes);
+}
+
+TEST(world_grows_old_though_the_clock_is_set_back) {
+    for (const double step_s : {-3600.0, -1.0, 0.0}) {
+        Bench bench(true);
+        bench.see_world({1e6, 50.0});
+        bench.observe({1e6, 50.0});
+        REQUIRE(bench.submit({1e6, 50.0}) == passes);
+        const Now later{1e6 + 60.0 + step_s, 110.0};
+        bench.observe(later);
+        REQUIRE(bench.submit(later) == ViolationCode::world_unavailable, step_s);
+    }
+}
+
+TEST(cooldown_is_not_shortened_by_the_clock_that_people_set) {
+    Bench bench;
+    bench.kernel.estop("human", "pressed", {1e6, 50.0});
+    // The reset is told the monotonic clock, whatever the other one says.
+    REQUIRE(!bench.kernel.latch().reset(50.1).success);
+    REQUIRE(bench.kernel.latch().reset(50.6).success);
+}
+
+TEST_MAIN

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The short, repeatable half of `make fuzz`: whole messages, bytes of them changed, cut, doubled or moved.
+#include <random>
+
+#include "../fuzz/kernel_input.hpp"
+#include "require.hpp"
+
+using namespace lastgate;
+
+namespace {
+
+void mutate(std::vector<std::uint8_t>& input, std::mt19937_64& random) {
+    const auto below = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
+    for (std::size_t left = 1 + below(4); left > 0 && !input.empty(); --left) {
+        const std::size_t at = below(input.size());
+        switch (below(6)) {
+            case 0: input[at] = static_cast<std::uint8_t>(random()); break;
+            case 1: input[at] ^= static_cast<std::uint8_t>(1U << below(8)); break;
+            case 2: input[at] = below(2) == 0 ? 0 : 255; break;
+            case 3: input.resize(at); break;
+            case 4: input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), 1 + below(8), static_cast<std::uint8_t>(random())); break;
+            default: {
+                const double numbers[] = {std::nan(""), INFINITY, -1e300, 1e-300, 0.0};
+                const double number = numbers[below(5)];
+                if (at + sizeof number <= input.size()) std::memcpy(input.data() + at, &number, sizeof number);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST(whole_inputs_pass_so_that_mutations_of_them_say_something) {
+    for (const auto& input : fuzz::whole_inputs()) {
+        long passed = 0;
+        long reported = 0;
+        fuzz::feed(input, passed, reported);
+        REQUIRE(passed >= 1 && reported == 0, passed, reported);
+    }
+}
+
+TEST(mutated_messages_break_no_promise) {
+    const auto whole = fuzz::whole_inputs();
+    std::mt19937_64 random(20260610);
+    long passed = 0;
+    long reported = 0;
+    constexpr int count = 30'000;
+    for (int number = 0; number < count; ++number) {
+        auto input = whole[static_cast<std::size_t>(number) % whole.size()];
+        mutate(input, random);
+        fuzz::feed(input, passed, reported);
+    }
+    std::cout << count << " inputs: " << passed << " chunks passed, " << reported << " reported\n";
+    REQUIRE(passed > count / 10 && reported > count / 10, passed, reported);
+}
+
+TEST_MAIN

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+# MuJoCo is a native module without type information.
+# pyright: reportAttributeAccessIssue=false
+"""Sends joint set points to the actuators of a MuJoCo model, whatever kind they are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import mujoco
+import numpy as np
+
+from lastgate.arrays import Float64
+from lastgate.contracts import ControlMode, JointSpec, RobotDescription, ROSConfigError
+
+# For torque motors: the closed loop of one joint answers like a critically damped spring of this frequency.
+TORQUE_LOOP_RAD_S = 40.0
+# For velocity servos: an error of position is worked off with this time constant.
+VELOCITY_LOOP_S = 0.05
+# Slower than this in every joint is standing.
+STANDING_RAD_S = 0.01
+
+
+class ActuatorKind(StrEnum):
+    """Says what the control of an actuator means."""
+
+    POSITION = "position"
+    VELOCITY = "velocity"
+    TORQUE = "torque"
+
+
+@dataclass(frozen=True, slots=True)
+class _Channel:
+    """Is one joint with its actuator: where both lie in the model's arrays."""
+
+    joint: str
+    qpos: int
+    qvel: int
+    actuator: int
+    kind: ActuatorKind
+    scale: float  # joint units per unit of control (position, velocity) or torque per unit of control
+
+
+class MujocoActuator:
+    """Drives the joints of one robot in one model; is an `Actuator` of `lastgate.adapters.driver`.
+
+    Set points are positions, for every kind of actuator: a velocity servo is given the speed of the set point and what
+    brings the joint back to it, a motor the torque of a critically damped spring and of gravity. Joints that mimic
+    another one follow it. In `JOINT_TORQUE` a row goes to the motors as it is.
+
+    Args:
+        joint_names: In the order of a row.
+        gripper_joint_names: In the order of `RobotState.gripper_positions`.
+
+    Raises:
+        ROSConfigError: A joint that rows command has no actuator, or one that cannot be understood.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        data: mujoco.MjData,
+        robot: RobotDescription,
+        *,
+        joint_names: Sequence[str],
+        gripper_joint_names: Sequence[str] = (),
+    ) -> None:
+        self._model = model
+        self._data = data
+        self._specs = {joint.name: joint for joint in robot.joints}
+        self._joints = [self._channel(name, required=True) for name in joint_names]
+        self._gripper = [self._channel(name, required=False) for name in gripper_joint_names]
+        self._gripper_names = tuple(gripper_joint_names)
+        self._mimics = self._find_mimics(gripper_joint_names)
+        self._velocity = np.zeros(len(self._joints))
+        self._torque_rows = False
+        self.reset()
+
+    @property
+    def kinds(self) -> tuple[ActuatorKind, ...]:
+        """Is the kind of each joint's actuator."""
+        return tuple(channel.kind for channel in self._joints if channel is not None)
+
+    def reset(self) -> None:
+        """Takes where the joints are as the set point: after the simulation was reset."""
+        self.set_point = self.positions
+        self.gripper_set_point = self.gripper_positions
+        self._velocity[:] = 0.0
+
+    @property
+    def positions(self) -> Float64:
+        """Is where the joints are."""
+        return np.array([self._data.qpos[channel.qpos] for channel in self._joints if channel is not None])
+
+    @property
+    def velocities(self) -> Float64:
+        """Is how fast they move."""
+        return np.array([self._data.qvel[channel.qvel] for channel in self._joints if channel is not None])
+
+    @property
+    def gripper_positions(self) -> Float64:
+        """Is where the gripper's joints are."""
+        return np.array([self._data.qpos[self._qpos_of(name)] for name in self._gripper_names])
+
+    # ---- Actuator ------------------------------------------------------------------------------------
+
+    def command(self, row: Float64, mode: ControlMode) -> None:
+        """Sends one set point: positions, or torques in `JOINT_TORQUE`."""
+        self._torque_rows = mode == ControlMode.JOINT_TORQUE
+        if self._torque_rows:
+            self._send_torques(row)
+        else:
+            self._velocity = (row - self.set_point) / self._model.opt.timestep
+            self.set_point = np.array(row, dtype=np.float64)
+            self._send_set_point()
+        self._send_gripper()
+
+    def command_gripper(self, positions: Float64) -> None:
+        """Sends the gripper's joints to positions; those that mimic follow."""
+        self.gripper_set_point = np.array(positions, dtype=np.float64)
+        self._send_gripper()
+
+    def stop(self) -> None:
+        """Holds: the set point stays where it is, with no speed; after torques, where the joints are now."""
+        if self._torque_rows:
+            self._torque_rows = False
+            self.set_point = self.positions
+        self._velocity[:] = 0.0
+        self._send_set_point()
+        self._send_gripper()
+
+    def is_stopped(self) -> bool:
+        """Tells whether every joint stands."""
+        return bool((np.abs(self.velocities) <= STANDING_RAD_S).all())
+
+    # ---- The model -----------------------------------------------------------------------------------
+
+    def _sim_name(self, name: str) -> str:
+        spec: JointSpec | None = self._specs.get(name)
+        return name if spec is None or spec.sim_joint_name is None else spec.sim_joint_name
+
+    def _joint_id(self, name: str) -> int:
+        index = mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_JOINT, self._sim_name(name))
+        if index < 0:
+            raise ROSConfigError(f"the MuJoCo model has no joint `{self._sim_name(name)}`")
+        return index
+
+    def _qpos_of(self, name: str) -> int:
+        return int(self._model.jnt_qposadr[self._joint_id(name)])
+
+    def _channel(self, name: str, *, required: bool) -> _Channel | None:
+        joint = self._joint_id(name)
+        on_joint = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+        found = [
+            index
+            for index in range(self._model.nu)
+            if int(self._model.actuator_trntype[index]) in on_joint
+            and int(self._model.actuator_trnid[index][0]) == joint
+        ]
+        if len(found) != 1:
+            if not found and not required:
+                return None
+            raise ROSConfigError(
+                f"joint `{name}` has {len(found)} actuators of its own in the MuJoCo model, needs 1"
+            )
+        kind, scale = self._kind_of(found[0], name)
+        return _Channel(
+            name,
+            int(self._model.jnt_qposadr[joint]),
+            int(self._model.jnt_dofadr[joint]),
+            found[0],
+            kind,
+            scale,
+        )
+
+    def _kind_of(self, actuator: int, joint: str) -> tuple[ActuatorKind, float]:
+        """Reads from gain and bias what the control means: force = gain * ctrl + b0 + b1 * length + b2 * velocity."""
+        model = self._model
+        gear = float(model.actuator_gear[actuator][0])
+        gain = float(model.actuator_gainprm[actuator][0])
+        bias = model.actuator_biasprm[actuator]
+        fixed = int(model.actuator_gaintype[actuator]) == int(mujoco.mjtGain.mjGAIN_FIXED)
+        direct = int(model.actuator_dyntype[actuator]) == int(mujoco.mjtDyn.mjDYN_NONE)
+        if not (fixed and direct and gear and gain):
+            raise ROSConfigError(
+                f"the actuator of joint `{joint}` has a state or a gain that is not constant"
+            )
+        if int(model.actuator_biastype[actuator]) == int(mujoco.mjtBias.mjBIAS_NONE):
+            return ActuatorKind.TORQUE, gain * gear
+        if int(model.actuator_biastype[actuator]) == int(mujoco.mjtBias.mjBIAS_AFFINE) and bias[0] == 0.0:
+            if bias[1] < 0.0:
+                # Balanced where gain * ctrl = -b1 * gear * position.
+                return ActuatorKind.POSITION, gain / (-float(bias[1]) * gear)
+            if bias[1] == 0.0 and bias[2] < 0.0:
+                return ActuatorKind.VELOCITY, gain / (-float(bias[2]) * gear)
+        raise ROSConfigError(f"the actuator of joint `{joint}` is no position servo, velocity servo or motor")
+
+    def _find_mimics(self, leaders: Sequence[str]) -> list[tuple[_Channel, int, float, float]]:
+        """Returns followers with an actuator of their own: channel, index of the leader, multiplier, offset."""
+        found = []
+        for joint in self._specs.values():
+            if joint.mimic is None or joint.mimic.joint not in leaders:
+                continue
+            if mujoco.mj_name2id(self._model, mujoco.mjtObj.mjOBJ_JOINT, self._sim_name(joint.name)) < 0:
+                continue
+            channel = self._channel(joint.name, required=False)
+            if channel is not None:
+                leader = list(leaders).index(joint.mimic.joint)
+                found.append((channel, leader, joint.mimic.multiplier, joint.mimic.offset))
+        return found
+
+    # ---- Control -------------------------------------------------------------------------------------
+
+    def _send_set_point(self) -> None:
+        for channel, position, velocity in zip(self._joints, self.set_point, self._velocity, strict=True):
+            assert channel is not None
+            self._send(channel, float(position), float(velocity))
+
+    def _send_gripper(self) -> None:
+        for channel, position in zip(self._gripper, self.gripper_set_point, strict=True):
+            if channel is not None:
+                self._send(channel, float(position), 0.0)
+        for channel, leader, multiplier, offset in self._mimics:
+            self._send(channel, multiplier * float(self.gripper_set_point[leader]) + offset, 0.0)
+
+    def _send(self, channel: _Channel, position: float, velocity: float) -> None:
+        error = position - float(self._data.qpos[channel.qpos])
+        match channel.kind:
+            case ActuatorKind.POSITION:
+                control = position / channel.scale
+            case ActuatorKind.VELOCITY:
+                control = (velocity + error / VELOCITY_LOOP_S) / channel.scale
+            case ActuatorKind.TORQUE:
+                control = self._holding_torque(channel, error, velocity) / channel.scale
+        self._data.ctrl[channel.actuator] = self._within_range(channel.actuator, control)
+
+    def _holding_torque(self, channel: _Channel, error: float, velocity: float) -> float:
+        inertia = self._inertia(channel.qvel)
+        speed_error = velocity - float(self._data.qvel[channel.qvel])
+        wanted = TORQUE_LOOP_RAD_S**2 * error + 2.0 * TORQUE_LOOP_RAD_S * speed_error
+        # Gravity and what the other joints do to this one, less what the model carries by itself.
+        carried = float(self._data.qfrc_bias[channel.qvel] - self._data.qfrc_passive[channel.qvel])
+        return inertia * wanted + carried
+
+    def _inertia(self, dof: int) -> float:
+        # The diagonal of the joint-space inertia: what one joint feels while the others stand.
+        column = np.zeros(self._model.nv)
+        unit = np.zeros(self._model.nv)
+        unit[dof] = 1.0
+        mujoco.mj_mulM(self._model, self._data, column, unit)
+        return float(column[dof])
+
+    def _send_torques(self, row: Float64) -> None:
+        for channel, torque in zip(self._joints, row, strict=True):
+            assert channel is not None
+            if channel.kind != ActuatorKind.TORQUE:
+                raise ROSConfigError(
+                    f"joint `{channel.joint}` has a {channel.kind} servo, which takes no torque"
+                )
+            self._data.ctrl[channel.actuator] = self._within_range(
+                channel.actuator, float(torque) / channel.scale
+            )
+
+    def _within_range(self, actuator: int, control: float) -> float:
+        if not self._model.actuator_ctrllimited[actuator]:
+            return control
+        low, high = self._model.actuator_ctrlrange[actuator]
+        return float(min(max(control, low), high))

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A proxy before a policy server: speaks as openpi's client and server do, and checks each chunk on its way back.
+
+    robot's client  <->  this proxy  <->  policy server
+
+A chunk that is accepted goes on byte for byte as the server sent it. For one that is refused, the robot's side gets a
+message without actions and with the refusal, so that it cannot execute what was not let through by mistake.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import websockets
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import Server, ServerConnection, serve
+
+from lastgate.action import ActionChunk, RobotState
+from lastgate.adapters.numpy_messages import pack, unpack
+from lastgate.contracts import ControlMode, ROSConfigError
+from lastgate.gate import Gate
+from lastgate.verdict import Verdict
+from lastgate.world import NoWorld, World
+
+ACTIONS_KEY = "actions"
+REFUSAL_KEY = "lastgate_refusal"
+# Code of the protocol for a fault of the server's side.
+_INTERNAL_ERROR = 1011
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyOptions:
+    """Says where things are in the messages of a policy.
+
+    Attributes:
+        state_key: Where the observation holds the measured positions, in the order of the gate's joints, with or
+            without gripper columns behind them.
+        mode: What a row of the actions means.
+        joint_columns: How many leading columns of state and actions are joints; the rest is not looked at.
+    """
+
+    state_key: str = "observation/state"
+    mode: ControlMode = ControlMode.JOINT_POSITION
+    joint_columns: int | None = None
+
+
+class PolicyProxy:
+    """Serves on one address what a policy server on another one answers, less what the gate refuses.
+
+    Args:
+        gate: Decides; one proxy has one gate, so its answers are made one after the other.
+        world: The obstacles, or a function that is asked before every check.
+        upstream: The policy server, `ws://host:port`.
+        now: The clock of worlds' stamps. The state is stamped when the observation arrives here.
+
+    Attributes:
+        accepted: Chunks that went on.
+        refused: Chunks that did not.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        *,
+        world: World | NoWorld | Callable[[], World | NoWorld | None],
+        upstream: str,
+        options: ProxyOptions | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._gate = gate
+        self._world = world
+        self._upstream = upstream
+        self._options = options or ProxyOptions()
+        self._now = now
+        self._columns = gate.n_dof if self._options.joint_columns is None else self._options.joint_columns
+        if self._columns != gate.n_dof:
+            raise ROSConfigError(
+                f"joint_columns is {self._columns}, robot `{gate.robot.name}` has {gate.n_dof} joints"
+            )
+        self.accepted = 0
+        self.refused = 0
+
+    async def serve(self, host: str = "127.0.0.1", port: int = 8000) -> Server:
+        """Begins to serve; the server's own metadata goes on, with what stands before it."""
+        return await serve(self._answer, host, port, max_size=None, compression=None)
+
+    async def _answer(self, robot: ServerConnection) -> None:
+        try:
+            # A key that the robot's side shows is for the policy server.
+            key = robot.request.headers.get("Authorization") if robot.request is not None else None
+            headers = {"Authorization": key} if key else None
+            async with connect(
+                self._upstream, max_size=None, compression=None, additional_headers=headers
+            ) as policy:
+                metadata = unpack(_bytes(await policy.recv()))
+                await robot.send(pack({**metadata, "lastgate": {"robot": self._gate.robot.name}}))
+                async for message in robot:
+                    arrived_s = self._now()
+                    await policy.send(message)
+                    reply = await policy.recv()
+                    if isinstance(reply, str):
+                        # The server tells its own faults in words; the robot's client raises on them.
+                        await robot.send(reply)
+                        continue
+                    await robot.send(self._judged(_bytes(message), reply, arrived_s))
+        except (OSError, ValueError, websockets.WebSocketException) as error:
+            await robot.close(_INTERNAL_ERROR, f"the policy server cannot be used: {error}"[:120])
+
+    def _judged(self, observation: bytes, reply: bytes, arrived_s: float) -> bytes:
+        """Returns the reply itself, or the refusal that takes its place."""
+        try:
+            fields = unpack(reply)
+            verdict = self.check(unpack(observation), fields, arrived_s)
+        except (ValueError, TypeError, KeyError, AttributeError, ROSConfigError) as error:
+            # What cannot be read cannot be shown to be safe.
+            self.refused += 1
+            return pack({REFUSAL_KEY: {"code": "not_checked", "sentence": str(error), "step": None}})
+        if verdict.accepted:
+            self.accepted += 1
+            return reply
+        self.refused += 1
+        violation = verdict.violations[0]
+        others = {key: value for key, value in fields.items() if key != ACTIONS_KEY}
+        refusal = {"code": str(violation.code), "sentence": violation.sentence(), "step": violation.step}
+        return pack({**others, REFUSAL_KEY: refusal})
+
+    def check(self, observation: dict[str, Any], reply: dict[str, Any], arrived_s: float) -> Verdict:
+        """Decides about the actions of a reply to an observation.
+
+        Raises:
+            ROSConfigError: An action or a state that is no table of numbers.
+        """
+        actions = np.asarray(reply[ACTIONS_KEY])
+        measured = np.asarray(observation[self._options.state_key])
+        if actions.ndim != 2 or actions.dtype.kind not in "iuf" or measured.ndim != 1:
+            raise ROSConfigError(f"actions have {actions.ndim} dimensions and the state {measured.ndim}")
+        width = self._columns if self._options.mode in _JOINT_MODES else actions.shape[1]
+        world = self._world() if callable(self._world) else self._world
+        state = RobotState(
+            positions=np.ascontiguousarray(measured[: self._columns], dtype=np.float64), stamp_s=arrived_s
+        )
+        rows = np.ascontiguousarray(actions[:, :width], dtype=np.float64)
+        return self._gate.check(
+            ActionChunk(rows, mode=self._options.mode), state=state, world=world, now_s=self._now()
+        )
+
+
+_JOINT_MODES = (
+    ControlMode.JOINT_POSITION,
+    ControlMode.JOINT_TRAJECTORY,
+    ControlMode.JOINT_VELOCITY,
+    ControlMode.DEX_HAND_JOINT,
+)
+
+
+def _bytes(message: str | bytes) -> bytes:
+    if isinstance(message, str):
+        raise ValueError(f"words instead of a message: {message[:80]}")
+    return message

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HDF5 as robomimic lays it out: one group per episode under `data`, with `actions` and `obs/...` in each."""
+
+import re
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from lastgate.arrays import Float64
+from lastgate.audit.dataset_options import DatasetOptions
+from lastgate.audit.episode import Episode, EpisodeRef, UnreadableEpisodeError
+from lastgate.contracts import ROSConfigError
+
+_STATE_KEYS = ("obs/joint_positions", "obs/robot0_joint_pos", "obs/joint_states", "obs/qpos")
+
+
+class Hdf5Dataset:
+    """Lists the groups under `data`, by the numbers in their names."""
+
+    kind = "hdf5"
+
+    def __init__(self, path: Path, options: DatasetOptions) -> None:
+        self._path = path
+        self._action_key = options.action_key or "actions"
+        self._state_keys = (options.state_key,) if options.state_key else _STATE_KEYS
+        try:
+            with h5py.File(path, "r") as file:
+                groups = file.get("data")
+                names = sorted(groups, key=_number_in) if isinstance(groups, h5py.Group) else []
+                rate = groups.attrs.get("control_freq") if isinstance(groups, h5py.Group) else None
+        except OSError as error:
+            raise ROSConfigError(f"{path}: {error}") from None
+        if not names:
+            raise ROSConfigError(f"{path}: has no episodes under `data`")
+        self.step_s = options.step_s or (1.0 / float(rate) if rate else None)
+        if self.step_s is None:
+            raise ROSConfigError(f"{path}: does not say how far its rows are apart\n\nhint: `--rate-hz 20`")
+        self.episodes = [
+            EpisodeRef(number=number, name=name, file=path.name, key=f"data/{name}")
+            for number, name in enumerate(names)
+        ]
+
+    def read(self, ref: EpisodeRef) -> Episode:
+        """Reads one group."""
+        try:
+            with h5py.File(self._path, "r") as file:
+                group = file[ref.key]
+                assert isinstance(group, h5py.Group)
+                actions = _numbers(group, self._action_key, ref)
+                found = [key for key in self._state_keys if key in group]
+                states = _numbers(group, found[0], ref) if found else None
+                stamps = _numbers(group, "obs/stamp_s", ref, dimensions=1)
+        except (OSError, KeyError, AssertionError, RuntimeError) as error:
+            raise UnreadableEpisodeError(f"{ref.file}:{ref.key}: {error}") from None
+        if actions is None and states is None:
+            raise UnreadableEpisodeError(
+                f"{ref.file}:{ref.key}: has neither `{self._action_key}` nor {' or '.join(self._state_keys)}"
+            )
+        count = len(actions if actions is not None else states)  # pyright: ignore[reportArgumentType]
+        assert self.step_s is not None
+        return Episode(
+            times_s=self.step_s * np.arange(count, dtype=np.float64),
+            actions=actions,
+            states=states,
+            stamps_s=stamps,
+        )
+
+
+def _number_in(name: str) -> tuple[int, str]:
+    digits = re.search(r"(\d+)$", name)
+    return (int(digits.group(1)) if digits else -1, name)
+
+
+def _numbers(group: h5py.Group, key: str, ref: EpisodeRef, *, dimensions: int = 2) -> Float64 | None:
+    if key not in group:
+        return None
+    found = group[key]
+    if not isinstance(found, h5py.Dataset) or found.dtype.kind not in "iuf" or found.ndim != dimensions:
+        raise UnreadableEpisodeError(
+            f"{ref.file}:{ref.key}: `{key}` is no table of numbers with {dimensions} dimensions"
+        )
+    return np.ascontiguousarray(found[()], dtype=np.float64)

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LeRobot datasets: v2 has one parquet file per episode, v3 many episodes per file and a table that says where."""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lastgate.arrays import Float64
+from lastgate.audit.dataset_options import DatasetOptions
+from lastgate.audit.episode import Episode, EpisodeRef, UnreadableEpisodeError
+from lastgate.contracts import ROSConfigError
+
+STAMP_COLUMN = "observation.stamp_s"
+_EPISODE_COLUMNS = [
+    "episode_index",
+    "length",
+    "data/chunk_index",
+    "data/file_index",
+    "dataset_from_index",
+    "dataset_to_index",
+]
+# Whatever pyarrow raises on bytes that are no parquet.
+_PARQUET_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
+
+
+class LeRobotDataset:
+    """Reads meta/info.json and the list of episodes; rows are read one episode at a time."""
+
+    kind = "lerobot"
+
+    def __init__(self, folder: Path, options: DatasetOptions) -> None:
+        self._folder = folder
+        self._action_key = options.action_key or "action"
+        self._state_key = options.state_key or "observation.state"
+        info = self._read_info()
+        self._features: dict[str, Any] = info["features"]
+        self.step_s = options.step_s or 1.0 / info["fps"]
+        self._data_path: str = info["data_path"]
+        version = str(info.get("codebase_version", ""))
+        if version.startswith("v3"):
+            self.episodes = self._list_v3()
+        elif version.startswith("v2"):
+            self.episodes = self._list_v2(info)
+        else:
+            raise ROSConfigError(
+                f"{folder}: codebase_version `{version}` is not one of those that are read\n\n"
+                "hint: v2.0, v2.1 and v3.0 are; LeRobot converts older ones"
+            )
+
+    def _read_info(self) -> dict[str, Any]:
+        path = self._folder / "meta" / "info.json"
+        try:
+            info = json.loads(path.read_text(encoding="utf-8"))
+            usable = float(info["fps"]) > 0 and isinstance(info["features"], dict) and info["data_path"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ROSConfigError(f"{path}: not the description of a LeRobot dataset: {error!r}") from None
+        if not usable:
+            raise ROSConfigError(f"{path}: fps, features or data_path cannot be used")
+        return info
+
+    def _list_v3(self) -> list[EpisodeRef]:
+        folder = self._folder / "meta" / "episodes"
+        paths = sorted(folder.rglob("*.parquet"))
+        if not paths:
+            raise ROSConfigError(f"{folder}: no list of episodes")
+        refs: list[EpisodeRef] = []
+        file_starts: dict[str, int] = {}
+        for path in paths:
+            try:
+                table = pq.read_table(path, columns=_EPISODE_COLUMNS).to_pylist()
+            except _PARQUET_ERRORS as error:
+                raise ROSConfigError(f"{path}: the list of episodes cannot be read: {error}") from None
+            for entry in table:
+                file = self._data_path.format(
+                    chunk_index=entry["data/chunk_index"], file_index=entry["data/file_index"]
+                )
+                # The indices count through the whole dataset; the first episode of a file tells where it begins.
+                begin = file_starts.setdefault(file, entry["dataset_from_index"])
+                refs.append(
+                    EpisodeRef(
+                        number=entry["episode_index"],
+                        name=f"episode {entry['episode_index']}",
+                        file=file,
+                        rows=(entry["dataset_from_index"] - begin, entry["dataset_to_index"] - begin),
+                    )
+                )
+        return sorted(refs, key=lambda ref: ref.number)
+
+    def _list_v2(self, info: dict[str, Any]) -> list[EpisodeRef]:
+        total, per_chunk = int(info["total_episodes"]), int(info.get("chunks_size", 1000))
+        refs = []
+        for number in range(total):
+            file = self._data_path.format(episode_chunk=number // per_chunk, episode_index=number)
+            refs.append(EpisodeRef(number=number, name=f"episode {number}", file=file))
+        return refs
+
+    def read(self, ref: EpisodeRef) -> Episode:
+        """Reads the rows of one episode, and of those columns that are looked at."""
+        path = self._folder / ref.file
+        wanted = [self._action_key, self._state_key, STAMP_COLUMN, "timestamp", "episode_index"]
+        try:
+            parquet = _open_parquet(str(path))
+            columns = [name for name in wanted if name in parquet.schema_arrow.names]
+            table = self._read_rows(parquet, ref, columns)
+        except _PARQUET_ERRORS as error:
+            raise UnreadableEpisodeError(f"{ref.file}: {_first_line(error)}") from None
+        if table.num_rows == 0:
+            raise UnreadableEpisodeError(f"{ref.file}: the episode has no rows")
+        if ref.rows is not None and "episode_index" in columns:
+            numbers = table["episode_index"].to_numpy()
+            if not (numbers == ref.number).all():
+                raise UnreadableEpisodeError(
+                    f"{ref.file}: rows {ref.rows[0]} to {ref.rows[1]} belong to episode {numbers[0]} too"
+                )
+        actions = _matrix(table, self._action_key, ref)
+        states = _matrix(table, self._state_key, ref)
+        if actions is None and states is None:
+            raise UnreadableEpisodeError(
+                f"{ref.file}: has neither a column `{self._action_key}` nor `{self._state_key}`"
+            )
+        # Timestamps are float32 and the rate is exact.
+        times_s = self.step_s * np.arange(table.num_rows, dtype=np.float64)
+        stamps = table[STAMP_COLUMN].to_numpy().astype(np.float64) if STAMP_COLUMN in columns else None
+        return Episode(
+            times_s=times_s,
+            actions=actions,
+            states=states,
+            stamps_s=stamps,
+            action_names=self._names_of(self._action_key),
+            state_names=self._names_of(self._state_key),
+        )
+
+    def _read_rows(self, parquet: pq.ParquetFile, ref: EpisodeRef, columns: list[str]) -> pa.Table:
+        if ref.rows is None:
+            return parquet.read(columns=columns, use_threads=False)
+        first, last = ref.rows
+        starts = _row_group_starts(parquet)
+        if not 0 <= first <= last <= starts[-1]:
+            raise UnreadableEpisodeError(
+                f"{ref.file}: has {starts[-1]} rows, the episode is said to be rows {first} to {last}"
+            )
+        groups = [g for g in range(len(starts) - 1) if starts[g] < last and first < starts[g + 1]]
+        if not groups:
+            return parquet.schema_arrow.empty_table().select(columns)
+        table = parquet.read_row_groups(groups, columns=columns, use_threads=False)
+        return table.slice(first - starts[groups[0]], last - first)
+
+    def _names_of(self, key: str) -> tuple[str, ...]:
+        names = self._features.get(key, {}).get("names")
+        # Older datasets put the list under the name of an axis.
+        if isinstance(names, dict) and len(names) == 1:
+            names = next(iter(names.values()))
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            return ()
+        return tuple(names)
+
+
+@lru_cache(maxsize=2)
+def _open_parquet(path: str) -> pq.ParquetFile:
+    # Episodes are read in order, so one open file and the one before are enough.
+    # Mapped and not read ahead: a row group is small, and threads that read ahead cost more than they bring.
+    return pq.ParquetFile(path, memory_map=True, pre_buffer=False)
+
+
+def _row_group_starts(parquet: pq.ParquetFile) -> list[int]:
+    cached = _STARTS.get(id(parquet.metadata))
+    if cached is not None and cached[0] is parquet.metadata:
+        return cached[1]
+    metadata = parquet.metadata
+    starts = [0]
+    for group in range(metadata.num_row_groups):
+        starts.append(starts[-1] + metadata.row_group(group).num_rows)
+    _STARTS.clear()
+    _STARTS[id(metadata)] = (metadata, starts)
+    return starts
+
+
+_STARTS: dict[int, tuple[pq.FileMetaData, list[int]]] = {}
+
+
+def _matrix(table: pa.Table, key: str, ref: EpisodeRef) -> Float64 | None:
+    """Returns a column of equally long lists as (rows, width); missing numbers become NaN."""
+    if key not in table.column_names:
+        return None
+    column = table[key].combine_chunks()
+    if isinstance(column, pa.ChunkedArray):
+        column = pa.concat_arrays(column.chunks)
+    kind = column.type
+    if not (
+        pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    ) or not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
+        raise UnreadableEpisodeError(f"{ref.file}: column `{key}` holds {kind}, expected lists of numbers")
+    if column.null_count:
+        raise UnreadableEpisodeError(f"{ref.file}: column `{key}` has rows without a value")
+    flat = column.flatten()
+    numbers = flat.to_numpy(zero_copy_only=False).astype(np.float64)
+    if pa.types.is_fixed_size_list(kind):
+        width = kind.list_size
+    else:
+        lengths = np.unique(column.value_lengths().to_numpy(zero_copy_only=False))
+        if len(lengths) != 1:
+            raise UnreadableEpisodeError(
+                f"{ref.file}: column `{key}` has rows of different widths: {lengths[0]} and {lengths[-1]}"
+            )
+        width = int(lengths[0])
+    if width == 0 or numbers.size != len(column) * width:
+        raise UnreadableEpisodeError(f"{ref.file}: column `{key}` is no table of numbers")
+    return numbers.reshape(len(column), width)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One episode through the gate."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from lastgate.action import ActionChunk, RobotState
+from lastgate.arrays import Float64
+from lastgate.audit.columns import match_columns
+from lastgate.audit.episode import Episode, RecordedChunk, UnreadableEpisodeError
+from lastgate.audit.findings import EpisodeResult, RowViolation, merge_rows
+from lastgate.audit.walk import PathWalker, Walk
+from lastgate.contracts import RobotDescription, RSkillManifest, ViolationCode
+from lastgate.gate import Gate
+from lastgate.kernel_config import EVALUATIONS_MAX
+from lastgate.verdict import Unchecked, Violation
+from lastgate.world import NoWorld, World
+
+# A chunk of an audit is as long as sixteen of the usual 16 rows, and may look as often.
+AUDIT_EVALUATIONS_MAX = 16 * EVALUATIONS_MAX
+
+AuditPath = Literal["action", "state", "both"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamineOptions:
+    """Says how an episode is looked at.
+
+    Attributes:
+        path: The commands, what was measured, or both.
+        horizon: Rows after which a policy looked again: chunks then start at the measured state. None: one path.
+        degrees: The recording is in degrees.
+        columns: Which columns the joints are, where neither names nor counts tell.
+    """
+
+    path: AuditPath = "action"
+    horizon: int | None = None
+    degrees: bool = False
+    columns: tuple[int, ...] | None = None
+
+
+class Examiner:
+    """Holds the gate that every episode of a dataset goes through.
+
+    Raises:
+        ROSConfigError: The robot cannot be armed.
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        *,
+        step_s: float,
+        world: World | NoWorld,
+        options: ExamineOptions | None = None,
+        skill: RSkillManifest | None = None,
+    ) -> None:
+        self.gate = Gate(robot, step_s=step_s, skill=skill, evaluations_max=AUDIT_EVALUATIONS_MAX)
+        self.world = world
+        self._options = options or ExamineOptions()
+        self._walker = PathWalker(self.gate, world)
+
+    def examine(self, episode: Episode, result: EpisodeResult) -> None:
+        """Fills in a result; `UnreadableEpisodeError` says why an episode cannot be looked at."""
+        if episode.chunks:
+            self._examine_chunks(episode, result)
+            return
+        wanted = ("action", "state") if self._options.path == "both" else (self._options.path,)
+        for path in wanted:
+            if path == "action":
+                self._examine_actions(episode, result)
+            else:
+                self._examine_states(episode, result)
+
+    # ---- Paths ---------------------------------------------------------------------------------------
+
+    def path_of(self, episode: Episode, path: str) -> tuple[Float64, Float64 | None]:
+        """Returns a path of an episode and where the gripper stands along it; row 0 is where the path starts."""
+        if path == "state":
+            if episode.states is None:
+                raise UnreadableEpisodeError("nothing was measured in this recording")
+            return self._pick(episode.states, episode.state_names)
+        if episode.actions is None:
+            raise UnreadableEpisodeError("nothing was commanded in this recording: use `--path state`")
+        rows, gripper = self._pick(episode.actions, episode.action_names)
+        start, start_gripper = rows[:1], None if gripper is None else gripper[:1]
+        if episode.states is not None and len(episode.states):
+            start, measured = self._pick(episode.states[:1], episode.state_names)
+            start_gripper = measured if gripper is not None and measured is not None else start_gripper
+        whole = None if gripper is None or start_gripper is None else np.vstack([start_gripper, gripper])
+        return np.vstack([start, rows]), whole
+
+    def _examine_actions(self, episode: Episode, result: EpisodeResult) -> None:
+        path, gripper = self.path_of(episode, "action")
+        if len(path) < 2:
+            raise UnreadableEpisodeError("the episode has no rows")
+        result.rows += len(path) - 1
+        if episode.states is None:
+            result.unchecked = sorted({*result.unchecked, "measured_to_row_0"})
+        found: list[RowViolation] = []
+        if self._options.horizon is None:
+            self._take(self._walker.walk(path, gripper=gripper), result, found, shift=-1)
+        else:
+            self._examine_by_horizon(episode, path, gripper, result, found)
+        found += self._stale_rows(episode, path[1:], result)
+        result.findings += merge_rows("action", found)
+
+    def _examine_by_horizon(
+        self,
+        episode: Episode,
+        path: Float64,
+        gripper: Float64 | None,
+        result: EpisodeResult,
+        found: list[RowViolation],
+    ) -> None:
+        if episode.states is None:
+            raise UnreadableEpisodeError("chunks start at the measured state, and nothing was measured here")
+        measured, _ = self._pick(episode.states, episode.state_names)
+        assert self._options.horizon is not None
+        for first in range(0, len(path) - 1, self._options.horizon):
+            # One row more than the chunk: the way into the next one is part of the recording too.
+            last = min(first + self._options.horizon + 1, len(path) - 1)
+            chunk = np.vstack([measured[first], path[first + 1 : last + 1]])
+            fingers = None if gripper is None else gripper[first : last + 1]
+            self._take(self._walker.walk(chunk, gripper=fingers), result, found, shift=first - 1)
+
+    def _examine_states(self, episode: Episode, result: EpisodeResult) -> None:
+        path, gripper = self.path_of(episode, "state")
+        if not len(path):
+            raise UnreadableEpisodeError("the episode has no rows")
+        result.rows += len(path)
+        found: list[RowViolation] = []
+        self._take(self._walker.walk(path, gripper=gripper), result, found, shift=0)
+        result.findings += merge_rows("state", found)
+
+    def _take(self, walk: Walk, result: EpisodeResult, found: list[RowViolation], *, shift: int) -> None:
+        found += [RowViolation(one.row + shift, one.violation) for one in walk.found]
+        result.cut_off |= walk.cut_off
+        _note_clearance(result, walk.min_clearance_m)
+        _note_unchecked(result, walk.unchecked)
+
+    # ---- Age -----------------------------------------------------------------------------------------
+
+    def _stale_rows(self, episode: Episode, rows: Float64, result: EpisodeResult) -> list[RowViolation]:
+        """Returns the rows whose state was too old when they were commanded, as the gate judges age."""
+        if episode.stamps_s is None or len(episode.stamps_s) != len(rows):
+            result.unchecked = sorted({*result.unchecked, "state_age"})
+            return []
+        ages_s = episode.times_s - episode.stamps_s
+        standing = next((row for row in rows if np.isfinite(row).all()), None)
+        if standing is None:
+            return []
+
+        def refusal(age_s: float) -> Violation | None:
+            # Only the age is asked about here, so any configuration will do.
+            now_s = self.world.stamp_s if isinstance(self.world, World) else 0.0
+            state = RobotState(positions=standing.copy(), stamp_s=now_s - age_s)
+            verdict = self.gate.check(
+                ActionChunk(standing[np.newaxis]), state=state, world=self.world, now_s=now_s
+            )
+            for violation in verdict.violations:
+                if violation.code == ViolationCode.state_unavailable:
+                    return violation
+            return None
+
+        # Too old or not is a matter of order, so few have to be asked about.
+        refused = ~np.isfinite(ages_s)
+        for side in ((ages_s >= 0.0) & ~refused, (ages_s < 0.0) & ~refused):
+            refused[side] = _refused(ages_s[side], refusal)
+        asked = ((int(row), refusal(float(ages_s[row]))) for row in np.flatnonzero(refused))
+        return [RowViolation(row, violation) for row, violation in asked if violation is not None]
+
+    # ---- Recorded chunks -----------------------------------------------------------------------------
+
+    def _examine_chunks(self, episode: Episode, result: EpisodeResult) -> None:
+        found: list[RowViolation] = []
+        row = 0
+        for chunk in episode.chunks:
+            verdict = self.gate.check(
+                ActionChunk(chunk.rows, mode=chunk.mode, ee_name=chunk.ee_name, frame_id=chunk.frame_id),
+                state=self._state_of(chunk, episode),
+                world=self._world_at(chunk.sent_s),
+                now_s=chunk.sent_s,
+            )
+            if verdict.accepted:
+                _note_clearance(result, verdict.min_clearance_m)
+            else:
+                violation = verdict.violations[0]
+                found.append(RowViolation(row + (violation.step or 0), violation))
+            if verdict.stage > 8:
+                _note_unchecked(result, verdict.unchecked)
+            row += len(chunk.rows)
+        result.rows += row
+        result.findings += merge_rows("chunk", found)
+
+    def _state_of(self, chunk: RecordedChunk, episode: Episode) -> RobotState | None:
+        if chunk.state is None:
+            return None
+        joints, gripper = self._pick(chunk.state[np.newaxis], episode.state_names)
+        return RobotState(
+            positions=joints[0],
+            gripper_positions=None if gripper is None else gripper[0],
+            stamp_s=chunk.state_stamp_s,
+        )
+
+    def _world_at(self, now_s: float) -> World | NoWorld:
+        if not isinstance(self.world, World):
+            return self.world
+        return World(
+            primitives=self.world.primitives,
+            stamp_s=now_s,
+            frame_id=self.world.frame_id,
+            world_id=self.world.world_id,
+        )
+
+    def _pick(self, table: Float64, names: tuple[str, ...]) -> tuple[Float64, Float64 | None]:
+        columns = match_columns(
+            table.shape[1],
+            names,
+            joint_names=self.gate.joint_names,
+            gripper_names=self.gate.gripper_joint_names,
+            chosen=self._options.columns,
+        )
+        return columns.pick(table, scale=np.pi / 180.0 if self._options.degrees else 1.0)
+
+
+def _refused(ages_s: Float64, refusal: Callable[[float], Violation | None]) -> np.ndarray:
+    """Returns which ages, all of one sign, are refused: with one, all that are farther from zero are."""
+    ordered = np.unique(np.abs(ages_s))
+    sign = -1.0 if (ages_s < 0.0).any() else 1.0
+    low, high = 0, len(ordered)  # those below `low` are accepted, those from `high` on refused
+    while low < high:
+        middle = (low + high) // 2
+        if refusal(sign * float(ordered[middle])) is None:
+            low = middle + 1
+        else:
+            high = middle
+    return np.abs(ages_s) >= (ordered[high] if high < len(ordered) else np.inf)
+
+
+def _note_clearance(result: EpisodeResult, clearance_m: float | None) -> None:
+    if clearance_m is not None and (result.min_clearance_m is None or clearance_m < result.min_clearance_m):
+        result.min_clearance_m = clearance_m
+
+
+def _note_unchecked(result: EpisodeResult, unchecked: Unchecked) -> None:
+    names = {flag.name.lower() for flag in unchecked if flag.name}
+    result.unchecked = sorted({*result.unchecked, *names})
+
+
+__all__ = ["AuditPath", "ExamineOptions", "Examiner"]

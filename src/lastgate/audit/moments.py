@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The worst moments of an audit as rejection cards: the episode is read again, and the gate asked again."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lastgate.action import ActionChunk, RobotState
+from lastgate.audit.episode import UnreadableEpisodeError
+from lastgate.audit.job import OpenAudit
+from lastgate.telemetry.card import RejectionCard, rejection_card
+from lastgate.world import World
+
+# Rows of the chunk that the card shows, the refused one among them.
+ROWS_BEFORE = 8
+ROWS_AFTER = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Is one finding with its card; None where the moment cannot be shown as a chunk."""
+
+    finding: dict[str, Any]
+    card: RejectionCard | None
+
+
+def worst_moments(audit: OpenAudit, findings: list[dict[str, Any]]) -> list[Moment]:
+    """Returns a card for each finding, in their order."""
+    by_number = {ref.number: ref for ref in audit.refs}
+    return [
+        Moment(finding=finding, card=_card(audit, by_number[finding["episode"]], finding))
+        for finding in findings
+    ]
+
+
+def _card(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> RejectionCard | None:
+    if finding["path"] == "chunk" or finding["code"] == "state_unavailable":
+        return None
+    try:
+        path, gripper = audit.examiner.path_of(audit.dataset.read(ref), finding["path"])
+    except UnreadableEpisodeError:
+        return None
+    at = finding["worst_row"] + (1 if finding["path"] == "action" else 0)
+    gate, world = audit.examiner.gate, audit.examiner.world
+    # Rows that are refused themselves would hide this one, so the chunk may have to begin right before it.
+    for before in (ROWS_BEFORE, 0):
+        start = max(0, at - 1 - before)
+        rows = np.ascontiguousarray(path[start + 1 : at + 1 + ROWS_AFTER])
+        now_s = world.stamp_s if isinstance(world, World) else 0.0
+        state = RobotState(
+            positions=path[start].copy(),
+            gripper_positions=None if gripper is None else gripper[start].copy(),
+            stamp_s=now_s,
+        )
+        chunk = ActionChunk(rows)
+        verdict = gate.check(chunk, state=state, world=world, now_s=now_s)
+        if not verdict.accepted and str(verdict.violations[0].code) == finding["code"]:
+            return rejection_card(gate, verdict, chunk=chunk, state=state, world=world)
+    return None

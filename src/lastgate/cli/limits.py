@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lastgate limits`: margins and limits from recordings, as a diff that nobody applies."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lastgate.cli.audit import audit_job
+from lastgate.cli.messages import print_note, print_warning
+
+
+def limits_command(
+    dataset: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATASET", help="LeRobot folder, rosbag2 or .mcap, .hdf5, or a folder of .npz."
+        ),
+    ],
+    *,
+    robot: Annotated[
+        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
+    ],
+    quantile: Annotated[
+        float, typer.Option(metavar="Q", help="The share of rows that a proposal has to cover.")
+    ] = 0.999,
+    rate_hz: Annotated[
+        float | None, typer.Option(metavar="HZ", help="Rows per second, where the dataset does not say.")
+    ] = None,
+    degrees: Annotated[bool, typer.Option("--degrees", help="The recording is in degrees.")] = False,
+    columns: Annotated[
+        str | None, typer.Option(metavar="0,1,…", help="Which columns the joints are.")
+    ] = None,
+    action_key: Annotated[
+        str, typer.Option(metavar="K", help="Column, HDF5 path or topic of commands.")
+    ] = "",
+    state_key: Annotated[str, typer.Option(metavar="K", help="The same for what was measured.")] = "",
+    episodes: Annotated[int | None, typer.Option(metavar="N", help="Only the first so many.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+) -> int:
+    """Proposes speed and acceleration limits and a tracking margin from what was seen, as a diff of the manifest.
+
+    Every fifth episode is held out and shows how much of it the proposal covers. Nothing is written.
+    """
+    from lastgate.cli.progress_bar import progress_bar
+
+    job = audit_job(
+        dataset=dataset,
+        robot=robot,
+        rate_hz=rate_hz,
+        degrees=degrees,
+        columns=columns,
+        action_key=action_key,
+        state_key=state_key,
+        episodes=episodes,
+    )
+    from lastgate.audit.job import opened
+    from lastgate.audit.limits import HEADROOM, propose_limits
+    from lastgate.audit.limits_diff import propose_diff
+
+    with progress_bar("limits") as show:
+        report = propose_limits(opened(job), quantile=quantile, on_progress=show)
+    diff = propose_diff(robot, report)
+    if as_json:
+        print(json.dumps({**asdict(report), "diff": diff}, indent=2))
+        return 0
+    print(f"{report.episodes} episodes, {report.rows} rows; {quantile:.4g} of the rows lie within:")
+    print(f"{'joint':<24} {'tracking error':>15} {'speed':>10} {'declared':>10} {'acceleration':>13}")
+    for joint in report.joints:
+        error = (
+            "not known" if joint.tracking_error is None else f"{joint.tracking_error[f'{quantile:g}']:.4f}"
+        )
+        declared = "none" if joint.velocity_declared is None else f"{joint.velocity_declared:.4f}"
+        print(
+            f"{joint.joint:<24} {error:>15} {joint.velocity_seen:>10.4f} {declared:>10} "
+            f"{joint.acceleration_seen:>13.4f}"
+        )
+    cover = report.coverage
+    print(f"held out: {cover.episodes} episodes, {cover.rows} rows, of which the proposal covers")
+    print(f"  speed                  {cover.velocity:.5f}")
+    print(f"  acceleration           {cover.acceleration:.5f}")
+    if cover.margin is not None and report.margin_m is not None:
+        print(f"  margin of {report.margin_m * 1000:g} mm         {cover.margin:.5f}")
+    print(diff)
+    print_note(
+        f"limits are what was seen times {HEADROOM:g}, never above what is declared; nothing was written"
+    )
+    for trouble in report.unreadable[:5]:
+        print_warning(trouble)
+    if len(report.unreadable) > 5:
+        print_warning(f"and {len(report.unreadable) - 5} more episodes could not be used")
+    return 0

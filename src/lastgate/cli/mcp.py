@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lastgate mcp`: the tools of an agent over the Model Context Protocol, on stdin and stdout."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from lastgate.memory import AgentTools
+
+STEP_S_DEFAULT = 0.02
+
+
+def mcp_command(
+    *,
+    robot: Annotated[
+        str | None, typer.Option(metavar="R", help="A robot of the fleet, or a robot.yaml.")
+    ] = None,
+    memory: Annotated[
+        str, typer.Option(metavar="F", help="SQLite file of what was seen; made if it is not there.")
+    ] = ":memory:",
+    map_path: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="M", help="The .yaml of a map, for a body whose world has none."),
+    ] = None,
+    body: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="Called with the gate; returns the robot that moves."),
+    ] = None,
+    detector: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:FUNCTION", help="Returns what finds things in images."),
+    ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="A simulated mobile arm in a flat with things in it.")
+    ] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Leave out every tool that moves the robot.")
+    ] = False,
+    step_s: Annotated[float, typer.Option(metavar="S", help="Time from row to row.")] = STEP_S_DEFAULT,
+) -> int:
+    """Serves recall_object, resolve_place, locate_in_view, and, if there is a robot, navigate_to, look_at, execute.
+
+    Every motion crosses the gate. Without --body and --simulate nothing can move, and only what looks things
+    up in memory and on the map is served.
+    """
+    from lastgate.contracts import ROSConfigError
+    from lastgate.memory.server import build_server
+
+    if simulate and (robot or body or map_path):
+        raise ROSConfigError("`--simulate` brings its own robot, body and map\n\nhint: leave the others out")
+    if robot is None and not simulate:
+        raise ROSConfigError("`--robot` is missing\n\nhint: `--simulate` brings one of its own")
+    # Found before anybody connects, so that a wrong name is said on this terminal.
+    make_body = None if body is None else _load(body, option="--body")
+    make_detector = None if detector is None else _load(detector, option="--detector")
+    if not simulate:
+        from lastgate.robots import load_robot
+
+        load_robot(robot or "")
+
+    def make_tools(is_cancelled: Callable[[], bool]) -> "AgentTools":
+        if simulate:
+            return _simulated(memory, make_detector, step_s, is_cancelled)
+        return _for_robot(
+            robot or "",
+            memory=memory,
+            map_path=map_path,
+            make_body=make_body,
+            make_detector=make_detector,
+            step_s=step_s,
+            is_cancelled=is_cancelled,
+        )
+
+    server = build_server(make_tools, may_move=not read_only and (simulate or body is not None))
+    server.run("stdio")
+    return 0
+
+
+def _simulated(
+    memory: str, make_detector: Callable[[], Any] | None, step_s: float, is_cancelled: Callable[[], bool]
+) -> "AgentTools":
+    from lastgate.demo.mobile_arm import SimulatedMobileArm, mobile_robot, remember_the_flat
+    from lastgate.gate import Gate
+    from lastgate.memory import AgentTools, SegmentationDetector, SpatialMemory
+
+    gate = Gate(mobile_robot(), step_s=step_s)
+    kept = SpatialMemory(memory)
+    remember_the_flat(kept)
+    return AgentTools(
+        kept,
+        gate,
+        body=SimulatedMobileArm(gate),
+        detector=SegmentationDetector() if make_detector is None else make_detector(),
+        is_cancelled=is_cancelled,
+    )
+
+
+def _for_robot(
+    robot: str,
+    *,
+    memory: str,
+    map_path: Path | None,
+    make_body: Callable[..., Any] | None,
+    make_detector: Callable[[], Any] | None,
+    step_s: float,
+    is_cancelled: Callable[[], bool],
+) -> "AgentTools":
+    from lastgate.approach import OccupancyGridIndex
+    from lastgate.gate import Gate
+    from lastgate.memory import AgentTools, SpatialMemory
+    from lastgate.robots import load_robot
+
+    gate = Gate(load_robot(robot), step_s=step_s)
+    return AgentTools(
+        SpatialMemory(memory),
+        gate,
+        body=None if make_body is None else make_body(gate),
+        detector=None if make_detector is None else make_detector(),
+        grid=None if map_path is None else OccupancyGridIndex.from_file(map_path),
+        is_cancelled=is_cancelled,
+    )
+
+
+def _load(spelled: str, *, option: str) -> Callable[..., Any]:
+    from lastgate.contracts import ROSConfigError
+
+    module_name, _, name = spelled.partition(":")
+    if not module_name or not name:
+        raise ROSConfigError(f"`{option}` is MODULE:FUNCTION, got `{spelled}`")
+    try:
+        found = getattr(importlib.import_module(module_name), name, None)
+    except ImportError as error:
+        raise ROSConfigError(f"`{option} {spelled}`: {error}") from None
+    if not callable(found):
+        raise ROSConfigError(f"`{option} {spelled}`: module `{module_name}` has no function `{name}`")
+    return found

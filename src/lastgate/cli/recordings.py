@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lastgate record`, `replay`, `shrink`, and `explain --record`: the black box on the command line."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lastgate.cli.messages import print_error, print_note, print_warning
+
+if TYPE_CHECKING:
+    from lastgate.telemetry.recording_reader import RecordedCheck, Recording
+
+# How long a kernel may be silent before it is asked whether it still lives.
+_PERIOD_S = 0.2
+_DIFFERENCES_SHOWN = 5
+
+RecordingPath = Annotated[Path, typer.Argument(metavar="F", help="A recording, .mcap.")]
+OneCheck = Annotated[str, typer.Argument(metavar="F[#N]", help="A recording, and which check of it.")]
+
+
+def record_command(
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .mcap file to write.")],
+    robot: Annotated[
+        str, typer.Option(metavar="R", help="The kernel's robot: of the fleet, or the path of a robot.yaml.")
+    ],
+    rate_hz: Annotated[float, typer.Option(metavar="N", help="The kernel's rows per second.")],
+    skill: Annotated[Path | None, typer.Option(metavar="S", help="The kernel's skill.")] = None,
+    instance: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The kernel's own name; else its robot's.")
+    ] = None,
+    last_s: Annotated[
+        float | None,
+        typer.Option(
+            "--last",
+            metavar="SECONDS",
+            help="Write only when something is refused, and then what came so long before it.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(metavar="N", help="End after so long; else at Ctrl-C or SIGTERM.")
+    ] = None,
+) -> int:
+    """Writes every verdict of a running kernel with all that it depended on, until it is told to end.
+
+    The kernel never waits for this: what is missed is counted and said at the end.
+    """
+    from lastgate import _core
+    from lastgate.cli.skill_file import load_skill
+    from lastgate.cli.until_asked import until_asked
+    from lastgate.contracts import ROSConfigError
+    from lastgate.gate import Gate
+    from lastgate.robots import load_robot
+    from lastgate.telemetry.kernel_recorder import KernelRecorder
+
+    if not rate_hz > 0.0:
+        raise ROSConfigError("`--rate-hz` must be a positive number")
+    description = load_robot(robot)
+    gate = Gate(description, step_s=1.0 / rate_hz, skill=None if skill is None else load_skill(skill))
+    name = instance or description.name
+    with KernelRecorder(name, gate, output, last_s=last_s) as recorder, until_asked(seconds) as go_on:
+        print_note(f"recording `{name}` to `{output}`")
+        while go_on():
+            if not recorder.record(_PERIOD_S) and not _core.kernel_is_alive(name):
+                print_warning(f"the kernel `{name}` is gone")
+                break
+    print(f"{recorder.written} verdicts written")
+    if recorder.lost:
+        print_warning(f"{recorder.lost} verdicts were overwritten before they could be read")
+    return 0
+
+
+def replay_command(
+    recording: RecordingPath,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> int:
+    """Runs every verdict again and compares it bit for bit. Exit 0 all the same, 1 one differs, 2 cannot tell."""
+    from lastgate.cli.progress_bar import progress_bar
+    from lastgate.contracts import ROSConfigError
+    from lastgate.gate import chosen_lanes
+    from lastgate.telemetry.recording_reader import read_recording
+    from lastgate.telemetry.replay import replay
+
+    with progress_bar("replay") as show:
+        show("reading", 0.0)
+        read = read_recording(recording)
+        done = 0
+
+        def count() -> None:
+            nonlocal done
+            done += 1
+            if done % 256 == 0:
+                show("comparing", done / len(read.checks))
+
+        outcome = replay(read, on_check=count)
+    if not outcome.same and not outcome.differences:
+        why = f": {outcome.left_out[0][1]}" if outcome.left_out else ""
+        raise ROSConfigError(f"`{recording}` holds no verdict that can be run again{why}")
+    if as_json:
+        print(
+            json.dumps(
+                {
+                    "lanes": chosen_lanes(),
+                    "same": outcome.same,
+                    "differences": [
+                        {"number": d.number, "recorded": d.recorded, "repeated": d.repeated}
+                        for d in outcome.differences
+                    ],
+                    "left_out": [{"number": n, "why": why} for n, why in outcome.left_out],
+                },
+                indent=2,
+            )
+        )
+    else:
+        print(f"{outcome.same} verdicts are the same to the last bit ({chosen_lanes()} lanes)")
+        for difference in outcome.differences[:_DIFFERENCES_SHOWN]:
+            print(f"check {difference.number} differs")
+            print(f"  recorded: {difference.recorded}")
+            print(f"  repeated: {difference.repeated}")
+        if len(outcome.differences) > _DIFFERENCES_SHOWN:
+            print(f"{len(outcome.differences) - _DIFFERENCES_SHOWN} more differ")
+    if outcome.left_out:
+        number, why = outcome.left_out[0]
+        print_note(f"{len(outcome.left_out)} verdicts cannot be run again; the first is {number}: {why}")
+    if outcome.differences:
+        sys.stdout.flush()
+        print_error(f"{len(outcome.differences)} of {len(read.checks)} verdicts came out differently")
+        return 1
+    return 0
+
+
+def shrink_command(
+    recording: OneCheck,
+    *,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the test there.")
+    ] = None,
+) -> int:
+    """Prints the smallest chunk, world and pair that is still refused, as a pytest test.
+
+    Without `#N` it takes the first check of the recording that was refused.
+    """
+    from lastgate.contracts import ROSConfigError
+    from lastgate.telemetry.shrink import shrink
+    from lastgate.telemetry.shrunk_test import pytest_text
+
+    path, read, check = find_check(recording)
+    model = read.models[check.model_digest]
+    case, violation = shrink(check, model.gate())
+    text = pytest_text(case, violation, model=model, origin=f"{path.name}#{check.number}")
+    if output is None:
+        print(text, end="")
+    else:
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ROSConfigError(f"cannot write `{output}`: {error.strerror}") from None
+    return 0
+
+
+def explain_recorded(recording: str, *, png: Path | None, as_json: bool) -> int:
+    """Prints sentence and evidence of a refused check and writes its picture."""
+    from lastgate.contracts import ROSConfigError
+    from lastgate.telemetry.card import rejection_card
+
+    path, read, check = find_check(recording)
+    gate = read.models[check.model_digest].gate()
+    verdict = check.run(gate)
+    assert check.chunk is not None  # `run` has refused it otherwise
+    card = rejection_card(gate, verdict, chunk=check.chunk, state=check.state, world=check.world)
+    if verdict.to_bytes() != check.verdict:
+        print_warning(f"check {check.number} comes out differently today: `lastgate replay {path}`")
+    target = png if png is not None else Path(f"{path.stem}-{check.number}.png")
+    picture = card.png()
+    try:
+        target.write_bytes(picture)
+    except OSError as error:
+        raise ROSConfigError(f"cannot write `{target}`: {error.strerror}") from None
+    evidence = json.loads(card.evidence)
+    if as_json:
+        print(
+            json.dumps(
+                {
+                    "number": check.number,
+                    "sentence": card.sentence,
+                    "evidence": evidence,
+                    "explanation": verdict.explain(),
+                    "picture": str(target),
+                },
+                indent=2,
+            )
+        )
+    else:
+        print(card.sentence)
+        print(json.dumps(evidence, indent=2))
+        print_note(f"the picture is `{target}`")
+    return 0
+
+
+def find_check(recording: str) -> tuple[Path, "Recording", "RecordedCheck"]:
+    """Reads `F#N`, or `F` for the first check that was refused.
+
+    Raises:
+        ROSConfigError: There is no such file or check, or the check was accepted.
+    """
+    from lastgate.contracts import ROSConfigError
+    from lastgate.telemetry.recording_reader import read_recording
+
+    name, _, number = recording.rpartition("#")
+    if not name or not (number.isascii() and number.isdigit()):
+        name, number = recording, ""
+    path = Path(name)
+    read = read_recording(path)
+    if number:
+        check = read.check(int(number))
+        if check.accepted:
+            raise ROSConfigError(f"check {check.number} of `{path}` was accepted")
+        return path, read, check
+    refused = next((check for check in read.checks if not check.accepted), None)
+    if refused is None:
+        raise ROSConfigError(f"nothing was refused in `{path}`")
+    return path, read, refused

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`lastgate up`: the kernel, its e-stop sources and the page, started together and watched, never restarted."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lastgate.cli.messages import print_note, print_warning
+
+EXIT_MISSING = 3
+_ARMED_WITHIN_S = 20.0
+_END_WITHIN_S = 10.0
+_LOOK_EVERY_S = 0.1
+
+
+@dataclass(slots=True)
+class _Member:
+    """Is one process of the group."""
+
+    name: str
+    process: subprocess.Popen[str]
+    reported: bool = field(default=False)
+
+    @classmethod
+    def start(cls, name: str, arguments: list[str], **options: object) -> "_Member":
+        # A session of its own: Ctrl-C is for this program, which ends the kernel first.
+        program = [sys.executable, "-m", "lastgate.cli", *arguments]
+        process = subprocess.Popen(program, text=True, start_new_session=True, **options)  # type: ignore[call-overload]
+        return cls(name, process)
+
+    def end(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(_END_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+
+
+def up_command(
+    *,
+    robot: Annotated[
+        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
+    ],
+    rate_hz: Annotated[
+        float, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")
+    ],
+    skill: Annotated[
+        Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")
+    ] = None,
+    instance: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Under which name others find it; the robot's name.")
+    ] = None,
+    state_dir: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the latch is written down.")
+    ] = None,
+    deadman: Annotated[
+        bool | None, typer.Option("--deadman/--no-deadman", help="Start one; as the envelope says.")
+    ] = None,
+    deadline_s: Annotated[
+        float, typer.Option("--safe-action-deadline-s", help="Longest pause between accepted chunks.")
+    ] = 0.2,
+    pendant: Annotated[
+        str | None,
+        typer.Option("--pendant", metavar="DEVICE", help="A stop button, as for `lastgate pendant`."),
+    ] = None,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Start `lastgate dashboard`.")] = True,
+    port: Annotated[int, typer.Option(metavar="P", help="Where the page listens.")] = 4318,
+    kernel_options: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="-- OPTIONS", help="Further options of `lastgate kernel run`."),
+    ] = None,
+) -> int:
+    """Starts the kernel, its e-stop sources and the page, and says who is missing. Nobody is started twice.
+
+    Ends with Ctrl-C: 0. A kernel that ends, or anybody who was gone at the end: 3. What cannot be started: 2.
+    """
+    from lastgate.cli.skill_file import load_skill
+    from lastgate.contracts import intersect_envelopes
+    from lastgate.robots import load_robot
+
+    description = load_robot(robot)
+    envelope = intersect_envelopes(description, None if skill is None else load_skill(skill))
+    name = instance or description.name
+    wants_deadman = envelope.deadman_required if deadman is None else deadman
+    kernel = [
+        "kernel",
+        "run",
+        "--robot",
+        robot,
+        "--rate-hz",
+        str(rate_hz),
+        "--instance",
+        name,
+        "--exit-with-parent",
+    ]
+    kernel += ["--skill", str(skill)] if skill is not None else []
+    kernel += ["--state-dir", str(state_dir)] if state_dir is not None else []
+    kernel += ["--require-source", "deadman"] if wants_deadman else []
+    kernel += ["--require-source", "pendant"] if pendant is not None else []
+    others: dict[str, list[str]] = {}
+    if wants_deadman:
+        others["deadman"] = ["deadman", "--robot", name, "--safe-action-deadline-s", str(deadline_s)]
+    if pendant is not None:
+        others["pendant"] = ["pendant", "--robot", name, "--device", pendant]
+    if sys.stdin.isatty():
+        others["human"] = ["human", "--robot", name]
+    if page and _has_dashboard():
+        others["dashboard"] = ["dashboard", "--robot", robot, "--instance", name, "--port", str(port)]
+    if envelope.deadman_required and not wants_deadman:
+        print_warning("the envelope requires a deadman and none is started: nothing passes until one runs")
+    ending = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ending.set())
+    return _run(name, [*kernel, *(kernel_options or [])], others, ending)
+
+
+def _has_dashboard() -> bool:
+    from importlib.util import find_spec
+
+    # Its extra may not be installed; the gate works without it.
+    return all(find_spec(module) is not None for module in ("lastgate.dashboard", "starlette", "uvicorn"))
+
+
+def _run(
+    name: str, kernel_arguments: list[str], others: dict[str, list[str]], ending: threading.Event
+) -> int:
+    kernel = _Member.start("kernel", kernel_arguments, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    members = [kernel]
+    try:
+        assert kernel.process.stdout is not None
+        if not kernel.process.stdout.readline().startswith("ready"):
+            # It has said why on the stderr that we share.
+            return kernel.process.wait()
+        print_note(f"kernel: ready as `{name}`")
+        for who, arguments in others.items():
+            stdin = None if who == "human" else subprocess.DEVNULL
+            members.append(_Member.start(who, arguments, stdin=stdin))
+            print_note(f"{who}: started")
+        _say_when_armed(name, members, ending)
+        while not ending.wait(_LOOK_EVERY_S):
+            _report_missing(members)
+            if kernel.reported:
+                break
+        return EXIT_MISSING if any(member.reported for member in members) else 0
+    finally:
+        # The kernel first: without it nothing moves, and no source is missed.
+        for member in members:
+            member.end()
+
+
+def _report_missing(members: list[_Member]) -> None:
+    for member in members:
+        code = member.process.poll()
+        if code is not None and not member.reported:
+            member.reported = True
+            print_warning(f"{member.name} is gone (code {code}) and is not started again")
+
+
+def _say_when_armed(name: str, members: list[_Member], ending: threading.Event) -> None:
+    from lastgate import _core
+    from lastgate.kernel_client import KernelState
+
+    deadline = time.monotonic() + _ARMED_WITHIN_S
+    while time.monotonic() < deadline and not ending.is_set():
+        _report_missing(members)
+        if members[0].reported:
+            return
+        try:
+            message = _core.RingReader(name, "statuses", from_newest=True).read(0.2)
+        except RuntimeError:
+            message = None  # it ended just now
+        fields = None if message is None else _core.read_safety_status(message[3])
+        if fields is not None and fields["state"] == KernelState.LATCHED:
+            print_warning(
+                f"a stop is latched: {fields['reason']} ({fields['source']}); `lastgate reset --robot {name}`"
+            )
+            return
+        if fields is not None and fields["state"] == KernelState.ACTIVE:
+            print_note("armed")
+            return
+        ending.wait(_LOOK_EVERY_S)
+    if not ending.is_set():
+        print_warning("not armed: a required e-stop source is absent")

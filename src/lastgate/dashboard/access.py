@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what: this machine may look, anybody on it may stop, and whoever has the token may do the rest."""
+
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lastgate.contracts import ROSConfigError
+
+# A name that another machine's DNS can point at us is not one of these.
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+# Nothing from elsewhere, no inline script, nobody may frame the page.
+PAGE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Token:
+    """Is the word that lets somebody reset; new with every start.
+
+    Args:
+        path: Where to leave it, readable by this user only.
+
+    Raises:
+        ROSConfigError: The file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.text = secrets.token_urlsafe(24)
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # Made anew: a file that was there might be readable by others, or be a link to somewhere else.
+            path.unlink(missing_ok=True)
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(self.text + "\n")
+        except OSError as error:
+            raise ROSConfigError(f"cannot write the token to `{path}`: {error.strerror}") from None
+
+    def allows(self, authorization: str | None) -> bool:
+        """Tells whether a request's `Authorization` header carries the token."""
+        given = (authorization or "").encode("utf-8", "replace")
+        return hmac.compare_digest(given, f"Bearer {self.text}".encode())
+
+    def forget(self) -> None:
+        """Removes the file: the token is worth nothing once the server ends."""
+        self.path.unlink(missing_ok=True)
+
+
+def refusal_of(headers: Headers, *, is_page: bool) -> str | None:
+    """Says why a request is refused by where it comes from; None when it may pass.
+
+    Args:
+        is_page: Asks for the page itself, to which other pages may link.
+    """
+    hosts = headers.getlist("host")
+    if len(hosts) != 1 or _name_of(hosts[0]) not in LOOPBACK_NAMES:
+        return f"the Host header must be one of {', '.join(LOOPBACK_NAMES)}"
+    origins = headers.getlist("origin")
+    if origins and origins != [f"http://{hosts[0]}"]:
+        return "requests from other pages are refused"
+    site = headers.get("sec-fetch-site", "none")
+    follows_a_link = is_page and headers.get("sec-fetch-mode") == "navigate"
+    if site not in ("none", "same-origin") and not follows_a_link:
+        return "requests from other pages are refused"
+    return None
+
+
+def _name_of(host: str) -> str:
+    """Returns the host without its port, in lower case; what is not a host and a port is no name."""
+    name, colon, port = host.rpartition(":")
+    if colon and port.isascii() and port.isdigit():
+        return name.lower()
+    return host.lower()
+
+
+class AccessGuard:
+    """Stands before every route, WebSocket included, and puts the page's headers on every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuses by `Host`, `Origin` and `Sec-Fetch-Site`, or passes on."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        is_page = scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/"
+        refusal = refusal_of(Headers(scope=scope), is_page=is_page)
+        if scope["type"] == "websocket":
+            if refusal is not None:
+                await receive()
+                await send({"type": "websocket.close", "code": 1008, "reason": refusal})
+            else:
+                await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in PAGE_HEADERS.items():
+                    headers[name] = value
+            await send(message)
+
+        if refusal is not None:
+            await PlainTextResponse(f"{refusal}\n", status_code=403)(scope, receive, with_headers)
+        else:
+            await self._app(scope, receive, with_headers)

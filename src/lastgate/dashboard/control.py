@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two things a page can do: stop, and ask for a reset."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from lastgate import _core
+from lastgate.contracts import FailureKind, HumanEvidence
+from lastgate.dashboard.kernel_watch import KernelWatch
+from lastgate.estop import ResetOutcome, SafetyLatch
+from lastgate.kernel_client import KernelState
+
+ANSWER_TIMEOUT_S = 2.0
+REASON_CHARACTERS_MAX = 120
+# One seat on the board for all pages of a machine would refuse the second person; two presses may come at once.
+_SEATS = 100
+
+
+class Control(Protocol):
+    """Is what the buttons act on. Both answers say in words what happened."""
+
+    def estop(self, reason: str) -> ResetOutcome:
+        """Stops; success means that it is known to be latched."""
+        ...
+
+    def reset(self) -> ResetOutcome:
+        """Asks for the latch to be cleared."""
+        ...
+
+
+class NoControl:
+    """Is for a page that watches nothing that could be stopped."""
+
+    def estop(self, reason: str) -> ResetOutcome:
+        """Says that nothing was stopped."""
+        return ResetOutcome(
+            success=False, message="nothing was stopped: no kernel is watched here. Use the hardware stop"
+        )
+
+    def reset(self) -> ResetOutcome:
+        """Says that there is nothing to reset."""
+        return ResetOutcome(success=False, message="no kernel is watched here, there is nothing to reset")
+
+
+class KernelControl:
+    """Acts on a running kernel: a stop through a seat on its board, a reset through a door that is given back."""
+
+    def __init__(self, instance: str) -> None:
+        self._instance = instance
+
+    def estop(self, reason: str) -> ResetOutcome:
+        """Stops, and waits until the kernel says that it is latched."""
+        reason = reason[:REASON_CHARACTERS_MAX]
+        evidence = HumanEvidence(actor="dashboard", reason=reason).model_dump_json()
+        try:
+            seat = _core.Seat(self._instance, f"dashboard-{time.monotonic_ns() % _SEATS}")
+        except (RuntimeError, ValueError) as error:
+            return ResetOutcome(success=False, message=f"nothing was stopped: {error}. Use the hardware stop")
+        seat.press(reason, int(FailureKind.HUMAN), evidence)
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        while seat.kernel_state != KernelState.LATCHED:
+            if time.monotonic() > deadline or not seat.kernel_is_alive:
+                return ResetOutcome(
+                    success=False, message="the kernel did not latch in time. Use the hardware stop"
+                )
+            time.sleep(0.002)
+        seat.leave()
+        return ResetOutcome(success=True, message="latched")
+
+    def reset(self) -> ResetOutcome:
+        """Asks the kernel, which says what blocks it."""
+        try:
+            # Held for one question: proposers need the doors, of which there are few.
+            answer = _core.DoorClient(self._instance).command("reset", ANSWER_TIMEOUT_S)
+        except (RuntimeError, ValueError) as error:
+            return ResetOutcome(success=False, message=f"reset refused: {error}")
+        if answer is None:
+            return ResetOutcome(success=False, message="reset refused: the kernel did not answer")
+        success, message = answer
+        return ResetOutcome(success=success, message=message)
+
+
+class WatchedControl:
+    """Acts on whichever kernel is watched at the moment."""
+
+    def __init__(self, watch: KernelWatch) -> None:
+        self._watch = watch
+
+    def estop(self, reason: str) -> ResetOutcome:
+        """Stops that kernel."""
+        return self._control().estop(reason)
+
+    def reset(self) -> ResetOutcome:
+        """Asks that kernel."""
+        return self._control().reset()
+
+    def _control(self) -> Control:
+        instance = self._watch.instance
+        return NoControl() if instance is None else KernelControl(instance)
+
+
+class LatchControl:
+    """Acts on a latch of this process, which its owner reads from another thread."""
+
+    def __init__(
+        self, latch: SafetyLatch | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._latch = latch or SafetyLatch()
+        self._clock = clock
+        self._lock = threading.Lock()
+
+    def estop(self, reason: str) -> ResetOutcome:
+        """Latches."""
+        with self._lock:
+            self._latch.trip(source="dashboard", reason=reason, now_s=self._clock())
+        return ResetOutcome(success=True, message="latched")
+
+    def reset(self) -> ResetOutcome:
+        """Clears the latch if nothing blocks it."""
+        with self._lock:
+            return self._latch.reset(now_s=self._clock())
+
+    @property
+    def latched(self) -> bool:
+        """Tells whether everything is to be dropped."""
+        return self._latch.latched
+
+    @property
+    def sequence(self) -> int:
+        """Is a number that grows with every latch and every clear."""
+        return self._latch.sequence
+
+    @property
+    def source(self) -> str:
+        """Is who caused the latest stop."""
+        return self._latch.source
+
+    @property
+    def reason(self) -> str:
+        """Is why."""
+        return self._latch.reason

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two charts on plain canvases: clearance over time, and how long checks took.
+import { colour } from "./theme.js";
+
+const SPAN_S = 30;
+
+function prepared(canvas) {
+  const scale = Math.min(2, devicePixelRatio || 1);
+  canvas.width = Math.round(canvas.clientWidth * scale);
+  canvas.height = Math.round(canvas.clientHeight * scale);
+  const context = canvas.getContext("2d");
+  context.scale(scale, scale);
+  context.font = "11px system-ui, sans-serif";
+  return { context, width: canvas.clientWidth, height: canvas.clientHeight };
+}
+
+function line(context, x1, y1, x2, y2, style, width = 1) {
+  context.strokeStyle = style;
+  context.lineWidth = width;
+  context.beginPath();
+  context.moveTo(x1, y1);
+  context.lineTo(x2, y2);
+  context.stroke();
+}
+
+function text(context, words, x, y, align = "left") {
+  context.fillStyle = colour("soft");
+  context.textAlign = align;
+  context.fillText(words, x, y);
+}
+
+/** Steps of 1, 2 or 5 times a power of ten, about four of them. */
+function niceStep(most) {
+  const rough = most / 3.5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough);
+}
+
+export function drawClearance(canvas, points) {
+  const { context, width, height } = prepared(canvas);
+  const [left, bottom, top] = [44, height - 16, 6];
+  const accepted = points.filter(([, metres]) => metres !== null);
+  const most = Math.max(0.02, ...accepted.map(([, metres]) => metres)) * 1.1;
+  const x = (seconds) => left + (1 + seconds / SPAN_S) * (width - left - 6);
+  const y = (metres) => bottom - (metres / most) * (bottom - top);
+  for (let at = 0, step = niceStep(most); at <= most; at += step) {
+    line(context, left, y(at), width - 6, y(at), colour("line"));
+    text(context, `${Math.round(at * 1000)} mm`, left - 5, y(at) + 4, "right");
+  }
+  for (let seconds = -SPAN_S; seconds <= 0; seconds += 10) text(context, seconds ? `${seconds} s` : "now", x(seconds), height - 3, seconds === -SPAN_S ? "left" : seconds ? "center" : "right");
+  const shown = points.filter(([seconds]) => seconds > -SPAN_S);
+  for (const [seconds, metres, passed] of shown) if (!passed && metres === null) line(context, x(seconds), top, x(seconds), bottom, colour("bad"), 2);
+  context.fillStyle = colour("good");
+  for (const [seconds, metres] of shown) {
+    if (metres === null) continue;
+    context.beginPath();
+    context.arc(x(seconds), y(Math.max(0, metres)), 2.4, 0, 7);
+    context.fill();
+  }
+  if (!shown.length) text(context, "no checks in the last 30 s", (left + width) / 2, height / 2, "center");
+}
+
+const spelled = (us) => (us < 1000 ? `${+us.toPrecision(3)} µs` : `${+(us / 1000).toPrecision(3)} ms`);
+
+export function drawLatency(canvas, words, { buckets, bucket_edges_us: edges, percentiles_us: percentiles }) {
+  const { context, width, height } = prepared(canvas);
+  words.textContent = percentiles ? `p50 ${spelled(percentiles.p50)} · p99 ${spelled(percentiles.p99)} · worst ${spelled(percentiles.worst)}` : "";
+  const [left, bottom, top] = [6, height - 16, 8];
+  const most = Math.max(...buckets);
+  const bar = (width - left - 18) / buckets.length;
+  line(context, left, bottom, width - 6, bottom, colour("line"));
+  if (!most) return text(context, "no checks yet", width / 2, height / 2, "center");
+  buckets.forEach((count, index) => {
+    if (!count) return;
+    // Square roots: one slow check among thousands must still be seen.
+    const tall = Math.max(2, Math.sqrt(count / most) * (bottom - top));
+    context.fillStyle = colour("mark");
+    context.fillRect(left + index * bar + 1, bottom - tall, bar - 2, tall);
+  });
+  edges.forEach((edge, index) => {
+    if (index % 4 === 0) text(context, spelled(edge), left + (index + 1) * bar, height - 3, "center");
+  });
+}

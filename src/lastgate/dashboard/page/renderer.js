@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws four kinds of things with WebGL2: capsules (a sphere is a short one), boxes, points and lines.
+// Every kind is one mesh that is drawn once per instance.
+
+const LIGHT = `
+vec3 lit(vec3 colour, vec3 normal) {
+  vec3 n = normalize(normal);
+  float sun = max(dot(n, normalize(vec3(0.45, -0.35, 0.82))), 0.0);
+  float sky = 0.5 + 0.5 * n.z;
+  return colour * (0.34 + 0.26 * sky + 0.52 * sun);
+}`;
+
+const SHADED = `#version 300 es
+precision highp float;
+in vec3 v_normal; in vec4 v_colour; out vec4 colour;
+${LIGHT}
+void main() { colour = vec4(lit(v_colour.rgb, v_normal), v_colour.a); }`;
+
+const FLAT = `#version 300 es
+precision highp float;
+in vec4 v_colour; out vec4 colour;
+void main() { colour = v_colour; }`;
+
+const CAPSULE = `#version 300 es
+layout(location=0) in vec4 mesh;      // a point of the unit sphere, and which end it belongs to
+layout(location=1) in vec3 a; layout(location=2) in vec3 b; layout(location=3) in float radius; layout(location=4) in vec4 tint;
+uniform mat4 camera; out vec3 v_normal; out vec4 v_colour;
+void main() {
+  vec3 along = b - a;
+  vec3 z = length(along) > 1e-6 ? normalize(along) : vec3(0.0, 0.0, 1.0);
+  vec3 x = normalize(cross(abs(z.z) < 0.9 ? vec3(0.0, 0.0, 1.0) : vec3(1.0, 0.0, 0.0), z));
+  v_normal = mesh.x * x + mesh.y * cross(z, x) + mesh.z * z;
+  v_colour = tint;
+  gl_Position = camera * vec4(mix(a, b, mesh.w) + radius * v_normal, 1.0);
+}`;
+
+const BOX = `#version 300 es
+layout(location=0) in vec3 corner; layout(location=1) in vec3 normal;
+layout(location=2) in vec3 centre; layout(location=3) in vec4 turn; layout(location=4) in vec3 half_size; layout(location=5) in vec4 tint;
+uniform mat4 camera; out vec3 v_normal; out vec4 v_colour;
+vec3 turned(vec3 v) { vec3 t = 2.0 * cross(turn.xyz, v); return v + turn.w * t + cross(turn.xyz, t); }
+void main() {
+  v_normal = turned(normal);
+  v_colour = tint;
+  gl_Position = camera * vec4(centre + turned(corner * half_size), 1.0);
+}`;
+
+const POINT = `#version 300 es
+layout(location=0) in vec3 at; uniform mat4 camera; uniform float size; uniform vec4 tint; out vec4 v_colour;
+void main() { v_colour = tint; gl_Position = camera * vec4(at, 1.0); gl_PointSize = clamp(size / gl_Position.w, 2.0, 12.0); }`;
+
+const LINE = `#version 300 es
+layout(location=0) in vec3 at; layout(location=1) in vec4 tint; uniform mat4 camera; out vec4 v_colour;
+void main() { v_colour = tint; gl_Position = camera * vec4(at, 1.0); }`;
+
+/** A sphere cut at its equator: both halves know their end, so that pulling them apart makes a capsule. */
+function capsuleMesh(around = 20, rings = 6) {
+  const points = [];
+  const triangles = [];
+  const angles = [];
+  for (let ring = -rings; ring <= rings; ring++) {
+    if (ring === 0) angles.push([0, 0]);
+    angles.push([(ring / rings) * (Math.PI / 2), ring >= 0 ? 1 : 0]);
+  }
+  for (const [angle, end] of angles)
+    for (let k = 0; k <= around; k++) {
+      const turn = (k / around) * 2 * Math.PI;
+      points.push(Math.cos(angle) * Math.cos(turn), Math.cos(angle) * Math.sin(turn), Math.sin(angle), end);
+    }
+  for (let row = 0; row + 1 < angles.length; row++)
+    for (let k = 0; k < around; k++) {
+      const p = row * (around + 1) + k;
+      const q = p + around + 1;
+      triangles.push(p, p + 1, q, p + 1, q + 1, q);
+    }
+  return { points: new Float32Array(points), triangles: new Uint16Array(triangles) };
+}
+
+function boxMesh() {
+  const points = [];
+  for (let axis = 0; axis < 3; axis++)
+    for (const side of [-1, 1]) {
+      const normal = [0, 0, 0];
+      normal[axis] = side;
+      const [u, v] = side > 0 ? [(axis + 1) % 3, (axis + 2) % 3] : [(axis + 2) % 3, (axis + 1) % 3];
+      for (const [s, t] of [[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1]]) {
+        const corner = [...normal];
+        corner[u] = s;
+        corner[v] = t;
+        points.push(...corner, ...normal);
+      }
+    }
+  return new Float32Array(points);
+}
+
+export class Renderer {
+  constructor(canvas) {
+    this.gl = canvas.getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: false });
+    if (!this.gl) throw new Error("this browser has no WebGL2");
+    this.canvas = canvas;
+    const mesh = capsuleMesh();
+    this.capsules = this.#kind(CAPSULE, SHADED, mesh.points, [4], [3, 3, 1, 4], mesh.triangles);
+    this.boxes = this.#kind(BOX, SHADED, boxMesh(), [3, 3], [3, 4, 3, 4], null);
+    this.points = this.#plain(POINT, [3]);
+    this.lines = this.#plain(LINE, [3, 4]);
+  }
+
+  /** Numbers per instance: capsules 11 (a, b, radius, rgba), boxes 14 (centre, quaternion, half size, rgba). */
+  draw(camera, { capsules, boxes, clearCapsules, clearBoxes, points, pointTint, pointSize, lines }) {
+    const gl = this.gl;
+    gl.viewport(0, 0, this.canvas.width, this.canvas.height);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    gl.enable(gl.DEPTH_TEST);
+    gl.enable(gl.BLEND);
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    this.#drawPlain(this.lines, gl.LINES, camera, lines);
+    this.#drawKind(this.boxes, camera, boxes);
+    this.#drawKind(this.capsules, camera, capsules);
+    if (points.length) {
+      gl.useProgram(this.points.program);
+      gl.uniform4fv(gl.getUniformLocation(this.points.program, "tint"), pointTint);
+      gl.uniform1f(gl.getUniformLocation(this.points.program, "size"), pointSize);
+    }
+    this.#drawPlain(this.points, gl.POINTS, camera, points);
+    gl.depthMask(false);
+    this.#drawKind(this.boxes, camera, clearBoxes);
+    gl.depthMask(true);
+    // A ghost hides its own far side: its nearest surface is found first, then painted once.
+    // Pushed back a little, so that where ghost and robot coincide the robot is seen.
+    gl.enable(gl.POLYGON_OFFSET_FILL);
+    gl.polygonOffset(2, 8);
+    gl.colorMask(false, false, false, false);
+    this.#drawKind(this.capsules, camera, clearCapsules);
+    gl.colorMask(true, true, true, true);
+    gl.depthFunc(gl.LEQUAL);
+    this.#drawKind(this.capsules, camera, clearCapsules);
+    gl.depthFunc(gl.LESS);
+    gl.disable(gl.POLYGON_OFFSET_FILL);
+  }
+
+  #program(vertex, fragment) {
+    const gl = this.gl;
+    const program = gl.createProgram();
+    for (const [type, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
+      const shader = gl.createShader(type);
+      gl.shaderSource(shader, text);
+      gl.compileShader(shader);
+      if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw new Error(gl.getShaderInfoLog(shader));
+      gl.attachShader(program, shader);
+    }
+    gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program));
+    return program;
+  }
+
+  #attributes(sizes, first, divisor) {
+    const gl = this.gl;
+    const stride = sizes.reduce((sum, size) => sum + size, 0) * 4;
+    let offset = 0;
+    sizes.forEach((size, index) => {
+      gl.enableVertexAttribArray(first + index);
+      gl.vertexAttribPointer(first + index, size, gl.FLOAT, false, stride, offset);
+      gl.vertexAttribDivisor(first + index, divisor);
+      offset += size * 4;
+    });
+    return stride / 4;
+  }
+
+  #kind(vertex, fragment, mesh, meshSizes, instanceSizes, triangles) {
+    const gl = this.gl;
+    const array = gl.createVertexArray();
+    gl.bindVertexArray(array);
+    gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+    gl.bufferData(gl.ARRAY_BUFFER, mesh, gl.STATIC_DRAW);
+    const numbers = this.#attributes(meshSizes, 0, 0);
+    if (triangles) {
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, triangles, gl.STATIC_DRAW);
+    }
+    const buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    const perInstance = this.#attributes(instanceSizes, meshSizes.length, 1);
+    return { program: this.#program(vertex, fragment), array, buffer, perInstance, indices: triangles?.length, corners: mesh.length / numbers };
+  }
+
+  #plain(vertex, sizes) {
+    const gl = this.gl;
+    const array = gl.createVertexArray();
+    gl.bindVertexArray(array);
+    const buffer = gl.createBuffer();
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    return { program: this.#program(vertex, FLAT), array, buffer, perInstance: this.#attributes(sizes, 0, 0) };
+  }
+
+  #ready(kind, camera, numbers) {
+    const gl = this.gl;
+    gl.useProgram(kind.program);
+    gl.uniformMatrix4fv(gl.getUniformLocation(kind.program, "camera"), false, camera);
+    gl.bindVertexArray(kind.array);
+    gl.bindBuffer(gl.ARRAY_BUFFER, kind.buffer);
+    gl.bufferData(gl.ARRAY_BUFFER, numbers, gl.DYNAMIC_DRAW);
+    return numbers.length / kind.perInstance;
+  }
+
+  #drawKind(kind, camera, numbers) {
+    if (!numbers.length) return;
+    const gl = this.gl;
+    const count = this.#ready(kind, camera, numbers);
+    if (kind.indices) gl.drawElementsInstanced(gl.TRIANGLES, kind.indices, gl.UNSIGNED_SHORT, 0, count);
+    else gl.drawArraysInstanced(gl.TRIANGLES, 0, kind.corners, count);
+  }
+
+  #drawPlain(kind, mode, camera, numbers) {
+    if (numbers.length) this.gl.drawArrays(mode, 0, this.#ready(kind, camera, numbers));
+  }
+}

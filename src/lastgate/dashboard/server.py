@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The web server: the page, its live feed, two buttons, and the door for spans. It listens to this machine only."""
+
+import asyncio
+import contextlib
+import errno
+import json
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from lastgate.contracts import ROSConfigError
+from lastgate.dashboard import otlp
+from lastgate.dashboard.access import AccessGuard, Token
+from lastgate.dashboard.control import Control
+from lastgate.dashboard.store import LiveStore
+
+DEFAULT_PORT = 4318
+# Browsers that may look at once. Each costs a frame every 50 ms, and the machine has a robot to mind.
+VIEWERS_MAX = 8
+FRAME_S = 0.05
+SERIES_EVERY_S = 0.5
+# The cards of points, cells and maps change at most this often.
+CLOUD_EVERY_S = 1.0
+# A browser that does not take a message within this time is gone.
+SEND_TIMEOUT_S = 5.0
+LEDGER_BATCH = 200
+BUTTON_BYTES_MAX = 1024
+_PAGE_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
+}
+
+
+class _TooLarge(Exception):
+    pass
+
+
+async def _body_of(request: Request, most: int) -> bytes:
+    """Returns the body; stops reading at the first byte too many, whatever the header promised."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise _TooLarge
+        parts.append(part)
+    return b"".join(parts)
+
+
+class PageApp:
+    """Is the application: which answer belongs to which address."""
+
+    def __init__(self, store: LiveStore, control: Control, token: Token) -> None:
+        self._store = store
+        self._control = control
+        self._token = token
+        self._version = version("lastgate")
+        self._run = secrets.token_hex(8)
+        self._files = _page_files()
+        self.viewers = 0
+        self._drawing = threading.Lock()
+        self._drawn: dict[int, bytes] = {}
+        # Two browsers that look at the same moment are sent the same bytes.
+        self._shared: dict[str, tuple[object, str | None]] = {}
+        self.asgi = AccessGuard(
+            Starlette(
+                routes=[
+                    Route("/", self._page),
+                    Route("/page/{name}", self._page_file),
+                    Route("/api/status", self._status),
+                    Route("/api/ledger", self._ledger),
+                    Route("/api/ledger/{number:int}.png", self._picture),
+                    Route("/api/cards/{name}.png", self._card),
+                    Route("/api/estop", self._estop, methods=["POST"]),
+                    Route("/api/reset", self._reset, methods=["POST"]),
+                    Route("/v1/traces", self._traces, methods=["POST"]),
+                    WebSocketRoute("/live", self._live),
+                ]
+            )
+        )
+
+    # ---- Looking ---------------------------------------------------------------------------------------
+
+    async def _page(self, _: Request) -> Response:
+        body, kind = self._files["index.html"]
+        return Response(body, media_type=kind)
+
+    async def _page_file(self, request: Request) -> Response:
+        found = self._files.get(request.path_params["name"])
+        if found is None:
+            return PlainTextResponse("there is no such file\n", status_code=404)
+        return Response(found[0], media_type=found[1])
+
+    async def _status(self, _: Request) -> Response:
+        frame = self._store.frame()
+        return JSONResponse({key: frame[key] for key in ("gate", "counts", "ages")})
+
+    async def _ledger(self, _: Request) -> Response:
+        entries = [entry.as_json() for entry in self._store.ledger.after(0)]
+        return JSONResponse({"entries": entries, "not_listed": self._store.ledger.not_listed})
+
+    async def _card(self, request: Request) -> Response:
+        card = self._store.card(request.path_params["name"])
+        if card is None:
+            return PlainTextResponse("there is no such picture\n", status_code=404)
+        return Response(card.png, media_type="image/png")
+
+    async def _picture(self, request: Request) -> Response:
+        number = request.path_params["number"]
+        draw = self._store.ledger.picture(number)
+        if draw is None:
+            return PlainTextResponse("this entry has no picture\n", status_code=404)
+        return Response(await run_in_threadpool(self._drawn_once, number, draw), media_type="image/png")
+
+    def _drawn_once(self, number: int, draw: Callable[[], bytes]) -> bytes:
+        # One at a time: pictures take a second each, and both cores may be needed elsewhere.
+        with self._drawing:
+            if number not in self._drawn:
+                self._drawn[number] = draw()
+            return self._drawn[number]
+
+    # ---- Acting ----------------------------------------------------------------------------------------
+
+    async def _estop(self, request: Request) -> Response:
+        """Anybody on this machine may stop: no token, and a body that cannot be read stops all the same."""
+        reason = "pressed on the page"
+        try:
+            given = json.loads(await _body_of(request, BUTTON_BYTES_MAX) or b"{}")
+            if isinstance(given, dict) and isinstance(given.get("reason"), str) and given["reason"]:
+                reason = given["reason"]
+        except (_TooLarge, ValueError, RecursionError):
+            pass
+        outcome = await run_in_threadpool(self._control.estop, reason)
+        return JSONResponse(
+            {"success": outcome.success, "message": outcome.message},
+            status_code=200 if outcome.success else 503,
+        )
+
+    async def _reset(self, request: Request) -> Response:
+        if not self._token.allows(request.headers.get("authorization")):
+            message = "reset refused: it needs the token that was printed when the page was started"
+            return JSONResponse({"success": False, "message": message}, status_code=403)
+        outcome = await run_in_threadpool(self._control.reset)
+        return JSONResponse(
+            {"success": outcome.success, "message": outcome.message},
+            status_code=200 if outcome.success else 409,
+        )
+
+    async def _traces(self, request: Request) -> Response:
+        kind = request.headers.get("content-type", "")
+        try:
+            body = await _body_of(request, otlp.BODY_BYTES_MAX)
+            encoding = request.headers.get("content-encoding", "")
+            spans = await run_in_threadpool(
+                otlp.read_request, body, content_type=kind, content_encoding=encoding
+            )
+        except _TooLarge:
+            return PlainTextResponse(f"more than {otlp.BODY_BYTES_MAX} bytes\n", status_code=413)
+        except otlp.RefusedRequest as error:
+            return PlainTextResponse(f"{error}\n", status_code=error.status)
+        await run_in_threadpool(otlp.note_spans, self._store, spans)
+        said, answer_kind = otlp.answer(kind)
+        return Response(said, media_type=answer_kind)
+
+    # ---- The live feed ---------------------------------------------------------------------------------
+
+    async def _live(self, socket: WebSocket) -> None:
+        if self.viewers >= VIEWERS_MAX:
+            await socket.close(1013, f"{VIEWERS_MAX} browsers look already")
+            return
+        await socket.accept()
+        self.viewers += 1
+        feed = asyncio.create_task(self._feed(socket))
+        try:
+            # Nothing is expected from a browser; whatever it says, the end of it is what matters.
+            while socket.client_state is WebSocketState.CONNECTED:
+                await socket.receive_bytes()
+        except (WebSocketDisconnect, KeyError, RuntimeError):
+            pass
+        finally:
+            self.viewers -= 1
+            feed.cancel()
+
+    async def _feed(self, socket: WebSocket) -> None:
+        """Sends what is newest; what came and went while a slow browser was busy is left out, the ledger excepted."""
+        seen: dict[str, object] = {}
+        listed = 0
+        next_series_s = next_cloud_s = 0.0
+
+        async def send(text: str | None) -> None:
+            if text is not None:
+                await asyncio.wait_for(socket.send_text(text), SEND_TIMEOUT_S)
+
+        try:
+            await send(_text({"type": "hello", "version": self._version, "run": self._run}))
+            while True:
+                tick = round(time.monotonic() / FRAME_S)
+                numbers = self._store.numbers()
+                if seen.get("scene") != numbers["scene"]:
+                    await send(self._shared_text("robot", numbers["scene"], self._store.hello))
+                await send(self._shared_text("frame", tick, self._store.frame))
+                if seen.get("candidate") != numbers["candidate"]:
+                    await send(self._shared_text("candidate", numbers["candidate"], self._store.candidate))
+                if seen.get("world") != numbers["world"]:
+                    await send(self._shared_text("obstacles", numbers["world"], self._store.obstacles))
+                seen.update(numbers)
+                entries = self._store.ledger.after(listed, most=LEDGER_BATCH)
+                if entries:
+                    listed = entries[-1].number
+                    await send(_text({"type": "ledger", "entries": [entry.as_json() for entry in entries]}))
+                now_s = time.monotonic()
+                if now_s >= next_series_s:
+                    next_series_s = now_s + SERIES_EVERY_S
+                    await send(self._shared_text("series", round(now_s / SERIES_EVERY_S), self._store.series))
+                if now_s >= next_cloud_s:
+                    next_cloud_s = now_s + CLOUD_EVERY_S
+                    await run_in_threadpool(self._store.draw_cards)
+                    await send(self._shared_text("cards", round(now_s), self._store.cards))
+                    if seen.get("cloud") != numbers["world"]:
+                        await send(await self._cloud_text(numbers["world"]))
+                        seen["cloud"] = numbers["world"]
+                await asyncio.sleep(FRAME_S)
+        except (TimeoutError, WebSocketDisconnect, RuntimeError, OSError):
+            await _close_quietly(socket)
+
+    def _shared_text(self, name: str, key: object, make: Callable[[], dict[str, Any]]) -> str | None:
+        if name not in self._shared or self._shared[name][0] != key:
+            self._shared[name] = key, _text(make())
+        return self._shared[name][1]
+
+    async def _cloud_text(self, key: object) -> str | None:
+        """Packing a large grid takes longer than a frame may; it is done beside the loop, once for all browsers."""
+        if "cloud" not in self._shared or self._shared["cloud"][0] != key:
+            cloud = await run_in_threadpool(self._store.cloud)
+            self._shared["cloud"] = key, None if cloud is None else _text(cloud)
+        return self._shared["cloud"][1]
+
+
+def _text(message: dict[str, Any]) -> str:
+    return json.dumps(message, allow_nan=False, separators=(",", ":"))
+
+
+async def _close_quietly(socket: WebSocket) -> None:
+    with contextlib.suppress(RuntimeError, WebSocketDisconnect, OSError):
+        await socket.close(1001)
+
+
+def _page_files() -> dict[str, tuple[bytes, str]]:
+    """Returns every file of the page; read once, so that no address can lead anywhere else."""
+    folder = files("lastgate.dashboard") / "page"
+    found = {}
+    for file in folder.iterdir():
+        kind = _PAGE_TYPES.get("." + file.name.rpartition(".")[2])
+        if kind is not None:
+            found[file.name] = file.read_bytes(), kind
+    return found
+
+
+class DashboardServer:
+    """Serves one page from a thread of its own until it is closed.
+
+    Args:
+        port: Where to listen on 127.0.0.1 and ::1; 0 takes a free one.
+
+    Raises:
+        ROSConfigError: The port is taken or not allowed.
+    """
+
+    def __init__(self, store: LiveStore, control: Control, token: Token, *, port: int) -> None:
+        self._sockets = _loopback_sockets(port)
+        self.port: int = self._sockets[0].getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self._app = PageApp(store, control, token)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                self._app.asgi,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                http="h11",  # the one whose largest header can be set
+                ws="websockets-sansio",
+                ws_max_size=1024,
+                ws_per_message_deflate=False,
+                h11_max_incomplete_event_size=16 * 1024,
+                limit_concurrency=64,
+                timeout_keep_alive=5,
+                timeout_graceful_shutdown=1,
+                lifespan="off",
+            )
+        )
+        self._thread = threading.Thread(
+            target=self._server.run, kwargs={"sockets": self._sockets}, name="dashboard", daemon=True
+        )
+        self._thread.start()
+        while not self._server.started and self._thread.is_alive():
+            time.sleep(0.005)
+
+    @property
+    def viewers(self) -> int:
+        """Is how many browsers look."""
+        return self._app.viewers
+
+    @property
+    def is_serving(self) -> bool:
+        """Tells whether the thread still runs."""
+        return self._thread.is_alive()
+
+    def close(self) -> None:
+        """Stops serving."""
+        self._server.should_exit = True
+        self._thread.join()
+        for listening in self._sockets:
+            listening.close()
+
+
+def _loopback_sockets(port: int) -> list[socket.socket]:
+    try:
+        first = _listening(socket.AF_INET, "127.0.0.1", port)
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "a port is a number from 0 to 65535"
+        raise ROSConfigError(
+            f"cannot serve the page on port `{port}`: {reason}\n\nhint: `--port 0` takes a free one"
+        ) from None
+    try:
+        # `localhost` may mean either.
+        return [first, _listening(socket.AF_INET6, "::1", first.getsockname()[1])]
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE and port != 0:
+            first.close()
+            raise ROSConfigError(
+                f"cannot serve the page on port `{port}`: {error.strerror} on ::1\n\n"
+                "hint: `--port 0` takes a free one"
+            ) from None
+        return [first]
+
+
+def _listening(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        made.listen(64)
+    except BaseException:
+        made.close()
+        raise
+    return made

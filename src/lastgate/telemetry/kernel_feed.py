@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Follows the rings that a kernel writes for everybody. Reading them hinders nobody; being slow costs messages."""
+
+from collections import OrderedDict
+
+from lastgate import _core
+from lastgate.contracts import ROSConfigError
+
+# Messages that are remembered until somebody asks for them; a door's ring holds fewer at any time.
+_REMEMBERED_MAX = 256
+
+
+def open_ring(instance: str, ring: str, *, from_newest: bool = False) -> _core.RingReader:
+    """Opens a ring of a running kernel.
+
+    Raises:
+        ROSConfigError: There is no such kernel.
+    """
+    try:
+        return _core.RingReader(instance, ring, from_newest)
+    except (RuntimeError, ValueError) as error:
+        raise ROSConfigError(
+            f"{error}\n\nhint: `lastgate kernel run --robot {instance} --rate-hz 50`"
+        ) from None
+
+
+class DoorMessages:
+    """Remembers what came in or went out through every door, by door and sequence number.
+
+    Args:
+        kind: `chunks`, `worlds` or `verdicts`.
+        from_newest: Begins with the newest message that is there already.
+    """
+
+    def __init__(
+        self, instance: str, kind: str, *, from_newest: bool, remembered_max: int = _REMEMBERED_MAX
+    ) -> None:
+        self._readers = [
+            open_ring(instance, f"{kind}.{door}", from_newest=from_newest) for door in range(_core.DOORS_MAX)
+        ]
+        self._remembered: OrderedDict[tuple[int, int], tuple[int, bytes]] = OrderedDict()
+        self._remembered_max = remembered_max
+
+    @property
+    def lost(self) -> int:
+        """Is how many were overwritten before they could be read."""
+        return sum(reader.lost for reader in self._readers)
+
+    def drain(self) -> None:
+        """Reads whatever is there."""
+        for door, reader in enumerate(self._readers):
+            while (message := reader.read(0.0)) is not None:
+                sequence, _, _, payload = message
+                self._remembered[door, sequence] = reader.last_type, payload
+        while len(self._remembered) > self._remembered_max:
+            self._remembered.popitem(last=False)
+
+    def find(self, door: int, sequence: int) -> tuple[int, bytes] | None:
+        """Returns type and bytes of a message, or None for one that is not remembered."""
+        return self._remembered.get((door, sequence))
+
+    def of_door(self, door: int) -> list[tuple[int, bytes]]:
+        """Returns what is remembered of one door, the newest first."""
+        return [message for (at, _), message in reversed(self._remembered.items()) if at == door]
+
+    def newest(self) -> tuple[int, bytes] | None:
+        """Returns what was read last; None while nothing was."""
+        return next(reversed(self._remembered.values()), None)

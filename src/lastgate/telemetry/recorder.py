@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The black box of a gate in this process."""
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from lastgate.action import ActionChunk, RobotState
+from lastgate.contracts import ROSConfigError
+from lastgate.declared_contact import DeclaredContact
+from lastgate.gate import Gate
+from lastgate.held_shape import HeldShape
+from lastgate.telemetry.recording_file import RecordedInputs, RecordingFile, chunk_message
+from lastgate.verdict import Verdict
+from lastgate.world import NoWorld, World
+
+# Checks that wait to be written, or are kept in case one is refused: ten seconds of a 400 Hz stream, or four minutes
+# of a policy that answers 16 times a second. Each holds its chunk, and the worlds it shares with others.
+KEPT_MAX = 4096
+# Nobody is woken for a check: waking costs more than the check.
+_PERIOD_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Is a check as it was; made into messages by the thread that writes."""
+
+    wall_ns: int
+    duration_ns: int
+    chunk: ActionChunk
+    state: RobotState | None
+    world: World | NoWorld | None
+    now_s: float
+    recovery: bool
+    contacts: tuple[DeclaredContact, ...]
+    held: tuple[tuple[int, HeldShape], ...]
+    verdict: Verdict
+
+
+class Recorder:
+    """Checks like its gate, and keeps every verdict with all that it depended on.
+
+    What is written can be run again, bit for bit: `lastgate replay`. Writing happens in a thread of its own unless
+    `in_background` is False; when that thread does not keep up, the oldest checks are left out and counted.
+
+    Args:
+        gate: Decides.
+        path: The MCAP file. It is made when there is something to write.
+        last_s: Write only when something is refused, and then everything since so many seconds before it. None
+            writes everything.
+        in_background: False writes each check before the next may begin, and loses none.
+
+    Raises:
+        ROSConfigError: `last_s` is not a positive number.
+    """
+
+    def __init__(
+        self, gate: Gate, path: Path | str, *, last_s: float | None = None, in_background: bool = True
+    ) -> None:
+        if last_s is not None and not (math.isfinite(last_s) and last_s > 0.0):
+            raise ROSConfigError(f"last_s must be a positive number of seconds, got {last_s!r}")
+        self.gate = gate
+        self.path = Path(path)
+        self._last_s = last_s
+        self._waiting: deque[_Seen] = deque(maxlen=KEPT_MAX)
+        self._kept: deque[_Seen] = deque(maxlen=KEPT_MAX)
+        self._file: RecordingFile | None = None
+        # Each is written by one thread only.
+        self._seen = self._taken = 0
+        self._failure: Exception | None = None
+        self._ending = threading.Event()
+        self._thread: threading.Thread | None = None
+        if in_background:
+            self._thread = threading.Thread(target=self._run, name="lastgate-recorder", daemon=True)
+            self._thread.start()
+
+    @property
+    def lost(self) -> int:
+        """Is how many checks were never written because writing did not keep up."""
+        return max(self._seen - self._taken - len(self._waiting), 0)
+
+    @property
+    def written(self) -> int:
+        """Is how many checks the file holds."""
+        return 0 if self._file is None else self._file.checks
+
+    def check(
+        self,
+        chunk: ActionChunk,
+        *,
+        state: RobotState | None,
+        world: World | NoWorld | None,
+        now_s: float,
+        recovery: bool = False,
+        declared_contacts: Sequence[DeclaredContact] = (),
+    ) -> Verdict:
+        """Returns what `Gate.check` returns."""
+        wall_ns, began = time.time_ns(), time.perf_counter_ns()
+        verdict = self.gate.check(
+            chunk,
+            state=state,
+            world=world,
+            now_s=now_s,
+            recovery=recovery,
+            declared_contacts=declared_contacts,
+        )
+        duration_ns = time.perf_counter_ns() - began
+        self._seen += 1
+        seen = _Seen(
+            wall_ns,
+            duration_ns,
+            chunk,
+            state,
+            world,
+            float(now_s),
+            recovery,
+            tuple(declared_contacts),
+            self.gate.held_shapes,
+            verdict,
+        )
+        if self._thread is None:
+            self._taken += 1
+            self._take(seen)
+        else:
+            self._waiting.append(seen)
+        return verdict
+
+    def close(self) -> None:
+        """Writes what is waiting and closes the file.
+
+        Raises:
+            ROSConfigError: Something could not be written; the first reason is given.
+        """
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        if self._file is not None:
+            self._file.close()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise ROSConfigError(f"the recording `{self.path}` is not whole: {failure}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        while True:
+            ending = self._ending.wait(_PERIOD_S)
+            while self._waiting:
+                seen = self._waiting.popleft()
+                self._taken += 1
+                try:
+                    self._take(seen)
+                except Exception as error:  # a full disk must not stop the robot; `close` tells
+                    self._failure = self._failure or error
+                time.sleep(0)  # a check that wants to begin waits for one record at most
+            if ending:
+                return
+
+    def _take(self, seen: _Seen) -> None:
+        if self._last_s is None:
+            self._write(seen)
+            return
+        self._kept.append(seen)
+        if seen.verdict.accepted:
+            return
+        begin_ns = seen.wall_ns - int(self._last_s * 1e9)
+        for kept in self._kept:
+            if kept.wall_ns >= begin_ns:
+                self._write(kept)
+        self._kept.clear()
+
+    def _write(self, seen: _Seen) -> None:
+        if self._file is None:
+            self._file = RecordingFile(self.path, self.gate)
+        verdict = seen.verdict
+        violation = None if verdict.accepted else verdict.violations[0]
+        self._file.write(
+            RecordedInputs(
+                wall_ns=seen.wall_ns,
+                chunk=chunk_message(seen.chunk, stamp_s=seen.now_s),
+                state=seen.state,
+                world=seen.world,
+                now_s=seen.now_s,
+                recovery=seen.recovery,
+                held=seen.held,
+                contacts=seen.contacts,
+                verdict=verdict.native,
+                duration_ns=seen.duration_ns,
+                code="" if violation is None else str(violation.code),
+                sentence="" if violation is None else violation.sentence(),
+                evidence_json="" if violation is None else violation.evidence().model_dump_json(),
+            )
+        )

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes checks to an MCAP file."""
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lastgate import _core
+from lastgate.action import ActionChunk, RobotState
+from lastgate.contracts import ROSConfigError, RSkillManifest
+from lastgate.declared_contact import DeclaredContact
+from lastgate.gate import Gate
+from lastgate.held_shape import HeldShape
+from lastgate.robots.convex_pieces_file import written_pieces
+from lastgate.telemetry.recording_messages import encode_message, full_name, new_message, schema_text
+from lastgate.world import NoWorld, World
+
+CHUNK_TOPIC = "/openral/candidate_action"
+WORLD_TOPIC = "/lastgate/world"
+CHECK_TOPIC = "/lastgate/check"
+# For whoever looks at the file with something else: the measured state as other programs know it, to the nanosecond.
+JOINT_TOPIC = "/joint_states"
+MODEL_TOPIC = "/lastgate/model"
+PROFILE = "ros2"
+LIBRARY = "lastgate"
+
+WORLD_NOT_GIVEN, WORLD_RECORDED, WORLD_DECLARED_ABSENT, WORLD_NEVER_FILLED = range(4)
+
+_MODEL_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "model_digest": {"type": "string"},
+        "flat_config": {"type": "string"},
+        "robot": {"type": "object"},
+        "skill": {"type": ["object", "null"]},
+        "convex_pieces": {"type": "string"},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedInputs:
+    """Is one verdict with everything it depended on, before it is written.
+
+    Attributes:
+        wall_ns: When it was decided, since 1970: where the message stands in the file.
+        chunk: The ActionChunk message; empty when the chunk is larger than one can be.
+        world: What the gate was given; or the messages a kernel made its world of, with the number it gave it.
+        not_repeatable: Why the verdict cannot be repeated; empty when it can.
+    """
+
+    wall_ns: int
+    chunk: bytes
+    state: RobotState | None
+    world: "World | NoWorld | KernelWorld | None"
+    now_s: float
+    recovery: bool
+    held: tuple[tuple[int, HeldShape], ...]
+    contacts: tuple[DeclaredContact, ...]
+    verdict: _core.Verdict
+    duration_ns: int
+    code: str
+    sentence: str
+    evidence_json: str
+    certificate: bytes = b""
+    not_repeatable: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelWorld:
+    """Is the world a kernel had: the messages it was made of, each with its type."""
+
+    snapshot_id: int
+    parts: tuple[tuple[int, bytes], ...]
+
+
+def chunk_message(chunk: ActionChunk, *, stamp_s: float) -> bytes:
+    """Returns a chunk as the message on the wire; nothing when it is larger than one can be."""
+    stamp_s = stamp_s if abs(stamp_s) < 2**31 else 0.0  # NaN too: the stamp of a chunk decides nothing
+    try:
+        return _core.encode_action_chunk(
+            chunk.rows,
+            int(chunk.mode),
+            stamp_s,
+            chunk.ee_name,
+            chunk.frame_id,
+            chunk.rskill_id,
+            chunk.trace_id,
+            0,
+        )
+    except ValueError:
+        return b""
+
+
+def said_by_skill(skill: RSkillManifest) -> dict[str, Any]:
+    """Returns a skill without what its envelope leaves unsaid: only what it says tightens the robot's."""
+    fields = skill.model_dump(mode="json")
+    if skill.envelope is not None:
+        said = skill.envelope.model_fields_set
+        fields["envelope"] = {name: value for name, value in fields["envelope"].items() if name in said}
+    return fields
+
+
+class RecordingFile:
+    """Is an MCAP file that checks of one gate are written to.
+
+    Raises:
+        ROSConfigError: The file cannot be written, or the `record` extra is not installed.
+    """
+
+    def __init__(self, path: Path, gate: Gate) -> None:
+        try:
+            from mcap.writer import Writer
+        except ModuleNotFoundError:
+            raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
+        self.path = path
+        self._gate = gate
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = path.open("wb")
+        except OSError as error:
+            raise ROSConfigError(f"cannot write `{path}`: {error.strerror}") from None
+        self._writer: Any = Writer(self._stream)
+        self._writer.start(profile=PROFILE, library=LIBRARY)
+        self._channels = {
+            topic: self._ros_channel(topic, name)
+            for topic, name in (
+                (CHUNK_TOPIC, "ActionChunk"),
+                (WORLD_TOPIC, "WorldRecord"),
+                (CHECK_TOPIC, "Check"),
+                (JOINT_TOPIC, "JointState"),
+            )
+        }
+        self._checks = 0
+        self._world_numbers: dict[str, int] = {}
+        self._latest_world: tuple[World | NoWorld | KernelWorld | None, int] = (None, 0)
+        self._write_model()
+
+    @property
+    def checks(self) -> int:
+        """Is how many verdicts the file holds."""
+        return self._checks
+
+    def write(self, inputs: RecordedInputs) -> None:
+        """Writes one verdict, its chunk, and its world unless that is in the file already."""
+        self._checks += 1
+        kind, world_number = self._write_world(inputs)
+        state = inputs.state
+        if inputs.chunk:
+            self._add(CHUNK_TOPIC, inputs.wall_ns, inputs.chunk, self._checks)
+        self._write_joints(inputs)
+        reason = inputs.not_repeatable or (
+            "" if inputs.chunk else "the chunk is larger than a message can be"
+        )
+        verdict = inputs.verdict
+        held = [{"number": number, **shape.model_dump(mode="json")} for number, shape in inputs.held]
+        message = new_message(
+            "Check",
+            number=self._checks,
+            model_digest=self._gate.model_digest,
+            now_s=inputs.now_s,
+            recovery=inputs.recovery,
+            state_given=state is not None,
+            positions=_numbers(None if state is None else state.positions),
+            velocities_given=state is not None and state.velocities is not None,
+            velocities=_numbers(None if state is None else state.velocities),
+            gripper_given=state is not None and state.gripper_positions is not None,
+            gripper_positions=_numbers(None if state is None else state.gripper_positions),
+            stamps_given=state is not None and state.stamps_s is not None,
+            stamps_s=_numbers(None if state is None else state.stamps_s),
+            stamp_s=0.0 if state is None else state.stamp_s,
+            world=kind,
+            world_number=world_number,
+            held_json=json.dumps(held, allow_nan=False),
+            contacts_json=json.dumps([contact.model_dump(mode="json") for contact in inputs.contacts]),
+            accepted=verdict.accepted,
+            code=inputs.code,
+            sentence=inputs.sentence,
+            evidence_json=inputs.evidence_json,
+            min_clearance_m=verdict.min_clearance_m if verdict.accepted else float("nan"),
+            duration_us=inputs.duration_ns / 1000.0,
+            not_repeatable=reason,
+            verdict=np.frombuffer(verdict.to_bytes(), np.uint8),
+            certificate=np.frombuffer(inputs.certificate, np.uint8),
+        )
+        self._add(CHECK_TOPIC, inputs.wall_ns, encode_message("Check", message), self._checks)
+
+    def close(self) -> None:
+        """Writes the index and closes the file; without it nobody can tell whether the file is whole."""
+        self._writer.finish()
+        self._stream.close()
+
+    def _ros_channel(self, topic: str, name: str) -> int:
+        schema = self._writer.register_schema(
+            name=full_name(name), encoding="ros2msg", data=schema_text(name).encode()
+        )
+        return self._writer.register_channel(topic=topic, message_encoding="cdr", schema_id=schema)
+
+    def _write_model(self) -> None:
+        robot = self._gate.robot
+        schema = self._writer.register_schema(
+            name="lastgate.Model", encoding="jsonschema", data=json.dumps(_MODEL_SCHEMA).encode()
+        )
+        self._channels[MODEL_TOPIC] = self._writer.register_channel(
+            topic=MODEL_TOPIC, message_encoding="json", schema_id=schema
+        )
+        model = {
+            "model_digest": self._gate.model_digest,
+            "flat_config": self._gate.flat_config,
+            "robot": robot.model_dump(mode="json"),
+            "skill": None if self._gate.skill is None else said_by_skill(self._gate.skill),
+            "convex_pieces": written_pieces(robot.loaded_pieces, comments=[]),
+        }
+        self._add(MODEL_TOPIC, time.time_ns(), json.dumps(model).encode(), 1)
+
+    def _write_joints(self, inputs: RecordedInputs) -> None:
+        state = inputs.state
+        names = list(self._gate.joint_names)
+        if state is None or len(state.positions) != len(names) or not abs(state.stamp_s) < 2**31:
+            return
+        velocities = (
+            state.velocities if state.velocities is not None and len(state.velocities) == len(names) else None
+        )
+        message = _core.encode_joint_state(names, state.positions, velocities, state.stamp_s)
+        self._add(JOINT_TOPIC, inputs.wall_ns, message, self._checks)
+
+    def _write_world(self, inputs: RecordedInputs) -> tuple[int, int]:
+        world = inputs.world
+        if world is None:
+            return WORLD_NOT_GIVEN, 0
+        if isinstance(world, NoWorld):
+            return WORLD_DECLARED_ABSENT, 0
+        if world is self._latest_world[0]:  # most checks are about the world of the check before
+            return WORLD_RECORDED, self._latest_world[1]
+        if isinstance(world, World):
+            if not world.is_filled:
+                return WORLD_NEVER_FILLED, 0
+            snapshot_id, parts = world.number, ((_core.MESSAGE_WORLD_SNAPSHOT, world.to_message()),)
+        else:
+            snapshot_id, parts = world.snapshot_id, world.parts
+        message = new_message(
+            "WorldRecord",
+            snapshot_id=snapshot_id,
+            base_frame=self._gate.robot.base_frame,
+            parts=[
+                new_message("WorldPart", type=kind, payload=np.frombuffer(payload, np.uint8))
+                for kind, payload in parts
+            ],
+        )
+        payload = encode_message("WorldRecord", message)
+        key = hashlib.sha256(payload).hexdigest()
+        if key not in self._world_numbers:
+            self._world_numbers[key] = len(self._world_numbers) + 1
+            self._add(WORLD_TOPIC, inputs.wall_ns, payload, self._world_numbers[key])
+        self._latest_world = world, self._world_numbers[key]
+        return WORLD_RECORDED, self._world_numbers[key]
+
+    def _add(self, topic: str, wall_ns: int, data: bytes, sequence: int) -> None:
+        self._writer.add_message(
+            channel_id=self._channels[topic],
+            log_time=wall_ns,
+            publish_time=wall_ns,
+            sequence=sequence,
+            data=data,
+        )
+
+
+def _numbers(values: np.ndarray | None) -> np.ndarray:
+    return np.empty(0) if values is None else np.ascontiguousarray(values)

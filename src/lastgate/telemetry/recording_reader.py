@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a recording. A file that is cut off, damaged or somebody else's is refused whole, in words."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from lastgate import _core
+from lastgate.action import ActionChunk, RobotState
+from lastgate.contracts import RobotDescription, ROSConfigError, RSkillManifest
+from lastgate.declared_contact import DeclaredContact
+from lastgate.gate import Gate
+from lastgate.held_shape import HeldShape
+from lastgate.robots.convex_pieces_file import read_convex_pieces
+from lastgate.telemetry.recorded_world import recorded_world
+from lastgate.telemetry.recording_file import (
+    CHECK_TOPIC,
+    CHUNK_TOPIC,
+    LIBRARY,
+    MODEL_TOPIC,
+    WORLD_DECLARED_ABSENT,
+    WORLD_NEVER_FILLED,
+    WORLD_NOT_GIVEN,
+    WORLD_RECORDED,
+    WORLD_TOPIC,
+)
+from lastgate.telemetry.recording_messages import decode_message
+from lastgate.verdict import Verdict
+from lastgate.world import NO_WORLD, NoWorld, World
+
+_CONTACTS: TypeAdapter[list[DeclaredContact]] = TypeAdapter(list[DeclaredContact])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedModel:
+    """Is what a gate was built from."""
+
+    digest: str
+    flat_config: str
+    robot: RobotDescription
+    skill: RSkillManifest | None
+
+    def gate(self) -> Gate:
+        """Returns a gate of this model, with the lanes that `LASTGATE_LANES` asks for."""
+        return Gate.from_flat_config(self.robot, self.flat_config)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCheck:
+    """Is one verdict and what it depended on, as the gate is given it again.
+
+    Attributes:
+        number: Where in the file, from 1.
+        verdict: The core's bytes, as they were.
+        not_repeatable: Why it cannot be run again; empty when it can.
+    """
+
+    number: int
+    model_digest: str
+    chunk: ActionChunk | None
+    state: RobotState | None
+    world: World | NoWorld | None
+    now_s: float
+    recovery: bool
+    held: tuple[tuple[int, HeldShape], ...]
+    contacts: tuple[DeclaredContact, ...]
+    accepted: bool
+    code: str
+    sentence: str
+    evidence_json: str
+    duration_us: float
+    verdict: bytes
+    certificate: bytes
+    not_repeatable: str
+
+    def run(self, gate: Gate) -> Verdict:
+        """Asks a gate of the same model again.
+
+        Raises:
+            ROSConfigError: The verdict cannot be repeated, or what was recorded cannot be handed to the gate.
+        """
+        if self.not_repeatable or self.chunk is None:
+            raise ROSConfigError(f"check {self.number} cannot be repeated: {self.not_repeatable}")
+        if gate.held_shapes != self.held:
+            gate.hold(self.held)
+        return gate.check(
+            self.chunk,
+            state=self.state,
+            world=self.world,
+            now_s=self.now_s,
+            recovery=self.recovery,
+            declared_contacts=self.contacts,
+        )
+
+
+@dataclass(slots=True)
+class Recording:
+    """Is a whole file."""
+
+    models: dict[str, RecordedModel] = field(default_factory=dict)
+    checks: list[RecordedCheck] = field(default_factory=list)
+
+    def check(self, number: int) -> RecordedCheck:
+        """Returns one check by its number; a number the file does not have raises `ROSConfigError`."""
+        found = next((check for check in self.checks if check.number == number), None)
+        if found is None:
+            held = f"{self.checks[0].number} to {self.checks[-1].number}" if self.checks else "none"
+            raise ROSConfigError(f"the recording has no check {number}; it has {held}")
+        return found
+
+
+def read_recording(path: Path) -> Recording:
+    """Reads a recording whole.
+
+    Raises:
+        ROSConfigError: The file cannot be read, is cut off or damaged, or is not one of ours.
+    """
+    try:
+        from mcap.exceptions import McapError
+        from mcap.reader import make_reader
+    except ModuleNotFoundError:
+        raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
+    reading = _Reading()
+    try:
+        with path.open("rb") as stream:
+            reader = make_reader(stream, validate_crcs=True)
+            header = reader.get_header()
+            if not header.library.startswith(LIBRARY):
+                raise ROSConfigError(f"`{path}` is not a recording of lastgate: `{header.library}` wrote it")
+            # The index is the last thing that is written: without it something may be missing.
+            if reader.get_summary() is None:
+                raise ROSConfigError(f"`{path}` is cut off: it has no index")
+            for _, channel, message in reader.iter_messages(log_time_order=False):
+                reading.take(channel.topic, message.sequence, message.data)
+    except OSError as error:
+        raise ROSConfigError(f"cannot read `{path}`: {error.strerror}") from None
+    except McapError as error:
+        raise ROSConfigError(f"`{path}` is not a whole MCAP file: {error}") from None
+    except ROSConfigError as error:
+        text = str(error)
+        raise ROSConfigError(text if str(path) in text else f"`{path}`: {text}") from None
+    except Exception as error:  # whatever damaged bytes lead a decoder to
+        raise ROSConfigError(f"`{path}` is damaged: {error or type(error).__name__}") from None
+    if not reading.recording.models:
+        raise ROSConfigError(f"`{path}` is not a recording of lastgate: it names no model")
+    return reading.recording
+
+
+class _Reading:
+    def __init__(self) -> None:
+        self.recording = Recording()
+        self._chunks: dict[int, ActionChunk] = {}
+        self._worlds: dict[int, World] = {}
+        self._takers: dict[str, Callable[[int, bytes], None]] = {
+            MODEL_TOPIC: self._take_model,
+            CHUNK_TOPIC: self._take_chunk,
+            WORLD_TOPIC: self._take_world,
+            CHECK_TOPIC: self._take_check,
+        }
+
+    def take(self, topic: str, sequence: int, data: bytes) -> None:
+        taker = self._takers.get(topic)
+        if taker is not None:  # somebody may have merged other topics into the file
+            taker(sequence, data)
+
+    def _take_model(self, _: int, data: bytes) -> None:
+        told = json.loads(data)
+        digest = hashlib.sha256(told["flat_config"].encode()).hexdigest()
+        if digest != told["model_digest"]:
+            raise ROSConfigError("the model has another digest than the file says")
+        try:
+            robot = RobotDescription.model_validate(told["robot"])
+        except ValidationError as error:
+            raise ROSConfigError(
+                f"the robot of the recording cannot be read: {error.errors()[0]['msg']}"
+            ) from None
+        if robot.convex_pieces is not None:
+            pieces = read_convex_pieces(told["convex_pieces"], source="the recording")
+            robot = robot.with_loaded_pieces(pieces)
+        self.recording.models[digest] = RecordedModel(
+            digest=digest,
+            flat_config=told["flat_config"],
+            robot=robot,
+            skill=None if told["skill"] is None else RSkillManifest.model_validate(told["skill"]),
+        )
+
+    def _take_chunk(self, sequence: int, data: bytes) -> None:
+        told = _core.decode_action_chunk(data)
+        if told is None:
+            raise ROSConfigError(f"chunk {sequence} cannot be read")
+        rows = np.array(told["flat"], dtype=np.float64)
+        if rows.size != told["horizon"] * told["n_dof"]:
+            return  # a kernel refused it for that; no array could say it, and its check says so
+        rows = rows.reshape(told["horizon"], told["n_dof"])
+        self._chunks[sequence] = ActionChunk(
+            rows,
+            mode=told["control_mode"],
+            ee_name=told["ee_name"],
+            frame_id=told["frame_id"],
+            rskill_id=told["rskill_id"],
+            trace_id=told["trace_id"],
+        )
+
+    def _take_world(self, sequence: int, data: bytes) -> None:
+        told = decode_message("WorldRecord", data)
+        parts = [(int(part.type), part.payload.tobytes()) for part in told.parts]
+        self._worlds[sequence] = recorded_world(
+            parts, base_frame=told.base_frame, snapshot_id=int(told.snapshot_id)
+        )
+
+    def _take_check(self, _: int, data: bytes) -> None:
+        told = decode_message("Check", data)
+        if told.model_digest not in self.recording.models:
+            raise ROSConfigError(f"check {told.number} is about a model that the file does not hold")
+        chunk = self._chunks.pop(told.number, None)
+        if chunk is None and not told.not_repeatable:
+            raise ROSConfigError(f"check {told.number} has no chunk")
+        held = [
+            (int(item.pop("number")), HeldShape.model_validate(item)) for item in json.loads(told.held_json)
+        ]
+        self.recording.checks.append(
+            RecordedCheck(
+                number=int(told.number),
+                model_digest=told.model_digest,
+                chunk=chunk,
+                state=_state_of(told),
+                world=self._world_of(told),
+                now_s=told.now_s,
+                recovery=told.recovery,
+                held=tuple(held),
+                contacts=tuple(_CONTACTS.validate_json(told.contacts_json)),
+                accepted=told.accepted,
+                code=told.code,
+                sentence=told.sentence,
+                evidence_json=told.evidence_json,
+                duration_us=told.duration_us,
+                verdict=told.verdict.tobytes(),
+                certificate=told.certificate.tobytes(),
+                not_repeatable=told.not_repeatable,
+            )
+        )
+
+    def _world_of(self, told: Any) -> World | NoWorld | None:
+        match told.world:
+            case n if n == WORLD_NOT_GIVEN:
+                return None
+            case n if n == WORLD_DECLARED_ABSENT:
+                return NO_WORLD
+            case n if n == WORLD_NEVER_FILLED:
+                return World(stamp_s=0.0)
+            case n if n == WORLD_RECORDED and told.world_number in self._worlds:
+                return self._worlds[told.world_number]
+        raise ROSConfigError(f"check {told.number} is about a world that the file does not hold")
+
+
+def _state_of(told: Any) -> RobotState | None:
+    if not told.state_given:
+        return None
+    return RobotState(
+        positions=told.positions,
+        stamp_s=told.stamp_s,
+        velocities=told.velocities if told.velocities_given else None,
+        gripper_positions=told.gripper_positions if told.gripper_given else None,
+        stamps_s=told.stamps_s if told.stamps_given else None,
+    )

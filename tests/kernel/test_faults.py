@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong around a kernel without anybody dying: bad messages, floods, a pause, a full disk, a busy machine."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+import ros_messages as ros
+from paper_robots import only_violation, stacked
+
+import lastgate as lg
+from lastgate import _core
+from lastgate.kernel_config import flat_config
+from lastgate.kernel_process import kernel_program
+
+STATE = ["j0", "j1", "j2"]
+
+
+def see(door):
+    door.observe(_core.encode_joint_state(STATE, np.zeros(3), None, time.time()))
+
+
+def decide(door, payload):
+    see(door)
+    answer = door.wait_verdict(door.submit(payload), 2.0, 0.0)
+    assert answer is not None
+    return answer
+
+
+def good(value=0.01, **fields):
+    return ros.to_bytes(ros.action_chunk(np.full((2, 3), value), **fields))
+
+
+def everything_in(reader):
+    found = []
+    while (message := reader.read(0.05)) is not None:
+        found.append(message)
+    return found
+
+
+@pytest.fixture
+def holding(start_kernel):
+    """A kernel that drops and reports without latching, a door and a reader of what passes."""
+    kernel = start_kernel(stacked(3), without_world=True, on_violation="hold")
+    return kernel, _core.DoorClient(kernel.instance), _core.RingReader(kernel.instance, "safe_actions")
+
+
+def test_message_that_is_sent_twice_is_decided_twice_and_passes_in_order(holding):
+    _, door, passed = holding
+    payload = good()
+    answers = [decide(door, payload) for _ in range(3)]
+    assert [answer["passed"] for answer in answers] == [True] * 3
+    sequences = [message[0] for message in everything_in(passed)]
+    assert sequences == [answer["safe_sequence"] for answer in answers] == [1, 2, 3]
+
+
+def test_messages_in_another_order_are_each_decided_by_their_own_bytes(holding):
+    _, door, passed = holding
+    payloads = [good(0.01 * number, tick_index=number) for number in range(1, 7)]
+    payloads += [good(9.0, tick_index=7)]
+    rng = np.random.default_rng(3)
+    sent = [payloads[index] for index in rng.permutation(len(payloads))]
+    answers = [decide(door, payload) for payload in sent]
+    for payload, answer in zip(sent, answers, strict=True):
+        assert answer["passed"] == (payload != payloads[-1])
+    assert [message[3] for message in everything_in(passed)] == [p for p in sent if p != payloads[-1]]
+
+
+def test_every_shortened_message_is_refused_by_the_process_too(holding):
+    _, door, passed = holding
+    payload = good()
+    for size in range(1, len(payload)):
+        assert not decide(door, payload[:size])["passed"], size
+    assert everything_in(passed) == []
+    assert decide(door, payload)["passed"]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        good(float("nan")),
+        good(float("inf")),
+        ros.to_bytes(ros.action_chunk(np.zeros((2, 2)))),
+        ros.to_bytes(ros.action_chunk(np.zeros((2, 4)))),
+        good(horizon=1),
+        good(horizon=3),
+        good(horizon=65535),
+        good(n_dof=255),
+        good(n_dof=0),
+        good(control_mode=255),
+        good(rskill_id="xx").replace(b"xx\0", b"\xff\xfe\0"),
+        good() + b"\0" * 8,
+        b"\x00",
+        b"\xff" * 400,
+    ],
+)
+def test_message_that_is_wrong_is_refused_reported_and_forgotten(holding, payload):
+    kernel, door, passed = holding
+    failures = _core.RingReader(kernel.instance, "failures")
+    assert not decide(door, payload)["passed"]
+    failure = ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger")
+    assert lg.read_evidence(failure.evidence_json) is not None
+    assert everything_in(passed) == []
+    assert decide(door, good())["passed"]
+
+
+@pytest.mark.parametrize("size", [200_000, 14_000_000])
+def test_message_of_14_megabytes_does_not_get_through_the_door(holding, size):
+    _, door, passed = holding
+    with pytest.raises(ValueError, match="does not fit"):
+        door.submit(b"\x00\x01\x00\x00" + bytes(size))
+    assert everything_in(passed) == []
+    assert decide(door, good())["passed"]
+
+
+def test_wrong_states_do_not_make_a_state(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True, on_violation="hold", on_stale="drop")
+    door = _core.DoorClient(kernel.instance)
+    whole = _core.encode_joint_state(STATE, np.zeros(3), None, time.time())
+    bad = [whole[:size] for size in range(1, len(whole))]
+    bad += [_core.encode_joint_state(STATE[:2], np.zeros(2), None, time.time())]
+    bad += [_core.encode_joint_state(["x"], np.zeros(1), None, time.time())]
+    for state in bad:
+        door.observe(state)
+        answer = door.wait_verdict(door.submit(good()), 2.0, 0.0)
+        assert not answer["passed"]
+        assert answer["verdict"].violation.code == lg.ViolationCode.state_unavailable.number
+    door.observe(_core.encode_joint_state(STATE, np.array([0.0, np.nan, 0.0]), None, time.time()))
+    assert not door.wait_verdict(door.submit(good()), 2.0, 0.0)["passed"]
+    assert decide(door, good())["passed"]
+
+
+def test_random_bytes_of_every_type_leave_a_kernel_that_decides(holding):
+    kernel, door, passed = holding
+    rng = np.random.default_rng(11)
+    whole = [good(), _core.encode_chunk_request(good(), False, []), _core.encode_twist([0.0] * 6)]
+    for number in range(600):
+        payload = bytearray(whole[number % 3])
+        for _ in range(rng.integers(1, 6)):
+            payload[rng.integers(len(payload))] = rng.integers(256)
+        see(door)
+        submit = (door.submit, door.submit_request, door.submit_twist)[number % 3]
+        answer = door.wait_verdict(submit(bytes(payload)), 2.0, 0.0)
+        assert answer["passed"] == bool(answer["verdict"].accepted)
+        door.publish_world(bytes(payload))
+        door.ask(("held_shape", "let_go", "nav_goal")[number % 3], bytes(payload), 2.0)
+    while (message := passed.read(0.05)) is not None:
+        if passed.last_type == _core.MESSAGE_TWIST:
+            linear, angular = np.split(np.array(_core.decode_twist(message[3])), 2)
+            assert np.linalg.norm(linear) <= 1.0
+            assert np.linalg.norm(angular) <= 1.5
+            continue
+        fields = _core.decode_action_chunk(message[3])
+        assert fields is not None
+        assert np.abs(fields["flat"]).max() <= 1.0
+    assert _core.kernel_is_alive(kernel.instance)
+    assert decide(door, good())["passed"]
+
+
+def test_flood_of_chunks_at_one_door_delays_neither_another_door_nor_a_stop(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
+    flooding = _core.DoorClient(kernel.instance)
+    other = _core.DoorClient(kernel.instance)
+    passed = _core.RingReader(kernel.instance, "safe_actions")
+    ending = threading.Event()
+
+    def flood():
+        payload = good()
+        while not ending.is_set():
+            for _ in range(50):
+                flooding.submit(payload)
+            time.sleep(0)
+
+    thread = threading.Thread(target=flood)
+    thread.start()
+    try:
+        late = 0
+        for number in range(100):
+            answer = decide(other, good(0.0001 * number))
+            if not answer["passed"]:  # on a busy machine the state may be too old by the time it is looked at
+                assert answer["verdict"].violation.code == lg.ViolationCode.state_unavailable.number
+                late += 1
+        assert late < 50
+        # What passes stays numbered without a gap, whoever was too slow to read it.
+        numbers = [message[0] for message in iter(lambda: passed.read(0.0), None)]
+        assert numbers == sorted(set(numbers))
+        began_s = time.monotonic()
+        kernel.estop("in the middle of it")
+        assert kernel.status().latched
+        assert time.monotonic() - began_s < 1.0
+        newest = _core.RingReader(kernel.instance, "safe_actions")
+        time.sleep(0.3)
+        assert newest.read(0.0) is None, "nothing passes after the latch, however much is sent"
+    finally:
+        ending.set()
+        thread.join()
+
+
+def test_paused_kernel_is_a_rejection_and_what_waited_meanwhile_does_not_move_the_robot(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True)
+    passed = _core.RingReader(kernel.instance, "safe_actions")
+    kernel.observe(np.zeros(3))
+    assert kernel.submit(np.zeros((1, 3))).accepted
+    everything_in(passed)
+    os.kill(kernel.pid, signal.SIGSTOP)
+    try:
+        kernel.observe(np.zeros(3))
+        assert only_violation(kernel.submit(np.zeros((1, 3)))).code == lg.ViolationCode.not_checked
+    finally:
+        os.kill(kernel.pid, signal.SIGCONT)
+    # It wakes up a second later; the state it was sent is too old by then.
+    time.sleep(0.3)
+    assert everything_in(passed) == []
+    assert kernel.status().latched
+
+
+def test_latch_that_cannot_be_written_down_is_not_reset(tmp_path):
+    """`/dev/full` takes no byte: what a full disk is to a file."""
+    config = tmp_path / "kernel.yaml"
+    config.write_text(flat_config(lg.RobotDescription(**stacked(3)), step_s=0.1))
+    instance = f"full-{os.getpid()}"
+    command = [str(kernel_program()), "--config", str(config), "--instance", instance, "--latch", "/dev/full"]
+    command += ["--without-world", "--reset-cooldown-s", "0.01"]
+    kernel = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert kernel.stdout.readline().startswith("ready")
+        door = _core.DoorClient(instance)
+        passed = _core.RingReader(instance, "safe_actions")
+        for _ in range(3):
+            door.command("reset", 1.0)
+            time.sleep(0.05)
+            assert not decide(door, good())["passed"]
+        status = _core.RingReader(instance, "statuses", from_newest=True).read(2.0)
+        assert _core.read_safety_status(status[3])["reason"] == "the latch file cannot be written"
+        assert everything_in(passed) == []
+    finally:
+        kernel.terminate()
+        kernel.communicate(timeout=30)
+
+
+def test_latch_that_cannot_be_made_is_a_kernel_that_does_not_start(tmp_path):
+    config = tmp_path / "kernel.yaml"
+    config.write_text(flat_config(lg.RobotDescription(**stacked(3)), step_s=0.1))
+    command = [str(kernel_program()), "--config", str(config), "--instance", f"none-{os.getpid()}"]
+    done = subprocess.run(
+        [*command, "--latch", "/dev/full/latch"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3
+    assert "latch file" in done.stderr
+
+
+def burn(ending) -> None:
+    while not ending.is_set():
+        sum(range(10_000))
+
+
+def test_two_cores_of_other_load_change_no_verdict(start_kernel):
+    context = multiprocessing.get_context("spawn")
+    ending = context.Event()
+    others = [context.Process(target=burn, args=(ending,)) for _ in range(2)]
+    for other in others:
+        other.start()
+    try:
+        kernel = start_kernel(stacked(3), without_world=True, on_violation="hold")
+        rng = np.random.default_rng(5)
+        wrong, stale = 0, 0
+        for _ in range(300):
+            value = rng.choice([0.01, 9.0])
+            kernel.observe(np.zeros(3))
+            verdict = kernel.submit(np.full((2, 3), value))
+            late = not verdict.accepted and verdict.violations[0].code == lg.ViolationCode.state_unavailable
+            stale += late
+            wrong += not late and verdict.accepted != (value == 0.01)
+        assert wrong == 0
+        assert stale < 100, "a state of 0.2 s ago is refused; most must be younger than that"
+    finally:
+        ending.set()
+        for other in others:
+            other.join()

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Same verdicts through both doors: base motion, maps, held objects, declared contacts, recovery, goals."""
+
+import math
+import time
+
+import numpy as np
+import pytest
+from paper_robots import arm_of_one_link, ball, cart, only_violation, planar_two_link, sliders
+from two_doors import TwoDoors
+
+import lastgate as lg
+from lastgate import _core
+from lastgate.world.freshness import StampedTransform
+
+Mode = lg.ControlMode
+AHEAD = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def room(*blocked, resolution_m=0.1, yaw=0.0, side_m=4.0, stamp_s=None):
+    side = round(side_m / resolution_m)
+    cells = np.zeros((side, side), dtype=np.int8)
+    for cell in blocked:
+        cells[cell] = 100
+    corner = -side_m / 2
+    stamp = time.time() if stamp_s is None else stamp_s
+    return lg.OccupancyGridIndex(cells, resolution_m, (corner, corner), yaw, stamp_s=stamp)
+
+
+def floored(grid, *, xyz=(0.0, 0.0, 0.0), yaw=0.0, age_s_max=60.0, stamp_s=None, **fields):
+    now_s = time.time()
+    pose = lg.Pose6D(xyz=xyz, quat_xyzw=(0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)))
+    placed = StampedTransform.of(
+        pose, parent_frame="", child_frame="map", stamp_s=now_s if stamp_s is None else stamp_s
+    )
+    floor_map = lg.FloorMap(grid=grid, map_in_base=placed, height_m=(-0.1, 2.0), age_s_max=age_s_max)
+    return lg.World(floor_map=floor_map, stamp_s=now_s, **fields)
+
+
+def test_twist_passes_as_it_came_and_is_refused_where_the_chunk_is(start_kernel):
+    doors = TwoDoors(start_kernel, cart())
+    follower = _core.RingReader(doors.kernel.instance, "safe_actions")
+    assert doors.drive(AHEAD, at=[3.0], world=floored(room())).accepted
+    assert follower.read(1.0)[3] == _core.encode_twist(AHEAD)
+    assert only_violation(doors.drive([3.0, 0, 0, 0, 0, 0], at=[3.0], world=floored(room()))).code == (
+        lg.ViolationCode.base_linear_speed
+    )
+    assert not doors.drive([math.nan, 0, 0, 0, 0, 0], at=[3.0], world=floored(room())).accepted
+    # 1 m/s for 0.1 s: the front of the base is at 0.2 m and gets to 0.3 m.
+    blocked = doors.drive(AHEAD, at=[3.0], world=floored(room((20, 22))))
+    assert only_violation(blocked).against == "map_cell_20_22"
+    assert follower.read(0.05) is None
+
+
+def test_body_twist_chunks_against_random_maps(start_kernel):
+    doors = TwoDoors(start_kernel, cart())
+    rng = np.random.default_rng(20260610)
+    for _ in range(40):
+        grid = room(*map(tuple, rng.integers(45, 75, (6, 2))), side_m=12.0, yaw=rng.uniform(-0.2, 0.2))
+        world = floored(grid, xyz=(*rng.uniform(-0.5, 0.5, 2), 0.0), yaw=rng.uniform(-3.0, 3.0))
+        rows = np.zeros((8, 6))
+        rows[:, :2] = rng.uniform(-1.0, 1.0, 2)
+        rows[:, 5] = rng.uniform(-2.0, 2.0)
+        doors.check(rows, Mode.BODY_TWIST, at=[rng.uniform(-3.0, 3.0)], world=world)
+    assert (doors.accepted > 5, doors.rejected > 5) == (True, True)
+
+
+@pytest.mark.parametrize("stale", ["map", "place"])
+def test_map_that_is_too_old_is_no_map(start_kernel, stale):
+    doors = TwoDoors(start_kernel, cart())
+    rows = [AHEAD] * 3
+    assert doors.check(rows, Mode.BODY_TWIST, at=[3.0], world=floored(room())).accepted
+    old_s = time.time() - 100.0
+    world = floored(room(stamp_s=old_s)) if stale == "map" else floored(room(), stamp_s=old_s)
+    verdict = doors.check(rows, Mode.BODY_TWIST, at=[3.0], world=world)
+    assert only_violation(verdict).code == lg.ViolationCode.world_unavailable
+
+
+def test_base_motion_without_a_map_says_so_through_both(start_kernel):
+    doors = TwoDoors(start_kernel, cart())
+    verdict = doors.check(
+        [AHEAD], Mode.BODY_TWIST, at=[3.0], world=lg.World(primitives=[], stamp_s=time.time())
+    )
+    assert verdict.accepted
+    assert verdict.unchecked & lg.Unchecked.FLOOR_MAP
+
+
+def test_held_object_counts_until_it_is_let_go(start_kernel):
+    doors = TwoDoors(start_kernel, arm_of_one_link())
+    cup = ball((1.3, 0.0, 0.0), 0.1, "cup")
+    here = [[0.0]]
+
+    def world():
+        return lg.World(primitives=[cup], stamp_s=time.time())
+
+    assert doors.check(here, world=world()).accepted
+    doors.attach("arm", lg.SphereShape(radius_m=0.15), object_id="tool", origin_xyz_rpy=(1.1, 0, 0, 0, 0, 0))
+    violation = only_violation(doors.check(here, world=world()))
+    assert (violation.subject, violation.against) == ("tool", "cup")
+    doors.detach("tool")
+    assert doors.check(here, world=world()).accepted
+
+
+def test_held_objects_against_the_robot_and_their_touch_links(start_kernel):
+    doors = TwoDoors(start_kernel, planar_two_link())
+    shape = lg.CapsuleShape(radius_m=0.05, length_m=0.2)
+    folded = [[0.0, 2.9]] * 2
+    pose = {"at": [0.0, 2.9]}
+    for touch_links in ((), ("upper_arm",)):
+        options = {"object_id": "stick", "origin_xyz_rpy": (0.9, 0, 0, 0, 0, 0), "touch_links": touch_links}
+        doors.attach("forearm", shape, **options)
+        doors.check(folded, **pose)
+        doors.detach("stick")
+    assert doors.rejected >= 1
+
+
+def test_what_cannot_be_held_is_refused_and_says_why(start_kernel):
+    kernel = start_kernel(arm_of_one_link(), without_world=True)
+    sphere = lg.SphereShape(radius_m=0.05)
+    with pytest.raises(lg.ROSConfigError, match="does not exist"):
+        kernel.attach("nobody", sphere, object_id="cup")
+    with pytest.raises(lg.ROSConfigError, match="does not exist"):
+        kernel.attach("arm", sphere, object_id="cup", touch_links=["nobody"])
+    with pytest.raises(lg.ROSConfigError, match="larger than 100 m"):
+        kernel.attach("arm", lg.SphereShape(radius_m=1e3), object_id="cup")
+    with pytest.raises(lg.ROSConfigError, match="200 bytes"):
+        kernel.attach("arm", sphere, object_id="c" * 201)
+    with pytest.raises(lg.ROSConfigError, match="not attached"):
+        kernel.detach("cup")
+    for number in range(16):
+        kernel.attach("arm", sphere, object_id=f"cup {number}", origin_xyz_rpy=(0.5, 0, 0, 0, 0, 0))
+    with pytest.raises(lg.ROSConfigError, match="no room"):
+        kernel.attach("arm", sphere, object_id="one too many")
+    kernel.observe(np.zeros(1))
+    assert kernel.submit(np.zeros((1, 1))).accepted
+
+
+def test_kernel_that_ended_while_something_was_held_starts_latched(start_kernel):
+    first = start_kernel(arm_of_one_link(), without_world=True)
+    first.attach("arm", lg.SphereShape(radius_m=0.05), object_id="cup", origin_xyz_rpy=(0.5, 0, 0, 0, 0, 0))
+    assert not first.status().latched
+    first.close()
+    second = start_kernel(
+        arm_of_one_link(), without_world=True, instance=first.instance, reset_cooldown_s=0.01
+    )
+    assert (second.status().latched, "attach it again" in second.status().reason) == (True, True)
+    second.reset()
+    time.sleep(0.05)
+    assert second.reset().success
+    second.close()
+    # Reset, and nothing held any more: the next one starts clear.
+    third = start_kernel(arm_of_one_link(), without_world=True, instance=first.instance)
+    assert not third.status().latched
+    # Attached and let go again is nothing held.
+    third.attach("arm", lg.SphereShape(radius_m=0.05), object_id="cup", origin_xyz_rpy=(0.5, 0, 0, 0, 0, 0))
+    third.detach("cup")
+    third.close()
+    assert not start_kernel(arm_of_one_link(), without_world=True, instance=first.instance).status().latched
+
+
+CUP = ball((0.7, 0.0, 0.0), 0.1, "cup")
+POST = {"length_m": 0.0, "safety": {"world_collision_margin_m": 0.1}}
+
+
+def grasp(**changes):
+    fields = {
+        "name": "grasp cup",
+        "links": ["post0"],
+        "objects": ["cup"],
+        "region": {"shape": "box", "size_xyz_m": [0.5, 0.5, 0.5]},
+        "region_pose": {"xyz": [0.5, 0.0, 0.0]},
+        "expires_s": time.time() + 60.0,
+    }
+    return lg.DeclaredContact(**(fields | changes))
+
+
+def cup_world(**fields):
+    return lg.World(primitives=[CUP], stamp_s=time.time(), **fields)
+
+
+def test_declared_contact_lets_touch_and_holds_for_its_chunk_only(start_kernel):
+    doors = TwoDoors(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    touching = [[0.4998]]
+    assert not doors.check(touching, world=cup_world()).accepted
+    # Two that are about nothing in this world first: what was used is named by what was sent.
+    elsewhere = grasp(name="grasp jug", objects=["jug"])
+    verdict = doors.check(
+        touching,
+        world=cup_world(),
+        declared_contacts=[elsewhere, grasp(name="other", objects=["x"]), grasp()],
+    )
+    assert (verdict.accepted, verdict.contacts_used) == (True, ("grasp cup",))
+    # The next chunk declares nothing, and keeps the margin.
+    assert not doors.check(touching, world=cup_world()).accepted
+    assert not doors.check([[0.5002]], world=cup_world(), declared_contacts=[grasp()]).accepted
+    assert not doors.check(
+        touching, world=cup_world(), declared_contacts=[grasp(expires_s=time.time() - 1.0)]
+    ).accepted
+
+
+def test_zone_of_the_same_name_is_not_what_was_declared(start_kernel):
+    doors = TwoDoors(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    zone = lg.Zone(name="cup", shape=CUP.shape, pose=CUP.pose)
+    world = lg.World(primitives=[], zones=[zone], stamp_s=time.time())
+    assert not doors.check([[0.4998]], world=world, declared_contacts=[grasp()]).accepted
+
+
+def test_held_object_may_touch_what_it_was_declared_for(start_kernel):
+    doors = TwoDoors(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    doors.attach("post0", lg.SphereShape(radius_m=0.1), object_id="peg", origin_xyz_rpy=(0.1, 0, 0, 0, 0, 0))
+    with_peg = grasp(links=[], held_objects=["peg"])
+    assert doors.check([[0.3998]], world=cup_world(), declared_contacts=[with_peg]).contacts_used == (
+        "grasp cup",
+    )
+    assert not doors.check([[0.3998]], world=cup_world()).accepted
+
+
+def test_contacts_that_name_nobody_known_are_refused_by_both(start_kernel):
+    doors = TwoDoors(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    for wrong in (grasp(links=["nobody"]), grasp(links=[], held_objects=["nothing"])):
+        for submit in (
+            lambda contact: doors.kernel.submit([[0.1]], declared_contacts=[contact]),
+            lambda contact: doors.check([[0.1]], world=cup_world(), declared_contacts=[contact]),
+        ):
+            with pytest.raises(lg.ROSConfigError, match="does not exist"):
+                submit(wrong)
+
+
+@pytest.mark.parametrize(
+    ("links", "held", "count", "blame"),
+    [(["nobody"], [], 1, 5), (["post0"], ["x"], 1, 6), (["post0"], [], 9, 0)],
+)
+def test_kernel_itself_refuses_contacts_it_cannot_use(start_kernel, links, held, count, blame):
+    """Somebody may speak to the door without this package."""
+    kernel = start_kernel(sliders(0.0, **POST), rate_hz=1.0)
+    door = _core.DoorClient(kernel.instance)
+    kernel.publish_world(cup_world())
+    kernel.observe(np.zeros(1))
+    contact = (links, held, ["cup"], False, False, (0.2,) * 3, (0.5, 0, 0, 0, 0, 0, 1), time.time() + 9.0)
+    chunk = _core.encode_action_chunk(np.array([[0.1]]), 0, time.time(), "", "", "", "", 0)
+    request = _core.encode_chunk_request(chunk, False, [contact] * count)
+    answer = door.wait_verdict(door.submit_request(request), 1.0, 0.0)
+    violation = answer["verdict"].violation
+    assert (violation.code, violation.element) == (lg.ViolationCode.declared_contact.number, blame)
+    assert (answer["passed"], answer["latched"]) == (False, True)
+
+
+@pytest.mark.parametrize("cut", [0, 1, 4, 9, 40, -1, -9])
+def test_request_that_is_cut_passes_nothing_and_latches(start_kernel, cut):
+    kernel = start_kernel(arm_of_one_link(), without_world=True)
+    passed = _core.RingReader(kernel.instance, "safe_actions")
+    door = _core.DoorClient(kernel.instance)
+    kernel.observe(np.zeros(1))
+    chunk = _core.encode_action_chunk(np.zeros((1, 1)), 0, time.time(), "", "", "", "", 0)
+    request = _core.encode_chunk_request(chunk, False, [])
+    assert door.wait_verdict(door.submit_request(request), 1.0, 0.0)["passed"]
+    assert passed.read(1.0)[3] == chunk
+    broken = request[:cut] if cut else _core.encode_chunk_request(b"", False, [])
+    answer = door.wait_verdict(door.submit_request(broken), 1.0, 0.0)
+    assert (answer["passed"], answer["latched"]) == (False, True)
+    assert passed.read(0.05) is None
+
+
+def test_recovery_is_asked_for_and_bounded_through_both(start_kernel):
+    doors = TwoDoors(start_kernel, sliders(0.0), rate_hz=1.0)
+    near = ball((0.25, 0.0, 0.0), 0.1, "near")
+
+    def world():
+        return lg.World(primitives=[near], stamp_s=time.time())
+
+    margin = doors.check([[0.06]], at=[0.06], world=world())
+    assert not margin.accepted
+    away = doors.check([[0.0], [-0.05]], at=[0.06], world=world(), recovery=True)
+    assert (away.accepted, away.recovery) == (True, True)
+    assert not doors.check([[0.07]], at=[0.06], world=world(), recovery=True).accepted
+    assert not doors.check([[0.0], [-0.05]], at=[0.06], world=world()).accepted
+
+
+SQUARE = [[0.3, 0.2], [-0.3, 0.2], [-0.3, -0.2], [0.3, -0.2]]
+
+
+@pytest.mark.parametrize(
+    "shape", [{"footprint_radius": 0.3}, {"footprint_radius": None, "footprint_polygon": SQUARE}]
+)
+@pytest.mark.parametrize("margin_m", [0.0, 0.07])
+def test_goals_get_one_answer_from_both(start_kernel, shape, margin_m):
+    safety = {"max_base_linear_speed_m_s": 2.0, "max_base_angular_speed_rad_s": 20.0}
+    manifest = cart(safety=safety | ({"world_collision_margin_m": margin_m} if margin_m else {}), **shape)
+    manifest = {key: value for key, value in manifest.items() if value is not None}
+    doors = TwoDoors(start_kernel, manifest)
+    rng = np.random.default_rng(7)
+    counts = {True: 0, False: 0}
+    for _ in range(6):
+        grid = room(*map(tuple, rng.integers(0, 60, (25, 2))), side_m=6.0, yaw=rng.uniform(-3.0, 3.0))
+        world = floored(grid)
+        doors.kernel.publish_world(world)
+        for _ in range(60):
+            yaw = rng.uniform(-3.0, 3.0)
+            goal = lg.Pose6D(
+                xyz=(*rng.uniform(-2.8, 2.8, 2), 0.0),
+                quat_xyzw=(0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)),
+                frame_id="map",
+            )
+            theirs = doors.kernel.check_nav_goal(goal)
+            assert theirs == doors.gate.check_nav_goal(goal, floor_map=world.floor_map, now_s=time.time())
+            counts[theirs.ok] += 1
+    assert min(counts.values()) > 30
+
+
+def test_goals_that_cannot_be_judged_are_refused_with_the_same_words(start_kernel):
+    doors = TwoDoors(start_kernel, cart())
+
+    def both(goal, world):
+        doors.kernel.publish_world(world)
+        ours = doors.gate.check_nav_goal(goal, floor_map=getattr(world, "floor_map", None), now_s=time.time())
+        theirs = doors.kernel.check_nav_goal(goal)
+        assert not theirs.ok
+        assert theirs.reason.split(" s old")[0][:11] == ours.reason.split(" s old")[0][:11]
+        return theirs.reason
+
+    here = lg.Pose6D(xyz=(0.0, 0.0, 0.0), frame_id="map")
+    assert "no map" in both(here, lg.World(primitives=[], stamp_s=time.time()))
+    assert "frame `odom`" in both(here.model_copy(update={"frame_id": "odom"}), floored(room()))
+    assert "off the map" in both(here.model_copy(update={"xyz": (9.0, 0.0, 0.0)}), floored(room()))
+    assert "leans" in both(here.model_copy(update={"quat_xyzw": (0.6, 0.0, 0.0, 0.8)}), floored(room()))
+    assert "s old" in both(here, floored(room(stamp_s=time.time() - 100.0)))
+    assert doors.kernel.check_nav_goal(here.model_copy(update={"xyz": (0.1, 0.0, 0.0)})).ok is False
+    doors.kernel.publish_world(floored(room()))
+    assert doors.kernel.check_nav_goal(here).ok
+    # A world that is no longer fresh has no map either.
+    time.sleep(doors.kernel.robot.safety.world_age_s_max + 0.2)
+    assert "no map" in doors.kernel.check_nav_goal(here).reason

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrapped environment is a proper one, sees the accepted actions unchanged and never a refused one."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from paper_robots import ball, gate_of, planar_two_link
+
+import lastgate as lg
+from lastgate.adapters.gymnasium_wrapper import GatedEnv
+from lastgate.adapters.refusal import Refusal
+
+STEP_S = 0.1
+
+
+class TwoLinkEnv(gymnasium.Env):
+    """Is a planar arm that is where it was sent, one step later."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012 -- Gymnasium's own spelling
+
+    def __init__(self, velocity: bool = False) -> None:
+        bound = 1.0 if velocity else 4.0
+        self.action_space = gymnasium.spaces.Box(-bound, bound, (2,), np.float32)
+        self.observation_space = gymnasium.spaces.Box(-10.0, 10.0, (2,), np.float64)
+        self.velocity = velocity
+        self.seen: list[np.ndarray] = []
+        self.time_s = 0.0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.positions = np.zeros(2)
+        self.seen = []
+        self.time_s = 0.0
+        return self.positions.copy(), {}
+
+    def step(self, action):
+        self.seen.append(action)
+        moved = (
+            self.positions + np.asarray(action, dtype=np.float64) * STEP_S
+            if self.velocity
+            else np.asarray(action)
+        )
+        self.positions = np.array(moved, dtype=np.float64)
+        self.time_s += STEP_S
+        return self.positions.copy(), 0.0, False, len(self.seen) >= 50, {"inner": 1}
+
+
+def state_of(env, observation):
+    return lg.RobotState(positions=env.unwrapped.positions, stamp_s=env.unwrapped.time_s)
+
+
+def wrapped(env=None, **arguments) -> GatedEnv:
+    gate = gate_of(planar_two_link(), step_s=STEP_S)
+    return GatedEnv(env or TwoLinkEnv(), gate, **{"state_of": state_of, "world": lg.NO_WORLD} | arguments)
+
+
+@pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")  # it is a wrapper
+def test_wrapped_environment_passes_the_checker_of_gymnasium():
+    check_env(wrapped(TwoLinkEnv(velocity=True), mode=lg.ControlMode.JOINT_VELOCITY), skip_render_check=True)
+
+
+def test_accepted_action_reaches_the_environment_as_the_same_object():
+    env = wrapped()
+    env.reset(seed=1)
+    action = np.array([0.3, -0.2], dtype=np.float32)
+    observation, _, _, _, info = env.step(action)
+    assert env.unwrapped.seen[0] is action
+    assert info["refusal"] is None
+    assert info["inner"] == 1
+    assert np.allclose(observation, action)
+
+
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [
+        ([np.nan, 0.0], "nan_in_action"),
+        ([3.5, 0.0], "joint_position_limit"),
+        ([2.0, 0.0], "joint_velocity_limit"),
+    ],
+)
+def test_refused_action_never_reaches_the_environment(action, code):
+    env = wrapped()
+    env.reset(seed=1)
+    env.step(np.array([0.3, -0.2], dtype=np.float32))
+    observation, _, _, _, info = env.step(np.array(action, dtype=np.float32))
+    assert isinstance(info["refusal"], Refusal)
+    assert info["refusal"].code == code
+    assert info["gate_refusals"] == 1
+    assert np.allclose(observation, [0.3, -0.2])
+    assert np.isfinite(env.unwrapped.seen[1]).all()
+    assert env.reset()[1] == {"refusal": None, "gate_refusals": 0}
+
+
+def test_velocity_environment_is_given_zeros_for_a_refused_action():
+    env = wrapped(TwoLinkEnv(velocity=True), mode=lg.ControlMode.JOINT_VELOCITY)
+    env.reset()
+    _, _, _, _, info = env.step(np.array([np.inf, 0.0], dtype=np.float32))
+    assert info["refusal"].code == "nan_in_action"
+    assert env.unwrapped.seen[0].tolist() == [0.0, 0.0]
+    _, _, _, _, info = env.step(np.array([1.0, 1.0], dtype=np.float32))
+    assert info["refusal"] is None
+
+
+def test_world_is_asked_at_every_step_and_counts():
+    asked = []
+
+    def world(env):
+        asked.append(env.unwrapped.time_s)
+        return lg.World(primitives=[ball((0.6, 0.4, 0.0), 0.1)], stamp_s=env.unwrapped.time_s)
+
+    env = wrapped(world=world)
+    env.reset()
+    codes = []
+    for step in range(1, 8):
+        _, _, _, _, info = env.step(np.array([0.1 * step, 0.0], dtype=np.float32))
+        codes.append(None if info["refusal"] is None else info["refusal"].code)
+    assert len(asked) == 7
+    assert codes[0] is None
+    assert "world_collision" in codes
+
+
+def test_stale_state_is_refused():
+    def old_state(env, observation):
+        return lg.RobotState(positions=env.unwrapped.positions, stamp_s=0.0, stamps_s=[-9.0, 0.0])
+
+    env = wrapped(state_of=old_state)
+    env.reset()
+    assert env.step(np.zeros(2, dtype=np.float32))[4]["refusal"].code == "state_unavailable"
+
+
+def test_exception_only_when_asked_for():
+    env = wrapped(raise_on_refusal=True)
+    env.reset()
+    with pytest.raises(lg.RejectedChunkError, match="nan_in_action"):
+        env.step(np.array([np.nan, 0.0], dtype=np.float32))
+    assert env.unwrapped.seen == []
+
+
+class ThreeWide(TwoLinkEnv):
+    def __init__(self):
+        super().__init__()
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (3,), np.float32)
+
+
+class Discrete(TwoLinkEnv):
+    def __init__(self):
+        super().__init__()
+        self.action_space = gymnasium.spaces.Discrete(4)
+
+
+@pytest.mark.parametrize(
+    ("env", "arguments", "says"),
+    [
+        (ThreeWide, {}, "3 wide"),
+        (Discrete, {}, "rows of numbers"),
+        (TwoLinkEnv, {"mode": lg.ControlMode.JOINT_TORQUE}, "stands still"),
+    ],
+)
+def test_environment_that_does_not_fit_is_refused(env, arguments, says):
+    with pytest.raises(lg.ROSConfigError, match=says):
+        wrapped(env(), **arguments)

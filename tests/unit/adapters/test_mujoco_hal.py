@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulated robot moves on accepted chunks, along the rows that were checked, and stands for everything else."""
+
+import mujoco
+import numpy as np
+import pytest
+from paper_robots import ball, gate_of, gripper_arm, joint, planar_two_link
+
+import lastgate as lg
+from lastgate.adapters.driver import StopReason
+from lastgate.adapters.mujoco_actuator import ActuatorKind
+from lastgate.adapters.mujoco_hal import BRAKE_S, MujocoHal
+from lastgate.adapters.refusal import Refusal
+
+STEP_S = 0.02
+SERVOS = {
+    "position": '<position joint="{}" kp="2000" kv="60"/>',
+    "velocity": '<velocity joint="{}" kv="100"/>',
+    "torque": '<motor joint="{}" gear="2"/>',
+    "geared position": '<position joint="{}" kp="2000" kv="60" gear="3"/>',
+}
+GRAVITY = {"position": "0 0 0", "velocity": "0 0 0", "torque": "0 -9.81 0", "geared position": "0 0 0"}
+
+
+def two_link_model(kind: str) -> mujoco.MjModel:
+    geom = (
+        '<geom type="capsule" fromto="0.2 0 0 0.8 0 0" size="0.05" mass="0.3" contype="0" conaffinity="0"/>'
+    )
+    actuators = "".join(SERVOS[kind].format(name) for name in ("shoulder", "elbow"))
+    return mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option timestep="0.002" gravity="{GRAVITY[kind]}" integrator="implicitfast"/><worldbody>
+        <body><joint name="shoulder" axis="0 0 1" armature="0.1"/>{geom}
+        <body pos="1 0 0"><joint name="elbow" axis="0 0 1" armature="0.1"/>{geom}</body></body>
+        </worldbody><actuator>{actuators}</actuator></mujoco>"""
+    )
+
+
+def two_link(kind: str = "position", **arguments):
+    model = two_link_model(kind)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    effort = {"effort_limit": 50.0}
+    manifest = planar_two_link(
+        joints=[
+            joint("shoulder", "base", "upper_arm", **effort),
+            joint("elbow", "upper_arm", "forearm", origin_xyz=[1.0, 0.0, 0.0], **effort),
+        ]
+    )
+    return MujocoHal(model, data, gate_of(manifest, step_s=STEP_S), **arguments), data
+
+
+def ramp(rows: int = 16, *, speed: float = 1.0) -> np.ndarray:
+    return np.outer(np.arange(1, rows + 1), [speed * STEP_S, -speed * STEP_S])
+
+
+def steps(hal: MujocoHal, seconds: float) -> None:
+    for _ in range(round(seconds / 0.002)):
+        hal.step()
+
+
+@pytest.mark.parametrize("kind", list(SERVOS))
+def test_accepted_chunk_is_executed_by_every_kind_of_actuator(kind):
+    hal, _ = two_link(kind)
+    assert hal.actuator.kinds == (ActuatorKind(kind.split()[-1]),) * 2
+    assert hal.submit(ramp(), world=lg.NO_WORLD).accepted
+    steps(hal, 16 * STEP_S + 0.15)
+    assert np.allclose(hal.state.positions, ramp()[-1], atol=0.02)
+    assert hal.standing is None
+
+
+@pytest.mark.parametrize("kind", list(SERVOS))
+def test_refused_chunk_moves_nothing(kind):
+    hal, _ = two_link(kind)
+    bad = ramp()
+    bad[7, 1] = np.nan
+    refusal = hal.submit(bad, world=lg.NO_WORLD)
+    assert isinstance(refusal, Refusal)
+    assert (refusal.code, refusal.number) == ("nan_in_action", 1)
+    steps(hal, 0.3)
+    assert np.abs(hal.state.positions).max() < 0.005
+    assert hal.standing == StopReason.NOTHING_YET
+
+
+def test_set_points_are_the_rows_and_straight_lines_between_them():
+    hal, data = two_link()
+    rows = ramp(4)
+    rows[:, 0] = [0.01, 0.03, 0.02, 0.05]
+    hal.submit(rows, world=lg.NO_WORLD)
+    seen = []
+    for _ in range(40):
+        hal.step()
+        seen.append((data.time, *hal.set_point))
+    path = np.vstack([np.zeros(2), rows])
+    for time_s, *point in seen:
+        expected = [np.interp(time_s / STEP_S, np.arange(5), path[:, j]) for j in range(2)]
+        assert np.allclose(point, expected, atol=1e-9)
+
+
+def test_starved_robot_holds_after_its_patience_and_forgets():
+    hal, _ = two_link()
+    hal.submit(ramp(4), world=lg.NO_WORLD)
+    steps(hal, 4 * STEP_S + 0.19)
+    assert hal.standing is None
+    steps(hal, 0.05)
+    assert hal.standing == StopReason.STARVED
+    held = hal.set_point
+    steps(hal, 0.5)
+    assert (hal.set_point == held).all()
+    assert hal.actuator.is_stopped()
+
+
+def test_refusal_on_the_way_holds_at_once():
+    hal, _ = two_link(on_refusal="hold")
+    hal.submit(ramp(), world=lg.NO_WORLD)
+    steps(hal, 0.1)
+    held = hal.set_point
+    hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
+    assert hal.standing is None or hal.standing == StopReason.REFUSED
+    steps(hal, 0.3)
+    assert hal.standing == StopReason.REFUSED
+    assert (hal.set_point == held).all()
+
+
+def test_brake_ends_on_the_accepted_path_at_rest_and_not_at_once():
+    hal, _ = two_link(on_refusal="brake")
+    rows = ramp(speed=1.0)
+    hal.submit(rows, world=lg.NO_WORLD)
+    steps(hal, 0.1)
+    before = hal.set_point
+    hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
+    points = []
+    for _ in range(round(BRAKE_S / 0.002) + 20):
+        hal.step()
+        points.append(hal.set_point)
+    gone = np.array(points)[:, 0] - before[0]
+    assert (np.diff(gone) >= -1e-12).all()
+    assert gone[-1] == pytest.approx(1.0 * BRAKE_S / 2, abs=1e-6)
+    assert gone[-1] == gone[-10]
+    assert np.allclose(np.array(points)[:, 0], -np.array(points)[:, 1])  # both joints, in step: on the path
+    assert hal.standing == StopReason.REFUSED
+
+
+def test_brake_never_leaves_the_end_of_the_accepted_path():
+    hal, _ = two_link(on_refusal="brake")
+    hal.submit(ramp(4), world=lg.NO_WORLD)
+    steps(hal, 4 * STEP_S - 0.01)
+    hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
+    steps(hal, 0.4)
+    assert np.allclose(hal.set_point, ramp(4)[-1], atol=1e-12)
+
+
+def test_accepted_chunk_after_a_refusal_moves_again():
+    hal, _ = two_link()
+    hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
+    steps(hal, 0.1)
+    assert hal.submit(ramp(), world=lg.NO_WORLD).accepted
+    steps(hal, 16 * STEP_S + 0.15)
+    assert np.allclose(hal.state.positions, ramp()[-1], atol=0.02)
+
+
+def test_estop_forgets_what_was_accepted():
+    hal, _ = two_link()
+    hal.submit(ramp(), world=lg.NO_WORLD)
+    steps(hal, 0.1)
+    hal.estop()
+    held = hal.set_point
+    steps(hal, 0.2)
+    assert (hal.set_point == held).all()
+    assert hal.standing == StopReason.LATCHED
+
+
+def test_exception_only_when_asked_for():
+    hal, _ = two_link(raise_on_refusal=True)
+    with pytest.raises(lg.RejectedChunkError, match="nan_in_action"):
+        hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
+
+
+def test_world_that_is_in_the_way_is_refused_and_not_touched():
+    hal, data = two_link()
+    world = lg.World(primitives=[ball((0.6, 0.25, 0.0), 0.1)], stamp_s=data.time)
+    refusal = hal.submit(ramp(64, speed=0.5), world=world)
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "world_collision"
+
+
+def test_velocity_rows_are_executed_as_the_path_that_was_checked():
+    hal, _ = two_link("velocity")
+    rows = np.tile([0.5, -0.25], (10, 1))
+    assert hal.submit(lg.ActionChunk(rows, mode=lg.ControlMode.JOINT_VELOCITY), world=lg.NO_WORLD).accepted
+    steps(hal, 10 * STEP_S + 0.15)
+    assert np.allclose(hal.state.positions, [0.1, -0.05], atol=0.01)
+
+
+def test_torques_go_to_motors_for_the_time_of_the_chunk_and_no_longer():
+    hal, data = two_link("torque")
+    chunk = lg.ActionChunk(np.tile([4.0, -2.0], (3, 1)), mode=lg.ControlMode.JOINT_TORQUE)
+    verdict = hal.submit(chunk, world=lg.NO_WORLD)
+    assert not isinstance(verdict, Refusal), verdict.sentence
+    hal.tick()
+    assert data.ctrl.tolist() == [2.0, -1.0]  # gear 2
+    steps(hal, 3 * STEP_S + 0.002)
+    assert hal.standing is not None
+    held = hal.set_point
+    steps(hal, 1.0)
+    assert np.allclose(hal.state.positions, held, atol=0.05)
+
+
+def test_torques_for_a_servo_are_refused_by_name():
+    hal, _ = two_link("position")
+    chunk = lg.ActionChunk(np.zeros((3, 2)), mode=lg.ControlMode.JOINT_TORQUE)
+    hal.submit(chunk, world=lg.NO_WORLD)
+    with pytest.raises(lg.ROSConfigError, match=r"shoulder.*takes no torque"):
+        hal.tick()
+
+
+# ---- Grippers --------------------------------------------------------------------------------------------
+
+
+def gripper_hal(**arguments):
+    fingers = """<body name="hand"><joint name="lift" type="slide" axis="0 0 1" armature="1"/>
+        <geom size="0.03" mass="1"/>
+        <body pos="0 0.1 0"><joint name="finger_joint" type="slide" axis="0 1 0"/><geom size="0.01" mass="0.1"/></body>
+        <body pos="0 -0.1 0"><joint name="other_finger" type="slide" axis="0 1 0"/><geom size="0.01" mass="0.1"/></body>
+        </body>"""
+    servos = "".join(
+        f'<position joint="{name}" kp="1000" kv="40"/>' for name in ("lift", "finger_joint", "other_finger")
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><option gravity="0 0 0"/><worldbody>{fingers}</worldbody><actuator>{servos}</actuator></mujoco>'
+    )
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    manifest = gripper_arm()
+    follower = joint(
+        "other_finger",
+        "hand",
+        "finger_two",
+        joint_type="prismatic",
+        axis_xyz=[0.0, 1.0, 0.0],
+        origin_xyz=[0.0, -0.1, 0.0],
+        position_limits=[-0.04, 0.0],
+        velocity_limit=0.2,
+        mimic={"joint": "finger_joint", "multiplier": -1.0},
+    )
+    manifest["joints"] = [*manifest["joints"], follower]
+    manifest["collision_geometry"] = [
+        *manifest["collision_geometry"],
+        {
+            "link_name": "finger_two",
+            "shape": {"shape": "sphere", "radius_m": 0.01},
+            "origin_xyz_rpy": [0.0] * 6,
+        },
+    ]
+    manifest["allowed_collision_pairs"] = [
+        *manifest["allowed_collision_pairs"],
+        {"link_a": "hand", "link_b": "finger_two", "reason": "adjacent"},
+    ]
+    return MujocoHal(model, data, gate_of(manifest, step_s=STEP_S), **arguments), model, data
+
+
+@pytest.mark.parametrize(
+    ("mode", "channel", "opening_m"),
+    [
+        (lg.ControlMode.GRIPPER_POSITION, 0.5, 0.02),
+        (lg.ControlMode.GRIPPER_POSITION, 1.0, 0.04),
+        (lg.ControlMode.GRIPPER_BINARY, 1.0, 0.04),
+        (lg.ControlMode.GRIPPER_BINARY, 0.0, 0.0),
+    ],
+)
+def test_gripper_command_moves_the_finger_and_the_one_that_mimics_it(mode, channel, opening_m):
+    hal, _, data = gripper_hal()
+    hal.submit(lg.ActionChunk([[channel]], mode=mode), world=lg.NO_WORLD)
+    steps(hal, 1.0)
+    assert data.qpos[1:] == pytest.approx([opening_m, -opening_m], abs=0.001)
+    assert hal.state.gripper_positions == pytest.approx([opening_m], abs=0.001)
+
+
+def test_gripper_beyond_its_range_is_refused_and_does_not_move():
+    hal, _, data = gripper_hal()
+    refusal = hal.submit(lg.ActionChunk([[1.5]], mode=lg.ControlMode.GRIPPER_POSITION), world=lg.NO_WORLD)
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == "gripper_range"
+    steps(hal, 0.3)
+    assert np.abs(data.qpos).max() < 1e-6
+
+
+# ---- Models that cannot be driven ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("actuators", "says"),
+    [
+        ("", "`shoulder` has 0 actuators"),
+        ('<motor joint="shoulder"/><motor joint="shoulder"/>', "`shoulder` has 2 actuators"),
+        ('<general joint="shoulder" dyntype="filter" dynprm="1"/>', "not constant"),
+        ('<general joint="shoulder" biastype="affine" biasprm="1 0 0"/>', "no position servo"),
+        ('<motor joint="shoulder"/>', "`elbow` has 0 actuators"),
+    ],
+)
+def test_joint_that_cannot_be_driven_is_named(actuators, says):
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody><body><joint name="shoulder" axis="0 0 1"/><geom size="0.1"/><body pos="1 0 0">
+        <joint name="elbow" axis="0 0 1"/><geom size="0.1"/></body></body></worldbody>
+        <actuator>{actuators}</actuator></mujoco>"""
+    )
+    with pytest.raises(lg.ROSConfigError, match=says):
+        MujocoHal(model, mujoco.MjData(model), gate_of(planar_two_link(), step_s=STEP_S))
+
+
+def test_model_without_the_joint_is_refused():
+    model = mujoco.MjModel.from_xml_string("<mujoco/>")
+    with pytest.raises(lg.ROSConfigError, match="no joint `shoulder`"):
+        MujocoHal(model, mujoco.MjData(model), gate_of(planar_two_link(), step_s=STEP_S))
+
+
+def test_word_for_the_stop_is_checked():
+    with pytest.raises(lg.ROSConfigError, match="`hold` or `brake`"):
+        two_link(on_refusal="panic")
