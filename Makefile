@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel gateway fitting bindings -name '*.cpp' -
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check certificates fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway certificates tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort

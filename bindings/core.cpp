@@ -397,10 +397,10 @@ void bind_gate(nb::module_& module) {
 
 }  // namespace
 
-void bind_field(nb::module_& module);        // bindings/environment.cpp
-void bind_environment(nb::module_& module);  // bindings/environment.cpp
-void bind_planning(nb::module_& module);     // bindings/planning.cpp
-void bind_kernel(nb::module_& module);       // bindings/kernel.cpp
+void bind_field(nb::module_& module);         // bindings/environment.cpp
+void bind_environment(nb::module_& module);   // bindings/environment.cpp
+void bind_planning(nb::module_& module);      // bindings/planning.cpp
+void bind_kernel(nb::module_& module);        // bindings/kernel.cpp
 void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
 
 NB_MODULE(_core, module) {

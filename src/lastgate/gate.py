@@ -246,6 +246,12 @@ class Gate:
             ),
         )
 
+    def name_violation(
+        self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None
+    ) -> Violation:
+        """Returns the violation of a rejected native verdict, such as a kernel's, with names instead of numbers."""
+        return self._names.violation(native, chunk=chunk, world=world)
+
     def certify(
         self,
         chunk: ActionChunk,
@@ -262,12 +268,6 @@ class Gate:
         """
         verdict = self.check(chunk, state=state, world=world, now_s=now_s)
         return certificate_of(self, verdict, NO_WORLD if world is None else world, self._native)
-
-    def name_violation(
-        self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None
-    ) -> Violation:
-        """Returns the violation of a rejected native verdict, such as a kernel's, with names instead of numbers."""
-        return self._names.violation(native, chunk=chunk, world=world)
 
     def check_batch(
         self,

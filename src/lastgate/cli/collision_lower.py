@@ -16,11 +16,15 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from lastgate.contracts.exceptions import ROSConfigError
+
+if TYPE_CHECKING:
+    from lastgate.contracts.convex_pieces import ConvexPiecesFile
+    from lastgate.lowering.lower import LoweredRobot
 
 # What is lowered again: everything, or one part of it.
 Scope = Literal["all", "pairs", "geometry", "pieces"]
@@ -151,12 +155,22 @@ def _over_processes(compare: Callable[[Path], str], paths: list[Path]) -> list[s
     # Forking a process that has threads (BLAS, the progress bar) can hang; a spawned one starts clean.
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=spawn) as pool, progress_bar("fleet") as progress:
-        for outcome, printed, messages in pool.map(partial(_captured, compare), paths):
+        # The largest first: a long one that starts last keeps a single core busy while the others wait.
+        started = {
+            path: pool.submit(_captured, compare, path) for path in sorted(paths, key=_size, reverse=True)
+        }
+        for path in paths:
+            outcome, printed, messages = started[path].result()
             sys.stdout.write(printed)
             sys.stderr.write(messages)
             outcomes.append(outcome)
             progress(f"{len(outcomes)} of {len(paths)} robots", len(outcomes) / len(paths))
     return outcomes
+
+
+def _size(path: Path) -> int:
+    """Returns how much there is to compare for one manifest, in bytes."""
+    return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
 
 
 def _captured(compare: Callable[[Path], str], path: Path) -> tuple[str, str, str]:
@@ -207,29 +221,28 @@ def relowered(path: Path, *, scope: Scope) -> tuple[list[LoweredFile], list[str]
     before = load_text(path)
     robot = read_manifest(before, source=str(path))
     files: list[LoweredFile] = []
-    notes: list[str] = []
-    after = before
+    lowered: LoweredRobot | None = None
+    named: ConvexPiecesFile | None = None
     with progress_bar(robot.name) as progress:
         if scope != "pieces":
             pairs_alone = scope == "pairs" and robot.collision_geometry
             lower = sort_pairs_of_manifest if pairs_alone else lower_robot
             lowered = lower(robot, path.parent, progress=progress)
-            notes = lowered.notes
-            after = splice(
-                after,
-                source=str(path),
-                acm_source=lowered.source,
-                frames=None if scope == "pairs" else lowered.frames,
-                geometry=None if scope == "pairs" else lowered.geometry,
-                pairs=None if scope == "geometry" else lowered.pairs,
-            )
         if scope in ("all", "pieces"):
             progress("cutting the links into convex pieces", 0.95)
             named, text = lower_convex_pieces(robot, path.parent)
-            after = splice(after, source=str(path), acm_source="", pieces=named)
             beside = path.parent / named.file
             files.append(LoweredFile(beside, load_text(beside) if beside.exists() else "", text))
-    return [LoweredFile(path, before, after), *files], notes
+    after = splice(
+        before,
+        source=str(path),
+        acm_source=lowered.source if lowered else "",
+        frames=lowered.frames if lowered and scope != "pairs" else None,
+        geometry=lowered.geometry if lowered and scope != "pairs" else None,
+        pairs=lowered.pairs if lowered and scope != "geometry" else None,
+        pieces=named,
+    )
+    return [LoweredFile(path, before, after), *files], lowered.notes if lowered else []
 
 
 def load_text(path: Path) -> str:

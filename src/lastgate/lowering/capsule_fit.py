@@ -24,6 +24,8 @@ Objective = Callable[[Array], tuple[float, Array]]
 _STARTS_KEPT = 2
 # Added under square roots so that the gradient exists when a segment shrinks to a point.
 _SMOOTHING = 1e-18
+# Axes this near to each other are the same: two degrees.
+_ALIGNED_COSINE = 0.9994
 # SLSQP's work grows with the square of the constraints; only the corners that can touch are kept.
 _CORNERS_MAX = 160
 
@@ -85,6 +87,12 @@ def principal_axes(points: Array) -> Array:
     )
 
 
+def frames_of(points: Array) -> list[Array]:
+    """Returns the axes of the frame points are given in, and their principal axes where those differ."""
+    own = principal_axes(points)
+    return [np.eye(3)] if np.abs(own).max(axis=1).min() > _ALIGNED_COSINE else [np.eye(3), own]
+
+
 def _start_axes(points: Array) -> Array:
     """Returns the principal axes and the 13 directions of the cube's faces, edges and corners."""
     axes = list(principal_axes(points))
@@ -104,13 +112,25 @@ def capsules_along(points: Array, axes: Array) -> list[Segment]:
     return [Segment(row[:3], row[3:6], float(row[6])) for row in rows]
 
 
+def cheap_capsule(points: Array) -> Segment:
+    """Returns the best containing capsule along the principal axes, without a descent."""
+    return min(
+        capsules_along(points, principal_axes(points)), key=lambda capsule: without_noise(capsule.volume_m3)
+    )
+
+
 def capsule_around(points: Array, start: Array, end: Array) -> Segment:
     """Returns the capsule with the given core that just contains every point."""
     return Segment(start, end, float(points_to_segment(points, start, end).max()))
 
 
-def descend(points: Array, start: Segment, objective: Objective, *, steps_max: int = 60) -> Segment:
-    """Returns a local optimum of an objective: ends and radius are free, every corner is a constraint."""
+def descend(
+    points: Array, start: Segment, objective: Objective, *, steps_max: int = 60, accuracy: float = 1e-9
+) -> Segment:
+    """Returns a local optimum of an objective: ends and radius are free, every corner is a constraint.
+
+    The descent ends where a step changes the objective by less than the accuracy.
+    """
     size_m = max(float(np.ptp(points, axis=0).max()), 1e-4)
     active = _corners_that_can_touch(points, start) / size_m
 
@@ -141,7 +161,7 @@ def descend(points: Array, start: Segment, objective: Objective, *, steps_max: i
         jac=True,
         method="SLSQP",
         constraints=[{"type": "ineq", "fun": slack, "jac": slack_gradient}],
-        options={"maxiter": steps_max, "ftol": 1e-9},
+        options={"maxiter": steps_max, "ftol": accuracy},
     )
     ends = np.asarray(result.x, dtype=np.float64) * size_m
     if not np.isfinite(ends).all():

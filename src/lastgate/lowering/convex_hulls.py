@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from scipy.spatial import ConvexHull, QhullError
+from scipy.spatial import ConvexHull, QhullError, cKDTree
 
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.lowering.diagnostics import LoweringError
@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 CORNERS_MAX = 160
 # A corner is left out while the rest come this close to it; the radius makes up for it.
 _LEFT_OUT_M = 0.0002
+# Corners this near to the farthest outside, as a share of its distance, are taken with it.
+_NEARLY_WORST = 0.85
 # Points, corners and weights are below 10 m and summed in a few hundred roundings: 1e-12 m bounds the error.
 _ALLOWANCE_M = 1e-12
 
@@ -30,11 +32,23 @@ def convex_piece(link: str, points: Array, *, ball_radius_m: float = 0.0) -> Con
     corners = hull_corners(points)
     units = np.unique(np.round(_chosen(corners) * UNITS_PER_M).astype(np.int64), axis=0)
     written = units / UNITS_PER_M
-    needed_m = max(distance_to_hull_m(point, written) for point in corners) + ball_radius_m + _ALLOWANCE_M
+    needed_m = _farthest_m(corners, written) + ball_radius_m + _ALLOWANCE_M
     radius = math.ceil(needed_m * UNITS_PER_M)
     while radius / UNITS_PER_M < needed_m:
         radius += 1
     return ConvexPiece(link, radius / UNITS_PER_M, tuple((x, y, z) for x, y, z in written.tolist()))
+
+
+def _farthest_m(points: Array, corners: Array) -> float:
+    """Returns a number that is never below the distance of any point from the hull of some corners."""
+    nearest_m = cKDTree(corners).query(points)[0]
+    farthest_m = 0.0
+    for index in np.argsort(-nearest_m, kind="stable"):
+        # No point is farther from the hull than from the corner nearest to it: the rest cannot be farther.
+        if nearest_m[index] <= farthest_m:
+            break
+        farthest_m = max(farthest_m, distance_to_hull_m(points[index], corners))
+    return farthest_m
 
 
 def distance_to_hull_m(point: Array, corners: Array) -> float:
@@ -56,7 +70,7 @@ def distance_to_hull_m(point: Array, corners: Array) -> float:
 
 
 def _chosen(corners: Array) -> Array:
-    """Returns corners whose hull comes close to all of them: always the one farthest outside, until none is far."""
+    """Returns corners whose hull comes close to all of them: always those farthest outside, until none is far."""
     if len(corners) <= 8:
         return corners
     chosen = sorted(
@@ -72,12 +86,29 @@ def _chosen(corners: Array) -> Array:
             faces = ConvexHull(corners[chosen]).equations
         except QhullError:
             return _spread_out(corners) if len(chosen) < 16 else corners[sorted(chosen)]
-        outside = (corners @ faces[:, :3].T + faces[:, 3]).max(axis=1)
-        worst = int(outside.argmax())
-        if outside[worst] <= _LEFT_OUT_M or worst in chosen:
+        outside = corners @ faces[:, :3].T + faces[:, 3]
+        worst_m = float(outside.max())
+        if worst_m <= _LEFT_OUT_M:
             break
-        chosen.append(worst)
+        added = _farthest_apart(corners, outside, chosen)
+        if not added:
+            break
+        chosen += added[: CORNERS_MAX - len(chosen)]
     return corners[sorted(chosen)]
+
+
+def _farthest_apart(corners: Array, outside: Array, chosen: list[int]) -> list[int]:
+    """Returns the corner farthest outside and others nearly as far that stand in other places: it spares hulls."""
+    farthest = outside.max(axis=1)
+    order = np.argsort(-farthest, kind="stable")
+    order = order[farthest[order] >= _NEARLY_WORST * float(farthest[order[0]])]
+    found: list[int] = []
+    for index in order:
+        # A corner beyond a face that one found already lies beyond may be inside with that one added.
+        beyond = outside[index] > 0.0
+        if not any((beyond & (outside[other] > 0.0)).any() for other in found):
+            found.append(int(index))
+    return [index for index in found if index not in chosen]
 
 
 def _spread_out(corners: Array) -> Array:

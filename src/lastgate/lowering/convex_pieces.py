@@ -8,15 +8,19 @@ mesh whatever the planes are. The planes only decide how much they contain besid
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
 from lastgate.contracts.convex_pieces import ConvexPiece
-from lastgate.lowering.capsule_fit import principal_axes
+from lastgate.lowering.capsule_fit import frames_of
 from lastgate.lowering.convex_hulls import convex_piece
 from lastgate.lowering.shapes import LinkShapes, SourceShape
+from lastgate.lowering.surface_points import surface_points
+from lastgate.lowering.ties import without_noise
 from lastgate.lowering.triangles import clip, hull_volume_m3, winding_number
 
 Array = NDArray[np.float64]
@@ -24,15 +28,17 @@ Array = NDArray[np.float64]
 # Where along an axis a cut is tried, as fractions of the part's extent.
 _CUT_FRACTIONS = (0.08, 0.15, 0.22, 0.3, 0.4, 0.5, 0.6, 0.7, 0.78, 0.85, 0.92)
 # Points that stand for a part while cuts are compared; the chosen cut is made in the mesh itself.
-_PROBE_POINTS_MAX = 1200
-# Cuts that look best on the probe and are then made in the mesh: the probe knows edges, not faces.
-_CUTS_MADE = 4
-# Edges are sampled this finely for the probe, as a share of the part's extent.
-_PROBE_SPACING = 0.03
+_PROBE_POINTS_MAX = 1000
+# Cuts that look best on the probe and are then made in the mesh.
+_CUTS_MADE = 2
 # A part smaller than this is not cut.
 _PART_SIZE_MIN_M = 0.008
-# A cut must save this share of the hull of the whole link.
-_GAIN_MIN = 0.008
+# A cut must save this share of the hull of the whole link, within these bounds: a hollow of 25 mm is as much in the
+# way on a torso as on a wrist, and one of 8 mm is nowhere worth a piece.
+_GAIN_SHARE = 0.008
+_GAIN_LEAST_M3, _GAIN_MOST_M3 = 5e-7, 1.5e-5
+# A part less than this many times as large as what a cut must save is not cut.
+_PART_GAINS_MIN = 4.0
 
 
 @dataclass
@@ -43,7 +49,24 @@ class _Part:
     solid: Array  # the whole mesh it is a part of
     inner_corners: Array  # where three cuts meet inside the solid: no corner of the surface, yet of the part
     cuts: list[tuple[Array, float]] = field(default_factory=list)
-    best_cut: tuple[float, Array, float] | None = None
+
+    @cached_property
+    def best_cut(self) -> tuple[float, Array, float] | None:
+        """Returns what the best cut found saves, and its plane."""
+        return _best_cut(self)
+
+    @cached_property
+    def halves(self) -> list[_Part]:
+        """Returns both sides of the best cut."""
+        if self.best_cut is None:
+            return []
+        _, normal, offset = self.best_cut
+        sides = [_side(self, normal, offset), _side(self, -normal, -offset)]
+        return [side for side in sides if len(side.triangles)]
+
+    @cached_property
+    def hull_m3(self) -> float:
+        return _volume_m3(self.triangles)
 
     @property
     def points(self) -> Array:
@@ -75,19 +98,28 @@ def _cut(meshes: list[SourceShape], *, parts_max: int) -> list[_Part]:
     soups = [mesh.triangles_in_link() for mesh in meshes]
     parts = [_Part(soup, soup, np.empty((0, 3))) for soup in soups]
     whole_m3 = _volume_m3(np.concatenate(soups)) if soups else 0.0
-    for part in parts:
-        part.best_cut = _best_cut(part)
+    enough_m3 = float(np.clip(_GAIN_SHARE * whole_m3, _GAIN_LEAST_M3, _GAIN_MOST_M3))
     while parts and len(parts) < parts_max:
-        index = int(np.argmax([part.best_cut[0] if part.best_cut else 0.0 for part in parts]))
-        cut = parts[index].best_cut
-        if cut is None or cut[0] < _GAIN_MIN * whole_m3:
+        promises = [_promise_m3(part, enough_m3) for part in parts]
+        index = int(np.argmax(promises))
+        if promises[index] < enough_m3:
             break
-        old = parts[index]
-        halves = [_side(old, cut[1], cut[2]), _side(old, -cut[1], -cut[2])]
-        for half in halves:
-            half.best_cut = _best_cut(half)
-        parts[index : index + 1] = [half for half in halves if len(half.triangles)]
+        parts[index : index + 1] = parts[index].halves
     return parts
+
+
+def _promise_m3(part: _Part, enough_m3: float) -> float:
+    """Returns what the best cut saves; where a whole link's does not save enough, what it saves with the next ones.
+
+    A hollow in the middle of a side is no smaller after the first cut through it, only after the second.
+    """
+    if part.hull_m3 < _PART_GAINS_MIN * enough_m3 or part.best_cut is None:
+        return 0.0
+    gain = part.best_cut[0]
+    if gain >= enough_m3 or part.cuts:
+        return gain
+    deeper = sorted((half.best_cut[0] for half in part.halves if half.best_cut), reverse=True)
+    return max([gain, *(float(gain + sum(deeper[:count])) / (1 + count) for count in (1, 2))])
 
 
 def _side(part: _Part, normal: Array, offset: float) -> _Part:
@@ -116,54 +148,54 @@ def _best_cut(part: _Part) -> tuple[float, Array, float] | None:
     """Returns the cut that saves most of the part's hull: what it saves, and the plane."""
     if not len(part.triangles) or float(np.ptp(part.points, axis=0).max()) < _PART_SIZE_MIN_M:
         return None
-    probe = _probe(part)
+    probe = np.concatenate([surface_points(part.triangles, points_max=_PROBE_POINTS_MAX), part.inner_corners])
     tried: list[tuple[float, int, Array, float]] = []
-    for axis in [*np.eye(3), *principal_axes(probe)]:
+    for axis in np.concatenate(frames_of(probe)):
         height = probe @ axis
         low, high = float(height.min()), float(height.max())
         if high - low < _PART_SIZE_MIN_M:
             continue
-        for fraction in _CUT_FRACTIONS:
-            offset = low + fraction * (high - low)
-            sides = [probe[height <= offset], probe[height >= offset]]
-            if min(len(side) for side in sides) < 4:
-                continue
-            tried.append((sum(hull_volume_m3(side) for side in sides), len(tried), axis, offset))
-    whole_m3 = _volume_m3(part.triangles)
+        offsets = [low + fraction * (high - low) for fraction in _CUT_FRACTIONS]
+        below = _growing_hulls_m3(probe, height, offsets)
+        above = _growing_hulls_m3(probe, -height, [-offset for offset in reversed(offsets)])[::-1]
+        for offset, first, second in zip(offsets, below, above, strict=True):
+            if first is not None and second is not None:
+                tried.append((without_noise(first + second), len(tried), axis, offset))
+    # Where none saves anything, one through the middle leaves most for the next.
+    longest = int(np.ptp(probe, axis=0).argmax())
+    middle = 0.5 * float(probe[:, longest].min() + probe[:, longest].max())
+    made = [(axis, offset) for _, _, axis, offset in sorted(tried, key=lambda cut: cut[:2])[:_CUTS_MADE]]
     best: tuple[float, Array, float] | None = None
-    for _, _, axis, offset in sorted(tried, key=lambda cut: cut[:2])[:_CUTS_MADE]:
+    for axis, offset in [(np.eye(3)[longest], middle), *made]:
         halves = (clip(part.triangles, axis, offset), clip(part.triangles, -axis, -offset))
-        gain = whole_m3 - sum(_volume_m3(half) for half in halves)
-        if best is None or gain > best[0]:
+        gain = part.hull_m3 - sum(_volume_m3(half) for half in halves)
+        if best is None or without_noise(gain) > without_noise(best[0]):
             best = (gain, axis, offset)
     return best
 
 
+def _growing_hulls_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
+    """Returns per offset, lowest first, the volume of the hull of what lies below it; None where that is too little.
+
+    Each hull is that of the corners of the one before and the points since, which is much less to look at.
+    """
+    found: list[float | None] = []
+    corners, reached = np.empty((0, 3)), -np.inf
+    for offset in offsets:
+        corners = np.concatenate([corners, points[(height > reached) & (height <= offset)]])
+        reached = offset
+        if len(corners) < 4:
+            found.append(None)
+            continue
+        try:
+            hull = ConvexHull(corners)
+        except QhullError:
+            found.append(0.0)
+            continue
+        corners = corners[hull.vertices]
+        found.append(float(hull.volume))
+    return found
+
+
 def _volume_m3(triangles: Array) -> float:
     return hull_volume_m3(triangles.reshape(-1, 3)) if len(triangles) > 1 else 0.0
-
-
-def _probe(part: _Part) -> Array:
-    """Returns a bounded number of points on the surface: along the edges, then the first in each cell of a grid."""
-    corners = part.triangles
-    low = part.points.min(axis=0)
-    size_m = float(np.ptp(part.points, axis=0).max())
-    samples = [part.points]
-    for first, second in ((0, 1), (1, 2), (2, 0)):
-        edge = corners[:, second] - corners[:, first]
-        count = np.minimum(np.ceil(np.linalg.norm(edge, axis=1) / (_PROBE_SPACING * size_m)), 40).astype(
-            np.int64
-        )
-        for steps in np.unique(count[count > 1]):
-            chosen = count == steps
-            for step in range(1, int(steps)):
-                samples.append(corners[chosen, first] + (step / float(steps)) * edge[chosen])
-    points = np.concatenate(samples)
-    cells = 64
-    while True:
-        cell = np.floor((points - low) / size_m * cells).astype(np.int64)
-        _, index = np.unique((cell[:, 0] * 128 + cell[:, 1]) * 128 + cell[:, 2], return_index=True)
-        points = points[np.sort(index)]
-        if len(points) <= _PROBE_POINTS_MAX:
-            return points
-        cells = cells * 3 // 4

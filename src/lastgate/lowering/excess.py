@@ -17,6 +17,7 @@ from scipy import ndimage
 from lastgate import _fitting
 from lastgate.lowering.capsule_fit import Segment
 from lastgate.lowering.distances import points_to_segment
+from lastgate.lowering.surface_points import surface_samples
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -75,22 +76,3 @@ class ExcessField:
     def weight(self, covered: Mask) -> float:
         """Returns the summed weight of the covered points."""
         return float(self.weights[covered].sum())
-
-
-def surface_samples(triangles: Array, spacing_m: float) -> Array:
-    """Returns points on every triangle, no farther apart than the spacing."""
-    edges = triangles - np.roll(triangles, 1, axis=1)
-    longest = np.sqrt(np.einsum("ijk,ijk->ij", edges, edges).max(axis=1))
-    steps = np.clip(np.ceil(longest / spacing_m), 1, 400).astype(np.int64)
-    found = []
-    for count in np.unique(steps):
-        group = triangles[steps == count]
-        u, v = (grid.ravel() for grid in np.mgrid[0 : count + 1, 0 : count + 1] / count)
-        keep = u + v <= 1.0 + 1e-12
-        u, v = u[keep][None, :, None], v[keep][None, :, None]
-        found.append(
-            (group[:, :1] + u * (group[:, 1:2] - group[:, :1]) + v * (group[:, 2:] - group[:, :1])).reshape(
-                -1, 3
-            )
-        )
-    return np.concatenate(found)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.lowering.capsule_fit import Segment, capsules_along, fit_capsule, principal_axes
+from lastgate.lowering.capsule_fit import Segment, cheap_capsule, fit_capsule, frames_of
 from lastgate.lowering.excess import ExcessField, Mask
 from lastgate.lowering.shapes import LinkShapes
+from lastgate.lowering.surface_points import surface_points
 from lastgate.lowering.ties import without_noise
 from lastgate.lowering.triangles import clip, hull_corners
 from lastgate.lowering.volumes import Volume, volume_containing
@@ -23,9 +24,9 @@ CUT_OVERLAP_M = 0.0004
 # Where along an axis a cut is tried, as fractions of the piece's extent.
 _CUT_FRACTIONS = (0.15, 0.27, 0.38, 0.5, 0.62, 0.73, 0.85)
 # Cuts that look best by a cheap capsule and are then fitted in full.
-_CUTS_FITTED = 4
+_CUTS_FITTED = 3
 # Points that stand for a piece while cuts are compared; the chosen cut is fitted on all points.
-_PROBE_POINTS_MAX = 1500
+_PROBE_POINTS_MAX = 1000
 # A piece smaller than this is not worth a cut: the overlap would be a visible part of it.
 _PIECE_SIZE_MIN_M = 0.006
 # A further volume on a link must save at least this share of the link's remaining excess.
@@ -37,7 +38,7 @@ class LinkFields:
 
     def __init__(self, triangles: Array) -> None:
         self.fine = ExcessField.around(triangles)
-        self.whole = fit_capsule(hull_corners(_probe(triangles)))
+        self.whole = fit_capsule(hull_corners(surface_points(triangles, points_max=_PROBE_POINTS_MAX)))
         self.shared = self.fine.near(self.whole, scale=1.2)
 
 
@@ -57,14 +58,14 @@ class Piece:
 
     @property
     def halves(self) -> tuple[Piece, Piece] | None:
-        """Returns the two pieces of the best cut found, or None where no cut helps."""
+        """Returns the two pieces of the best cut found, which need not be better; None where no cut is possible."""
         if not self._cut_tried:
             self._halves = _best_cut(self)
             self._cut_tried = True
         return self._halves
 
     def quarters(self) -> list[Piece]:
-        """Returns what remains after the halves are cut once more, where cuts help; empty where none does."""
+        """Returns what remains after the halves are cut once more; empty where neither can be."""
         deeper = [part for half in self.halves or () for part in (half.halves or (half,))]
         return deeper if len(deeper) > 2 else []
 
@@ -147,7 +148,7 @@ def fit_link(shapes: LinkShapes, *, volumes_max: int, gain_min: float = MARGINAL
 def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
     if float(np.ptp(piece.triangles.reshape(-1, 3), axis=0).max()) < _PIECE_SIZE_MIN_M:
         return None
-    probe = _probe(piece.triangles)
+    probe = surface_points(piece.triangles, points_max=_PROBE_POINTS_MAX)
     cuts: list[tuple[float, int, Array, float]] = []
     for axis in _cut_axes(piece, probe):
         height = probe @ axis
@@ -159,40 +160,25 @@ def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
             sides = [probe[height <= offset], probe[height > offset]]
             if min(len(side) for side in sides) < 4:
                 continue
-            cores = [_cheap_capsule(side) for side in sides]
+            cores = [cheap_capsule(side) for side in sides]
             cuts.append((without_noise(piece.field.excess(*cores)), len(cuts), axis, offset))
-    likely = [(axis, offset) for _, _, axis, offset in sorted(cuts, key=lambda cut: cut[:2])[:_CUTS_FITTED]]
-    # Long triangles have no corner near a cut through them, so what the probe finds useless is tried exactly.
-    for exact in (False, True):
-        halves = _best_halves(piece, likely, None if exact else probe)
-        if halves is not None:
-            return halves
-    return None
-
-
-def _best_halves(
-    piece: Piece, cuts: list[tuple[Array, float]], probe: Array | None
-) -> tuple[Piece, Piece] | None:
-    """Returns the two sides of the best of a few cuts, judged by a probe or exactly; None where none helps."""
+    likely = sorted(cuts, key=lambda cut: cut[:2])[:_CUTS_FITTED]
     best: tuple[float, Array, float] | None = None
-    for axis, offset in cuts:
-        sides = _probed_sides(piece.triangles, probe, axis, offset)
-        if min(len(side) for side in sides) == 0:
-            continue
+    for _, _, axis, offset in likely:
+        height = probe @ axis
+        sides = [probe[height <= offset], probe[height > offset]]
         cores = [fit_capsule(hull_corners(side), starts_kept=1) for side in sides]
         excess = without_noise(piece.field.excess(*cores))
         if best is None or excess < best[0]:
             best = (excess, axis, offset)
     if best is None:
         return None
-    halves = [Piece(side, piece.fields) for side in _sides(piece.triangles, best[1], best[2])]
-    if not piece.field.excess(halves[0].core, halves[1].core) < piece.field.excess(piece.core):
-        return None
-    return halves[0], halves[1]
+    low, high = (Piece(side, piece.fields) for side in cut_sides(piece.triangles, best[1], best[2]))
+    return low, high
 
 
 def _cut_axes(piece: Piece, probe: Array) -> list[Array]:
-    axes = list(principal_axes(probe)) + list(np.eye(3))
+    axes = list(np.concatenate(frames_of(probe)))
     along = piece.core.end - piece.core.start
     length = float(np.linalg.norm(along))
     if length > 1e-6:
@@ -200,33 +186,6 @@ def _cut_axes(piece: Piece, probe: Array) -> list[Array]:
     return axes
 
 
-def _sides(triangles: Array, axis: Array, offset: float) -> list[Array]:
+def cut_sides(triangles: Array, axis: Array, offset: float) -> list[Array]:
+    """Returns the triangles below and above a plane; both keep a little of the other."""
     return [clip(triangles, axis, offset + CUT_OVERLAP_M), clip(triangles, -axis, CUT_OVERLAP_M - offset)]
-
-
-def _probed_sides(triangles: Array, probe: Array | None, axis: Array, offset: float) -> list[Array]:
-    """Returns points that stand for the two sides of a cut: a probe's for fine meshes, else exact ones."""
-    if probe is not None and len(triangles) > _PROBE_POINTS_MAX:
-        height = probe @ axis
-        return [probe[height <= offset], probe[height > offset]]
-    return [_probe(side) if len(side) else np.empty((0, 3)) for side in _sides(triangles, axis, offset)]
-
-
-def _cheap_capsule(points: Array) -> Segment:
-    return min(
-        capsules_along(points, principal_axes(points)), key=lambda capsule: without_noise(capsule.volume_m3)
-    )
-
-
-def _probe(triangles: Array) -> Array:
-    """Returns a bounded number of corners, the first in each cell of a grid over the piece."""
-    points = triangles.reshape(-1, 3)
-    low, size_m = points.min(axis=0), max(float(np.ptp(points, axis=0).max()), 1e-9)
-    cells = 48
-    while True:
-        key = np.floor((points - low) / size_m * cells).astype(np.int64)
-        _, first = np.unique((key[:, 0] * 64 + key[:, 1]) * 64 + key[:, 2], return_index=True)
-        points = points[np.sort(first)]
-        if len(points) <= _PROBE_POINTS_MAX:
-            return points
-        cells = cells * 3 // 4

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.lowering.fit import LinkCover, Piece
+from lastgate.lowering.peel import peeled
 from lastgate.lowering.refit import PARTNERS_MAX, Partners, cost_of_depth, refit
 from lastgate.lowering.sweep import Index, Pair, Sweep, capsule_rows
 from lastgate.lowering.ties import without_noise
@@ -29,6 +30,8 @@ _CUT_WORTH = 0.0005
 _MOVE_WORTH = 0.0001
 # Moving and cutting take turns: after cuts there is room to move into.
 _ROUNDS_MAX = 3
+# Another round follows only one that left at most this share of the rate before it.
+_ROUND_WORTH = 0.95
 # Partner volumes this near a piece take part when it is moved: what it does not touch yet it must not run into.
 _REACH_M = 0.02
 
@@ -53,6 +56,10 @@ class _Move:
     pieces: list[Piece]
 
 
+# From a piece, the volumes around it and the number of volumes its link may still get to the parts of the piece.
+_Division = Callable[[Piece, Partners, int], list[Piece]]
+
+
 class Refinement:
     """Moves and cuts pieces greedily by the cost of refused clear configurations that each step removes."""
 
@@ -64,7 +71,7 @@ class Refinement:
         self.pairs = [pair for pair in pairs if all(link in covers for link in pair)]
         self.volumes_max = volumes_max
         self.states = {pair: self._evaluate(pair) for pair in self.pairs}
-        self._divisions: dict[tuple[int, bool], tuple[Piece, list[Piece]]] = {}
+        self._divisions: dict[tuple[int, str], tuple[Piece, list[Piece]]] = {}
         self._weights = np.ones(sweep.count)
         self._worth_unit = float(sweep.count)
 
@@ -105,7 +112,7 @@ class Refinement:
             self._move_all(target, report)
             self._cut_all(target, report)
             rate = self.phantom_rate()
-            if rate <= target or not rate < before:
+            if rate <= target or rate > _ROUND_WORTH * before:
                 return
             before = rate
 
@@ -205,26 +212,38 @@ class Refinement:
         return cost_a, cost_b
 
     def _moves(self, link: str, piece: Piece) -> list[_Move]:
-        """Returns what a piece may become within the bound: two halves, or the halves of its halves.
+        """Returns what a piece may become within the bound: two halves, the halves of those, or a layer in strips.
 
-        A round, short link needs several cuts before the first state is set free; looking two deep sees that.
+        A round, short link needs several cuts before the first state is set free; looking two deep sees that. A flat
+        side needs a layer of its own.
         """
+        room = self.volumes_max - self.covers[link].count
         found: list[_Move] = []
-        for pieces in (self._division(link, piece, deeper=False), self._division(link, piece, deeper=True)):
+        for division in (self._halves, self._quarters, self._layers):
+            if room <= 0 or (found and found[-1].worth > _CUT_WORTH * self._worth_unit):
+                break
+            pieces = self._division(link, piece, division, room)
             added = len(pieces) - 1
-            if 0 < added <= self.volumes_max - self.covers[link].count:
+            if 0 < added <= room:
                 found.append(_Move(self._removed(link, piece, pieces) / added, link, piece, pieces))
-                if found[-1].worth > _CUT_WORTH * self._worth_unit:
-                    break
         return found
 
-    def _division(self, link: str, piece: Piece, *, deeper: bool) -> list[Piece]:
+    def _halves(self, piece: Piece, _partners: Partners, _room: int) -> list[Piece]:
+        return list(piece.halves or ())
+
+    def _quarters(self, piece: Piece, _partners: Partners, _room: int) -> list[Piece]:
+        return piece.quarters()
+
+    def _layers(self, piece: Piece, partners: Partners, room: int) -> list[Piece]:
+        return peeled(piece, partners, added_max=room)
+
+    def _division(self, link: str, piece: Piece, division: _Division, room: int) -> list[Piece]:
         """Returns the parts of a piece, each moved to where it costs least when it was first asked for."""
-        key = (id(piece), deeper)
+        key = (id(piece), division.__name__)
         if key not in self._divisions:
-            parts = piece.quarters() if deeper else list(piece.halves or ())
-            partners = self._partners(link, piece) if parts else None
-            self._divisions[key] = (piece, [refit(part, partners) for part in parts if partners is not None])
+            partners = self._partners(link, piece)
+            parts = division(piece, partners, room)
+            self._divisions[key] = (piece, [refit(part, partners) for part in parts])
         return self._divisions[key][1]
 
     def _removed(self, link: str, piece: Piece, pieces: list[Piece]) -> float:

@@ -25,6 +25,8 @@ _LINK_VOLUME_COST = 40.0
 _PUSHES = (0.0, 0.7)
 # The cost has kinks; what thirty steps do not find is not worth another thirty.
 _STEPS_MAX = 30
+# The cost counts states of the sweep; a hundredth of one decides nothing.
+_ACCURACY = 0.01
 # Partner volumes a descent looks at; a stride through all keeps them evenly spread.
 PARTNERS_MAX = 1500
 
@@ -63,7 +65,7 @@ def refit(piece: Piece, partners: Partners) -> Piece:
     for push in _PUSHES if length > 0.0 else _PUSHES[:1]:
         shift = away * (push * piece.core.radius_m / max(length, 1e-12))
         start = capsule_around(piece.corners, piece.core.start + shift, piece.core.end + shift)
-        found: Segment = descend(piece.corners, start, objective, steps_max=_STEPS_MAX)
+        found: Segment = descend(piece.corners, start, objective, steps_max=_STEPS_MAX, accuracy=_ACCURACY)
         value = objective(found.row)[0]
         if value < least:
             best, least = found, value

@@ -14,12 +14,12 @@ from scipy.spatial import cKDTree
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry
-from lastgate.lowering.excess import surface_samples
 from lastgate.lowering.kinematics import KinematicTree
 from lastgate.lowering.measure import ErrorRates
 from lastgate.lowering.prove import Containment, prove_containment
 from lastgate.lowering.rigid import apply, transform
 from lastgate.lowering.shapes import LinkShapes
+from lastgate.lowering.surface_points import surface_samples
 
 Array = NDArray[np.float64]
 

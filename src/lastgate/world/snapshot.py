@@ -109,11 +109,6 @@ class World:
         self.point_field = self._built_points()
         self.native = self._build(in_base_frame=True)
 
-    @property
-    def obstacles(self) -> tuple[WorldCollisionPrimitive, ...]:
-        """Is every primitive that is not the shape of a zone."""
-        return self.primitives[: self._obstacle_count]
-
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
         return self.primitives[index].object_id or f"world_{index}"
