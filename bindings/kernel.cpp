@@ -265,21 +265,6 @@ nb::object decode_world_snapshot(const nb::bytes& payload) {
                            ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->occupancy.data()), world->occupancy.size()), world->size, world->origin, world->resolution, world->unknown_is_free,
                                                        world->outside_is_free, world->voxels_stamp_s))
                            : nb::none();
-    fields["floor"] = nb::none();
-    if (world->has_floor) {
-        const FloorMapMessage& map = world->floor;
-        nb::dict floor;
-        floor["frame_id"] = nb::cast(std::string(map.frame_id));
-        floor["stamp_s"] = map.stamp_s;
-        floor["origin_xy"] = map.origin_xy;
-        floor["origin_yaw"] = map.origin_yaw;
-        floor["resolution_m"] = map.resolution_m;
-        floor["size"] = map.size;
-        floor["window_first"] = map.window_first;
-        floor["window_in_base"] = nb::cast(std::vector<double>(map.window_in_base.begin(), map.window_in_base.end()));
-        floor["blocked_bits"] = nb::bytes(reinterpret_cast<const char*>(map.blocked_bits.data()), map.blocked_bits.size());
-        fields["floor"] = floor;
-    }
     return fields;
 }
 

@@ -108,6 +108,8 @@ nb::object decode_floor_map(const nb::bytes& world_snapshot) {
     nb::dict fields;
     fields["frame_id"] = shown(floor.frame_id);
     fields["stamp_s"] = floor.stamp_s;
+    fields["origin_xy"] = nb::make_tuple(floor.origin_xy[0], floor.origin_xy[1]);
+    fields["origin_yaw"] = floor.origin_yaw;
     fields["resolution_m"] = floor.resolution_m;
     fields["size"] = nb::make_tuple(floor.size[0], floor.size[1]);
     fields["window_first"] = nb::make_tuple(floor.window_first[0], floor.window_first[1]);

@@ -133,7 +133,7 @@ Latch::Reset Latch::reset(double now_s) noexcept {
         const std::string_view name = actuators_[i].name.view();
         if (!actuators_[i].acknowledged) return refused("reset refused: actuator `%.*s` has not acknowledged the stop", static_cast<int>(name.size()), name.data());
     }
-    if (!is_time) return refused("reset refused: the clock does not tell a time");
+    if (!is_time) return refused("%s", "reset refused: the clock does not tell a time");
     if (!has_last_stop_) {
         last_stop_s_ = latest_s_;
         has_last_stop_ = true;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 namespace lastgate {
 namespace {
@@ -58,7 +59,7 @@ bool is_disc_free(const FloorMapMessage& map, Point at, double radius) noexcept 
 /// How far a segment is from a unit cell that it does not cross: the nearest points are a corner of one and something
 /// of the other.
 double distance_to_cell(Point start, Point end, Point centre) noexcept {
-    double nearest = INFINITY;
+    double nearest = std::numeric_limits<double>::infinity();
     for (const Point place : {start, end}) {
         nearest = std::min(nearest, std::hypot(std::max(std::abs(centre.u - place.u) - 0.5, 0.0), std::max(std::abs(centre.v - place.v) - 0.5, 0.0)));
     }

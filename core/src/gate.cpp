@@ -157,6 +157,9 @@ Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
     contacts_.reserve(64);  // a robot in contact at more than 64 places is not backing out by itself
     half_width_.resize(variables);
     tube_.resize(256 * 2 * variables);  // every box on the way down to the resolution, in 20 variables
+    chunk_closest_.resize(bodies * bodies / 2 + 1);
+    batch_closest_.resize(bodies * bodies / 2 + 1);
+    forget_closest();
     bound_body_reach();
 }
 
@@ -183,7 +186,15 @@ bool Gate::detach(std::uint16_t id) noexcept {
 void Gate::rebuild_lanes() noexcept {
     lanes_.rebuild(*model_, shapes_);
     bound_body_reach();
-    chunk_hint_ = batch_hint_ = LaneHint{};  // their indices meant other volumes
+    forget_closest();  // its indices meant other volumes
+}
+
+void Gate::forget_closest() noexcept {
+    const LaneTables& tables = lanes_.tables();
+    for (std::uint32_t index = 0; index < tables.body_pair_count; ++index) chunk_closest_[index] = batch_closest_[index] = tables.body_pairs[index].first;
+    chunk_hint_ = batch_hint_ = LaneHint{};
+    chunk_hint_.closest_pair = chunk_closest_.data();
+    batch_hint_.closest_pair = batch_closest_.data();
 }
 
 std::size_t Gate::lane_group_size() const noexcept {

@@ -289,10 +289,11 @@ void LaneModel::rebuild(const RobotModel& model, const ShapeSet& shapes) noexcep
     write_tails(model);
     write_pairs(shapes);
     order_pairs(model, shapes);
+    write_tables();
 }
 
-LaneTables LaneModel::tables() const noexcept {
-    LaneTables tables{};
+void LaneModel::write_tables() noexcept {
+    LaneTables& tables = tables_;
     tables.bodies = bodies_.data();
     tables.volumes = volumes_.data();
     tables.pairs = pairs_.data();
@@ -313,7 +314,6 @@ LaneTables LaneModel::tables() const noexcept {
     tables.effector_count = effector_count_;
     tables.mover_count = static_cast<std::uint32_t>(movers_.size());
     tables.slack = round_up(32.0 * u * extent_m_);
-    return tables;
 }
 
 }  // namespace lastgate

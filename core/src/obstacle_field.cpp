@@ -26,12 +26,6 @@ constexpr double point_block_m_min = 0.02;
 /// Cells in all when they are written out one by one.
 constexpr std::size_t dense_cells_max = std::size_t{1} << 27;
 
-/// Cells per edge of a bit block.
-constexpr std::uint32_t bit_edge = 8;
-constexpr std::uint32_t all_free = 0;
-constexpr std::uint32_t all_solid = 1;
-constexpr std::uint32_t first_mixed = 2;
-
 bool within_world(Vec3 p) noexcept {
     return std::abs(p.x) <= capacity::world_extent_m_max && std::abs(p.y) <= capacity::world_extent_m_max &&
            std::abs(p.z) <= capacity::world_extent_m_max;
@@ -302,6 +296,7 @@ void ObstacleField::spread_clearance() {
 void ObstacleField::reserve_cells(const VoxelSpec& spec) {
     grid_ = spec;
     half_m_ = 0.5 * spec.resolution_m;
+    cells_per_m_ = 1.0 / spec.resolution_m;
     std::size_t blocks = 1;
     for (std::size_t axis = 0; axis < 3; ++axis) {
         cell_block_count_[axis] = (spec.size[axis] + bit_edge - 1) / bit_edge;
@@ -329,13 +324,7 @@ void ObstacleField::set_cell(CellIndex cell, bool solid) {
 bool ObstacleField::is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept {
     const bool in_grid = x >= 0 && y >= 0 && z >= 0 && x < grid_.size[0] && y < grid_.size[1] && z < grid_.size[2];
     if (!in_grid) return !grid_.outside_is_free;
-    const auto ux = static_cast<std::size_t>(x);
-    const auto uy = static_cast<std::size_t>(y);
-    const auto uz = static_cast<std::size_t>(z);
-    const std::size_t block = ux / bit_edge + std::size_t{cell_block_count_[0]} * (uy / bit_edge + std::size_t{cell_block_count_[1]} * (uz / bit_edge));
-    const std::uint32_t state = cell_block_[block];
-    if (state < first_mixed) return state == all_solid;
-    return (cell_bits_[state - first_mixed][uz % bit_edge] >> ((uy % bit_edge) * bit_edge + ux % bit_edge) & 1) != 0;
+    return cell_bit(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z));
 }
 
 /// Keeps the solid cells beside a free one, block by block; uniform blocks are entered only next to others.
@@ -442,6 +431,7 @@ ObstacleField ObstacleField::with_cells(std::span<const CellIndex> occupied, std
     ObstacleField field;
     field.grid_ = grid_;
     field.half_m_ = half_m_;
+    field.cells_per_m_ = cells_per_m_;
     field.cell_block_ = cell_block_;
     field.cell_bits_ = cell_bits_;
     field.cell_block_count_ = cell_block_count_;

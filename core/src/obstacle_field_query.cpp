@@ -9,8 +9,6 @@
 namespace lastgate {
 namespace {
 
-constexpr double root_3 = 1.7320508075688773;
-
 /// Square roots of the whole numbers that a gap can be, rounded by nobody: looked up instead of computed.
 struct GapRoots {
     float root[256];
@@ -81,11 +79,14 @@ constexpr std::size_t candidates_max = 64;
 
 bool ObstacleField::is_solid(Vec3 point) const noexcept {
     if (cell_block_.empty()) return false;
-    const double r = grid_.resolution_m;
-    // A point on a face counts to the cell beyond it; the other cell, if solid, is found as a box that it touches.
-    const double at[3] = {(point.x - grid_.origin.x) / r, (point.y - grid_.origin.y) / r, (point.z - grid_.origin.z) / r};
-    return is_solid_cell(static_cast<std::int64_t>(std::floor(at[0])), static_cast<std::int64_t>(std::floor(at[1])),
-                         static_cast<std::int64_t>(std::floor(at[2])));
+    // A point on a face, or so near it that rounding decides, counts to one of the two cells; the other, if solid, is found as a
+    // box that it touches.
+    const double x = (point.x - grid_.origin.x) * cells_per_m_;
+    const double y = (point.y - grid_.origin.y) * cells_per_m_;
+    const double z = (point.z - grid_.origin.z) * cells_per_m_;
+    const bool in_grid = x >= 0.0 && y >= 0.0 && z >= 0.0 && x < grid_.size[0] && y < grid_.size[1] && z < grid_.size[2];
+    if (!in_grid) return !grid_.outside_is_free;
+    return cell_bit(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z));
 }
 
 /// How far inside the grid a point is; the grid's faces are solid unless the snapshot says otherwise.

@@ -107,6 +107,9 @@ class Sweep {
     void place_lanes() noexcept;
     void test_lanes(PairKind kind, std::size_t row_last) noexcept;
     void test_fields(const LaneGroup& group, float margin_m, bool one_motion, float* best, std::uint8_t* doubt) noexcept;
+    std::uint8_t far_lanes(const LaneGroup& group, std::size_t body, const ObstacleField& field, const float* needed_m, const float* best) const noexcept;
+    std::uint8_t open_lanes(const LaneGroup& group, std::size_t volume, const ObstacleField& field, const float* needed_m, std::uint8_t settled, bool one_motion,
+                            float* best) const noexcept;
     std::uint8_t test_group(PairKind kind, std::size_t index, float margin_m, float* best, std::uint8_t* doubt) noexcept;
     std::uint8_t test_group_box(const LaneGroup& group, std::uint8_t* doubt) noexcept;
     std::size_t entry_count(PairKind kind) const noexcept;

@@ -39,7 +39,7 @@ bool Sweep::scan_row_keep_in(std::size_t row_index) noexcept {
 
 /// Bit k of `doubt[volume * zones + zone]` is set when configuration k does not show the volume inside the zone.
 void Sweep::test_keep_in(const LaneGroup& group, float margin_m, float* best, std::uint8_t* doubt) const noexcept {
-    const LaneTables tables = gate_.lanes_.tables();
+    const LaneTables& tables = gate_.lanes_.tables();
     const std::size_t zones = gate_.config_.keep_in_zones.size();
     for (std::size_t volume = 0; volume < volume_count(); ++volume) {
         const LaneVolume& shape = tables.volumes[volume];

@@ -28,7 +28,7 @@ float round_up(double value) noexcept { return static_cast<float>(value + std::a
 
 void Sweep::place_lanes() noexcept {
     const LaneKernels& kernels = gate_.lanes_.kernels();
-    const LaneTables tables = gate_.lanes_.tables();
+    const LaneTables& tables = gate_.lanes_.tables();
     for (std::size_t index = 0; index < group_count_for(gate_.path_rows_); ++index) {
         const LaneGroup group = gate_.lane_groups_[index] = gate_.lane_group(index);
         kernels.fill_rows(tables, group, gate_.path_.data(), variable_count(), 1 + index * lane_count, gate_.path_rows_, gate_.uncertainty_.data());
@@ -49,7 +49,7 @@ std::uint8_t Sweep::test_group_box(const LaneGroup& group, std::uint8_t* doubt) 
     const float inset_m = round_up(extra_m_);
     const float low[3] = {round_up(box.min.x) + inset_m, round_up(box.min.y) + inset_m, round_up(box.min.z) + inset_m};
     const float high[3] = {-round_up(-box.max.x) - inset_m, -round_up(-box.max.y) - inset_m, -round_up(-box.max.z) - inset_m};
-    const LaneTables tables = gate_.lanes_.tables();
+    const LaneTables& tables = gate_.lanes_.tables();
     std::uint8_t any = 0;
     for (std::uint32_t entry = 0; entry < tables.effector_count; ++entry) {
         doubt[entry] = gate_.lanes_.kernels().test_box(tables, group, entry, low, high);
@@ -113,7 +113,7 @@ void Sweep::test_lanes(PairKind kind, std::size_t row_last) noexcept {
 void Sweep::look_at_closest() noexcept {
     alignas(32) float best[lane_count];
     std::fill_n(best, lane_count, static_cast<float>(best_m_));
-    const LaneTables tables = gate_.lanes_.tables();
+    const LaneTables& tables = gate_.lanes_.tables();
     for (std::size_t index = 0; index < group_count_for(gate_.path_rows_); ++index) {
         gate_.lanes_.kernels().test_hint(tables, gate_.lane_groups_[index], world_->for_lanes(), lane_margin(PairKind::world), true, best, &gate_.chunk_hint_);
     }
@@ -121,7 +121,7 @@ void Sweep::look_at_closest() noexcept {
 }
 
 void Sweep::test_tool_steps(std::size_t effector, double move_m, double turn_rad, std::uint8_t* open) noexcept {
-    const LaneTables tables = gate_.lanes_.tables();
+    const LaneTables& tables = gate_.lanes_.tables();
     const LaneVolume& tool = tables.volumes[tables.volume_count + effector];
     // Two positions are off by their error each. Two rotations by the angle t differ by 2 sqrt(2) sin(t / 2) in the Frobenius
     // norm; each is off by its rounding bound, and the sum of nine squares by a few roundings.

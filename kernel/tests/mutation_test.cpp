@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short, repeatable half of `make fuzz`: whole messages, bytes of them changed, cut, doubled or moved.
+#include <limits>
 #include <random>
 
 #include "../fuzz/kernel_input.hpp"
@@ -20,7 +21,7 @@ void mutate(std::vector<std::uint8_t>& input, std::mt19937_64& random) {
             case 3: input.resize(at); break;
             case 4: input.insert(input.begin() + static_cast<std::ptrdiff_t>(at), 1 + below(8), static_cast<std::uint8_t>(random())); break;
             default: {
-                const double numbers[] = {std::nan(""), INFINITY, -1e300, 1e-300, 0.0};
+                const double numbers[] = {std::nan(""), std::numeric_limits<double>::infinity(), -1e300, 1e-300, 0.0};
                 const double number = numbers[below(5)];
                 if (at + sizeof number <= input.size()) std::memcpy(input.data() + at, &number, sizeof number);
             }

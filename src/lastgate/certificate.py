@@ -77,7 +77,9 @@ def canonical(content: dict[str, Any]) -> str:
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def certificate_of(gate: "Gate", verdict: "Verdict", world: World | NoWorld, native: _core.Gate) -> Certificate:
+def certificate_of(
+    gate: "Gate", verdict: "Verdict", world: World | NoWorld, native: _core.Gate
+) -> Certificate:
     """Returns the certificate of the check that `native` did last.
 
     Raises:

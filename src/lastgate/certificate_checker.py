@@ -3,8 +3,8 @@
 pairs are worked out again here, from the numbers in the file alone.
 
 A certificate says of every pair, for every stretch of the path: at this instant a slab this wide separates the two,
-and until the ends of the stretch they cannot come closer by more than this. What has to be believed is the model, by its
-digest, and the world as it is written in the file.
+and until the ends of the stretch they cannot come closer by more than this. What has to be believed is the model, by
+its digest, and the world as it is written in the file.
 
 Usage: python certificate_checker.py FILE. Exit 0 verified, 1 refused, 2 not readable.
 """
@@ -22,11 +22,26 @@ from typing import Any
 import numpy as np
 
 FORMAT = "lastgate-certificate 1"
-RECORD_COLUMNS = (
-    "kind by_pieces a b piece_a shape_a piece_b shape_b low high at direction_x direction_y direction_z "
-    "distance_m motion_m demand_m"
-).split()
-APART_COLUMNS = "volume piece direction_x direction_y direction_z".split()
+RECORD_COLUMNS = [
+    "kind",
+    "by_pieces",
+    "a",
+    "b",
+    "piece_a",
+    "shape_a",
+    "piece_b",
+    "shape_b",
+    "low",
+    "high",
+    "at",
+    "direction_x",
+    "direction_y",
+    "direction_z",
+    "distance_m",
+    "motion_m",
+    "demand_m",
+]
+APART_COLUMNS = ["volume", "piece", "direction_x", "direction_y", "direction_z"]
 # Two programs place a robot of metres to within a few hundred roundings of each other; a nanometre is far above that,
 # and far below anything a margin means.
 SAME_M = 1e-9
@@ -111,7 +126,10 @@ def _table(values: Any, columns: int, name: str) -> Array:
     require(isinstance(rows, list), f"{name} is not a table")
     for row in rows:
         is_row = isinstance(row, list) and len(row) == columns
-        require(is_row and all(type(number) in (int, float) for number in row), f"{name} is not rows of {columns} numbers")
+        require(
+            is_row and all(type(number) in (int, float) for number in row),
+            f"{name} is not rows of {columns} numbers",
+        )
     table = np.array(rows, dtype=np.float64).reshape(-1, columns)
     require(bool(np.isfinite(table).all()), f"{name} holds numbers that are not finite")
     return table
@@ -190,7 +208,9 @@ class Model:
         origins = _table(np.reshape(values["joint_origin_xyzrpy"], (-1, 6)), 6, "joint_origin_xyzrpy")
         axes = _table(np.reshape(values["joint_axis"], (-1, 3)), 3, "joint_axis")
         require(self.parent[0] == -1 and len(origins) == len(axes) == count, "the links do not fit together")
-        require(all(0 <= self.parent[link] < link for link in range(1, count)), "a link stands before its parent")
+        require(
+            all(0 <= self.parent[link] < link for link in range(1, count)), "a link stands before its parent"
+        )
         self.origin_xyz = origins[:, :3]
         self.origin_rotation = [_rotation_from_rpy(*rpy) for rpy in origins[:, 3:]]
         lengths = np.linalg.norm(axes, axis=1)
@@ -214,7 +234,9 @@ class Model:
         ends = _table(np.reshape(values["volume_ends_m"], (-1, 6)), 6, "volume_ends_m")
         self.volumes = [
             Shape(int(link), ends[index].reshape(2, 3), float(radius))
-            for index, (link, radius) in enumerate(zip(values["volume_link"], values["volume_radius_m"], strict=True))
+            for index, (link, radius) in enumerate(
+                zip(values["volume_link"], values["volume_radius_m"], strict=True)
+            )
         ]
         self.pieces: list[Shape] = []
         if "piece_link" in values:
@@ -285,7 +307,10 @@ class Model:
                         found[link] = max(found.get(link, 0.0), gain * (distance + radius))
                         if half < math.pi / 2:
                             turned = math.cos(middle) * across + math.sin(middle) * np.cross(axis, across)
-                            centre, radius = along + math.cos(half) * turned, radius + distance * math.sin(half)
+                            centre, radius = (
+                                along + math.cos(half) * turned,
+                                radius + distance * math.sin(half),
+                            )
                         else:
                             centre, radius = along, radius + distance
                     else:
@@ -345,6 +370,16 @@ def obstacles_of(kinds: list[int], sizes: list[list[float]], poses: list[list[fl
 # ---- Checking --------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Placed:
+    """The links at every instant that some record names, which of them each names, and how far joints stray from it."""
+
+    rotations: list[Array]
+    positions: list[Array]
+    place: Array
+    step: Array
+
+
 class Checker:
     """One certificate, read and taken apart."""
 
@@ -364,7 +399,10 @@ class Checker:
             isinstance(world, dict) and set(world) == {"id", "looked_at", "kind", "size_m", "xyz_quat_xyzw"},
             "the world is not described",
         )
-        require(isinstance(world["looked_at"], bool) and isinstance(world["id"], str), "the world is not described")
+        require(
+            isinstance(world["looked_at"], bool) and isinstance(world["id"], str),
+            "the world is not described",
+        )
         self.world_id, self.looked_at = world["id"], world["looked_at"]
         self.obstacles = obstacles_of(world["kind"], world["size_m"], world["xyz_quat_xyzw"])
         require(self.looked_at or not self.obstacles, "nobody looked at the world, and yet it has obstacles")
@@ -387,7 +425,10 @@ class Checker:
             middle = 0.5 * (model.position_min[dof] + model.position_max[dof])
             half = 0.5 * (model.position_max[dof] - model.position_min[dof])
             still = bool((np.abs(self.path[:, dof] - middle) <= 1e-12).all())
-            require(not model.in_rows[dof] and still and abs(width - half) <= 1e-12, "an uncertainty is not half a range")
+            require(
+                not model.in_rows[dof] and still and abs(width - half) <= 1e-12,
+                "an uncertainty is not half a range",
+            )
 
     def _at(self, instants: Array) -> Array:
         """Returns the configurations at instants counted in rows."""
@@ -439,7 +480,10 @@ class Checker:
             require((i, j) not in excused, "a piece is apart from a volume twice")
             require(abs(float(np.linalg.norm(direction)) - 1.0) <= SAME_M, "a direction is no unit vector")
             gap = (second.corners @ direction).min() - (first.corners @ direction).max()
-            require(bool(gap > first.radius_m + second.radius_m), "a piece is said to be apart from a volume it meets")
+            require(
+                bool(gap > first.radius_m + second.radius_m),
+                "a piece is said to be apart from a volume it meets",
+            )
             excused.add((i, j))
         return [
             [
@@ -479,7 +523,9 @@ class Checker:
             for stretch in sorted(stretches):
                 low, high, at, by_pieces = stretch
                 require(low == reached and low < high, f"a stretch of the path is missing for {pair}")
-                require(at == 0.5 * (low + high), f"an instant is not in the middle of its stretch for {pair}")
+                require(
+                    at == 0.5 * (low + high), f"an instant is not in the middle of its stretch for {pair}"
+                )
                 reached = high
                 self._require_shapes(pair, stretches[stretch], pieces_met, by_pieces=bool(by_pieces))
             require(reached == end, f"the end of the path is missing for {pair}")
@@ -489,14 +535,19 @@ class Checker:
     ) -> None:
         kind = pair[0]
         found = []
+        expected: set[tuple[int, int, int, int]] = set()
         for number in numbers:
             a, b = int(self.a[number]), int(self.b[number])
             pieces_a = pieces_met[a] if by_pieces else []
             pieces_b = pieces_met[b] if by_pieces and kind == SELF else []
             expected = {
-                (int(bool(pieces_a)), i, int(bool(pieces_b)), j) for i in (pieces_a or [a]) for j in (pieces_b or [b])
+                (int(bool(pieces_a)), i, int(bool(pieces_b)), j)
+                for i in (pieces_a or [a])
+                for j in (pieces_b or [b])
             }
-            require(not by_pieces or bool(pieces_a or pieces_b), f"the pair {pair} has no pieces to be shown by")
+            require(
+                not by_pieces or bool(pieces_a or pieces_b), f"the pair {pair} has no pieces to be shown by"
+            )
             shown = (
                 int(self.piece_a[number]),
                 int(self.shape_a[number]),
@@ -504,9 +555,14 @@ class Checker:
                 int(self.shape_b[number]),
             )
             require(shown in expected, f"a record shows a shape that is not of the pair {pair}")
-            require((a, b) == (int(self.a[numbers[0]]), int(self.b[numbers[0]])), "one pair is named in two orders")
+            require(
+                (a, b) == (int(self.a[numbers[0]]), int(self.b[numbers[0]])),
+                "one pair is named in two orders",
+            )
             found.append(shown)
-        require(len(found) == len(set(found)) == len(expected), f"not every shape of the pair {pair} is shown")
+        require(
+            len(found) == len(set(found)) == len(expected), f"not every shape of the pair {pair} is shown"
+        )
 
     def _steps(self) -> Array:
         """Returns (records, variables): how far each variable strays from the instant of its record."""
@@ -523,39 +579,33 @@ class Checker:
         direction = self.records[:, RECORD_COLUMNS.index("direction_x") :][:, :3]
         claimed = self.column["distance_m"]
         require(
-            bool((np.abs(np.linalg.norm(direction, axis=1) - 1.0) <= SAME_M).all()), "a direction is no unit vector"
+            bool((np.abs(np.linalg.norm(direction, axis=1) - 1.0) <= SAME_M).all()),
+            "a direction is no unit vector",
         )
         instants, place = np.unique(self.column["at"], return_inverse=True)
         rotations, positions = self.model.place(self._at(instants)[:, : self.model.dof_count])
-        step = self._steps()
-        top, moved, unsure = self._side(
-            self.piece_a, self.shape_a, direction, rotations, positions, place, step, first=True
-        )
-        bottom, moved_b, unsure_b = self._side(
-            self.piece_b, self.shape_b, -direction, rotations, positions, place, step, first=False
-        )
+        placed = Placed(rotations, positions, place, self._steps())
+        top, moved, unsure = self._side(self.piece_a, self.shape_a, direction, placed, first=True)
+        bottom, moved_b, unsure_b = self._side(self.piece_b, self.shape_b, -direction, placed, first=False)
         width = -bottom - top
         motion, demand = moved + moved_b, unsure + unsure_b
         for kind, margin_m in self.model.margin_m.items():
             demand[self.kind == kind] += margin_m
         require(bool((np.abs(width - claimed) <= SAME_M).all()), "a distance is not what it is said to be")
-        require(bool((np.abs(motion - self.column["motion_m"]) <= SAME_M).all()), "a motion is not what it is said to be")
-        require(bool((np.abs(demand - self.column["demand_m"]) <= SAME_M).all()), "a demand is not what it is said to be")
+        require(
+            bool((np.abs(motion - self.column["motion_m"]) <= SAME_M).all()),
+            "a motion is not what it is said to be",
+        )
+        require(
+            bool((np.abs(demand - self.column["demand_m"]) <= SAME_M).all()),
+            "a demand is not what it is said to be",
+        )
         spare = width - demand - motion
         require(bool((spare > 0.0).all()), "a pair can come closer than its margin")
         return spare
 
     def _side(
-        self,
-        is_piece: Array,
-        shape: Array,
-        direction: Array,
-        rotations: list[Array],
-        positions: list[Array],
-        place: Array,
-        step: Array,
-        *,
-        first: bool,
+        self, is_piece: Array, shape: Array, direction: Array, placed: Placed, *, first: bool
     ) -> tuple[Array, Array, Array]:
         """Returns how far one side of every record reaches along a direction, moves, and is uncertain."""
         count = len(self.records)
@@ -569,11 +619,11 @@ class Checker:
                 chosen = np.flatnonzero(body & (is_piece == flag) & (shape == index))
                 if not len(chosen):
                     continue
-                at = place[chosen]
-                local = np.einsum("nij,ni->nj", rotations[own.link][at], direction[chosen])
-                along = np.einsum("ni,ni->n", direction[chosen], positions[own.link][at])
+                at = placed.place[chosen]
+                local = np.einsum("nij,ni->nj", placed.rotations[own.link][at], direction[chosen])
+                along = np.einsum("ni,ni->n", direction[chosen], placed.positions[own.link][at])
                 reaches[chosen] = (local @ own.corners.T).max(axis=1) + along + own.radius_m
-                moved[chosen], unsure[chosen] = self._motion(chosen, own.link, reach[index], step)
+                moved[chosen], unsure[chosen] = self._motion(chosen, own.link, reach[index], placed.step)
         for kind, obstacles in ((WORLD, self.obstacles), (ZONE, self.model.zones)):
             for index, obstacle in enumerate(obstacles if not first else []):
                 chosen = np.flatnonzero((self.kind == kind) & (is_piece == 0) & (shape == index))

@@ -50,7 +50,9 @@ def only_kernel() -> str:
     running = [name for name in names if _core.kernel_is_alive(name)]
     if len(running) == 1:
         return running[0]
-    found = f"several kernels run: {', '.join(f'`{name}`' for name in running)}" if running else "no kernel runs"
+    found = (
+        f"several kernels run: {', '.join(f'`{name}`' for name in running)}" if running else "no kernel runs"
+    )
     raise ROSConfigError(f"{found}\n\nhint: name one with `--robot NAME`; `lastgate kernel run` starts one")
 
 

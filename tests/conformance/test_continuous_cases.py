@@ -20,7 +20,9 @@ SLIDE = {"joint_type": "prismatic", "position_limits": [-20.0, 20.0], "velocity_
 
 
 def env_of(*spheres, **more):
-    return CollisionEnvironment.build(np.array(spheres, dtype=np.float64).reshape(-1, 4), 0.05, BOUNDS, **more)
+    return CollisionEnvironment.build(
+        np.array(spheres, dtype=np.float64).reshape(-1, 4), 0.05, BOUNDS, **more
+    )
 
 
 def ball_on_slides(radius_m=0.05):
@@ -61,7 +63,9 @@ def test_case_76_motion_without_obstacles_is_free():
         pytest.param(ONE, [(0.5, 0, 0, 0.001)], 0.44, 0.449, id="case_78"),
         pytest.param(10 * ONE, [(5, 0, 0, 0.01)], 0.4939, 0.494, id="case_79"),
         pytest.param(2 * ONE, [(1, 0, 0, 0.01)], 0.4699, 0.47, id="case_80"),
-        pytest.param(np.array([1.0, 1.0, 0.0]), [(0.5, 0.5, 0, 0.02)], 0.4503, 0.5 - 0.07 / np.sqrt(2), id="case_81"),
+        pytest.param(
+            np.array([1.0, 1.0, 0.0]), [(0.5, 0.5, 0, 0.02)], 0.4503, 0.5 - 0.07 / np.sqrt(2), id="case_81"
+        ),
         pytest.param(ONE, [(0.5, 0.04, 0, 0.02)], 0.4424, 0.5 - np.sqrt(0.07**2 - 0.04**2), id="case_83"),
         pytest.param(ONE, [(0.3, 0, 0, 0.05), (0.7, 0, 0, 0.05)], 0.1998, 0.2, id="case_84"),
     ],
@@ -129,12 +133,18 @@ def test_case_89_swept_clearance_is_what_a_margin_may_be(y_m, clear_m):
 
 @pytest.mark.parametrize(
     ("point", "segment", "distance_m"),
-    [((0, 0, 0), (1, 0, 0, 3, 0, 0), 1.0), ((2, 1, 0), (1, 0, 0, 3, 0, 0), 1.0), ((0, 0, 0), (1, 0, 0, 1, 0, 0), 1.0)],
+    [
+        ((0, 0, 0), (1, 0, 0, 3, 0, 0), 1.0),
+        ((2, 1, 0), (1, 0, 0, 3, 0, 0), 1.0),
+        ((0, 0, 0), (1, 0, 0, 1, 0, 0), 1.0),
+    ],
 )
 def test_case_90_point_and_segment(point, segment, distance_m):
     from lastgate import _core
 
-    found, _, _ = _core.distance_segments(np.array([*point, *point], dtype=float), np.array(segment, dtype=float))
+    found, _, _ = _core.distance_segments(
+        np.array([*point, *point], dtype=float), np.array(segment, dtype=float)
+    )
     assert found == distance_m
 
 
@@ -178,7 +188,9 @@ def test_case_94_near_miss_that_stands_still_does_not_hide_the_contact_of_anothe
         collision_geometry=[sphere_on("foot", 0.05), sphere_on("fist", 0.05)],
     )
     table = lg.WorldCollisionPrimitive(
-        shape=lg.BoxShape(size_xyz_m=(1.0, 1.0, 0.1)), pose=lg.Pose6D(xyz=(0.0, 0.0, -0.1002)), object_id="table"
+        shape=lg.BoxShape(size_xyz_m=(1.0, 1.0, 0.1)),
+        pose=lg.Pose6D(xyz=(0.0, 0.0, -0.1002)),
+        object_id="table",
     )
     scene = ContinuousCollisionDetector(robot, environment=env_of((0.9, 0, 1, 0.05), primitives=[table]))
     found = scene.check(np.zeros(2), np.array([0.0, 1.0]))

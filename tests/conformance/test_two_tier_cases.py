@@ -26,7 +26,9 @@ WRITTEN_M = 1e-4
 
 
 def env_of(*spheres, **more):
-    return CollisionEnvironment.build(np.array(spheres, dtype=np.float64).reshape(-1, 4), 0.05, BOUNDS, **more)
+    return CollisionEnvironment.build(
+        np.array(spheres, dtype=np.float64).reshape(-1, 4), 0.05, BOUNDS, **more
+    )
 
 
 def checker(shapes, *spheres, config=None, refinement=0.05, safety=0.02, primitives=(), **more):
@@ -43,7 +45,9 @@ def box_at(xyz, size, object_id="box"):
 
 def capsule_at(xyz, radius_m, length_m):
     return lg.WorldCollisionPrimitive(
-        shape=lg.CapsuleShape(radius_m=radius_m, length_m=length_m), pose=lg.Pose6D(xyz=xyz), object_id="capsule"
+        shape=lg.CapsuleShape(radius_m=radius_m, length_m=length_m),
+        pose=lg.Pose6D(xyz=xyz),
+        object_id="capsule",
     )
 
 
@@ -88,7 +92,11 @@ def test_case_65_ball_beside_a_cylinder_is_free():
 
 def test_case_66_thin_overlap_is_found_behind_coarse_balls():
     found = checker(
-        [cylinder(0.05, 1.0)], (0.051, 0, 0, 0.005), config=SphereGenConfig.coarse(), refinement=0.02, safety=0.01
+        [cylinder(0.05, 1.0)],
+        (0.051, 0, 0, 0.005),
+        config=SphereGenConfig.coarse(),
+        refinement=0.02,
+        safety=0.01,
     )
     assert found.check_collision(ZERO)
     assert found.min_distance(ZERO) == pytest.approx(-0.004, abs=3 * WRITTEN_M)
@@ -113,7 +121,7 @@ def whole_hull(triangles):
     """Returns a robot whose only piece is the hull of a mesh, which the mesh alone can look behind."""
     pytest.importorskip("coal")
     robot = robot_of({"arm": [mesh(triangles)]})
-    (hull,) = [piece for piece in _one_piece(triangles)]
+    (hull,) = _one_piece(triangles)
     return robot.with_loaded_pieces((hull,))
 
 
@@ -128,7 +136,9 @@ def test_mesh_clears_what_lies_in_the_hollow_of_its_hull():
     robot, environment = whole_hull(triangles), env_of((0.05, 0.08, 0.0, 0.02))
     without = TwoTierCollisionChecker(robot, None, 0.1, 0.0, environment=environment)
     assert without.check_collision(ZERO)
-    with_mesh = TwoTierCollisionChecker(robot, None, 0.1, 0.0, environment=environment, meshes={"arm": triangles})
+    with_mesh = TwoTierCollisionChecker(
+        robot, None, 0.1, 0.0, environment=environment, meshes={"arm": triangles}
+    )
     assert not with_mesh.check_collision(ZERO)
     answer = with_mesh.check_batch(ZERO[np.newaxis])
     assert answer.level.tolist() == [DetailLevel.MESH]
@@ -160,7 +170,10 @@ def test_case_69_obstacle_inside_a_closed_mesh_collides(kind):
     triangles = np.asarray(trimesh.creation.box(extents=(0.4, 0.4, 0.4)).triangles)
     robot = whole_hull(triangles)
     spheres = [(0.05, 0, 0, 0.01)] if kind == "ball" else []
-    shapes = {"box": [box_at((0.05, 0, 0), (0.02, 0.02, 0.02))], "capsule": [capsule_at((0.05, 0, 0), 0.01, 0.02)]}
+    shapes = {
+        "box": [box_at((0.05, 0, 0), (0.02, 0.02, 0.02))],
+        "capsule": [capsule_at((0.05, 0, 0), 0.01, 0.02)],
+    }
     environment = env_of(*spheres, primitives=shapes.get(kind, []))
     found = TwoTierCollisionChecker(robot, None, 0.1, 0.0, environment=environment, meshes={"arm": triangles})
     assert found.check_collision(ZERO)
@@ -197,7 +210,9 @@ def test_case_71_larger_safety_margin_finds_a_superset():
     rows = rng.uniform(-0.6, 0.6, (200, 1))
     before = np.zeros(200, dtype=bool)
     for safety in (0.0, 0.01, 0.03, 0.1):
-        found = TwoTierCollisionChecker(robot, None, 0.05, safety, environment=environment).check_collision(rows)
+        found = TwoTierCollisionChecker(robot, None, 0.05, safety, environment=environment).check_collision(
+            rows
+        )
         assert not (before & ~found).any()
         before = found
     assert 0 < before.sum() <= 200
@@ -260,7 +275,9 @@ def test_case_74_ladder_has_its_rungs_where_they_are_said_to_be(distance_m, leve
     assert DetailLevels.forced(DetailLevel.CONVEX).select(0.5) == DetailLevel.CONVEX
 
 
-@pytest.mark.parametrize("arguments", [{"convex_within_m": -1.0}, {"mesh_within_m": math.nan}, {"safety_margin_m": math.inf}])
+@pytest.mark.parametrize(
+    "arguments", [{"convex_within_m": -1.0}, {"mesh_within_m": math.nan}, {"safety_margin_m": math.inf}]
+)
 def test_ladder_that_means_nothing_is_refused(arguments):
     with pytest.raises(lg.ROSConfigError, match=next(iter(arguments))):
         DetailLevels(**arguments)
@@ -328,7 +345,9 @@ def test_case_61_object_in_the_hand_is_ignored_by_the_finger_and_seen_by_the_for
     found = TwoTierCollisionChecker(robot, None, 0.05, 0.0, environment=environment, allowed=matrix)
     assert not found.check_collision(np.array([1.0, 0.0]))
     assert found.check_collision(np.array([0.05, 5.0]))
-    assert [(pair.link, pair.other) for pair in found.distances(np.array([0.05, 0.0]))] == [("forearm", "cup")]
+    assert [(pair.link, pair.other) for pair in found.distances(np.array([0.05, 0.0]))] == [
+        ("forearm", "cup")
+    ]
 
 
 # ---- Ladder, batches and refusals ------------------------------------------------------------------
@@ -360,7 +379,7 @@ def test_batches_are_the_single_answers_and_empty_ones_are_empty():
         assert found.min_distance(row, gripper_positions=fingers) == batch.distance_m[index]
         assert found.check_collision(row, gripper_positions=fingers) == batch.in_collision[index]
     assert found.check_batch(np.empty((0, 7))).in_collision.shape == (0,)
-    assert 0 < batch.in_collision.sum()
+    assert batch.in_collision.sum() > 0
 
 
 def test_no_rung_is_farther_than_the_gates_own_double_path_allows():

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from live_page_helpers import until
+from live_page_helpers import submit_fresh, until
 
 import lastgate as lg
 from lastgate.cli.app import run
@@ -59,15 +59,16 @@ def dashboard(tmp_path):
 
 
 def test_page_of_a_kernel_is_served_until_it_is_told_to_end(dashboard, start_kernel, tmp_path):
-    kernel = start_kernel(lg.load_robot("franka_panda"), without_world=True, reset_cooldown_s=0.05)
+    kernel = start_kernel(
+        lg.load_robot("franka_panda"), without_world=True, reset_cooldown_s=0.05, on_stale="drop"
+    )
     process, url, token = dashboard("--instance", kernel.instance)
     file = tmp_path / "dashboard.token"
     assert file.read_text().strip() == token
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert os.getpriority(os.PRIO_PROCESS, process.pid) > os.getpriority(os.PRIO_PROCESS, kernel.pid)
     until(lambda: ask(f"{url}api/status")["gate"]["state"] == "active")
-    kernel.observe(START)
-    assert kernel.submit(np.linspace(START, START + 0.02, 8)).accepted
+    assert submit_fresh(kernel, np.linspace(START, START + 0.02, 8)).accepted
     until(lambda: ask(f"{url}api/status")["counts"]["accepted"] == 1)
     assert ask(f"{url}api/estop", method="POST", data=b'{"reason": "smoke"}')["success"]
     assert kernel.status().reason == "smoke"

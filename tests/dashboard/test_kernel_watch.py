@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from live_page_helpers import until
+from live_page_helpers import submit_fresh, until
 from paper_robots import stacked
 
 import lastgate as lg
@@ -19,6 +19,7 @@ from lastgate.dashboard.store import LiveStore
 from lastgate.dashboard.world_view import WorldView
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
+INTO_THE_BALL = np.linspace(START, START + np.array([0, 0.9, 0, 0.6, 0, 0, 0]), 40)
 BALL = lg.WorldCollisionPrimitive(
     shape=lg.SphereShape(radius_m=0.1), pose=lg.Pose6D(xyz=(0.6, 0.0, 0.5)), object_id="ball"
 )
@@ -42,41 +43,40 @@ def state_of(store: LiveStore) -> str:
     return store.frame()["gate"]["state"]
 
 
+def entry_of(store: LiveStore, code: str):
+    """Waits for a refusal of this kind; a busy machine may have brought about others before it."""
+    return until(lambda: next((entry for entry in store.ledger.after(0) if entry.code == code), None))
+
+
 def test_accepted_and_refused_chunks_states_and_worlds_are_shown(start_kernel, watch):
-    kernel = start_kernel(lg.load_robot("franka_panda"), on_violation="hold")
+    kernel = start_kernel(lg.load_robot("franka_panda"), on_violation="hold", on_stale="drop")
     store, _ = watch(kernel)
-    world = lg.World(primitives=[BALL], points=np.full((4, 3), 2.0), stamp_s=time.time(), world_id="room")
-    kernel.publish_world(world)
-    kernel.observe(START)
-    assert kernel.submit(np.linspace(START, START + 0.02, 8)).accepted
+    seen = {"primitives": [BALL], "points": np.full((4, 3), 2.0)}
+    assert submit_fresh(kernel, np.linspace(START, START + 0.02, 8), **seen).accepted
     until(lambda: store.frame()["counts"]["accepted"] == 1)
-    assert store.candidate()["candidate"]["verdict"] == "accepted"
+    until(lambda: store.candidate()["candidate"]["verdict"] == "accepted" or store.ledger.after(0))
     assert store.frame()["volumes"] is not None
-    kernel.observe(START)
-    verdict = kernel.submit(np.linspace(START, START + np.array([0, 0.9, 0, 0.6, 0, 0, 0]), 40))
+    verdict = submit_fresh(kernel, INTO_THE_BALL, **seen)
     assert not verdict.accepted
-    (entry,) = until(lambda: store.ledger.after(0))
-    assert entry.code == str(verdict.violations[0].code)
+    entry = entry_of(store, "world_collision")
     assert entry.sentence == verdict.violations[0].sentence()
-    assert entry.time_s == pytest.approx(time.time(), abs=10.0)
-    assert until(lambda: store.candidate()["candidate"]["verdict"]) != ""
+    assert entry.time_s == pytest.approx(time.time(), abs=60.0)
+    until(lambda: store.candidate()["candidate"]["verdict"] == "world_collision")
     assert store.obstacles()["obstacles"][0]["label"] == "ball"
     assert store.cloud()["points"]["total"] == 4
     ages = store.frame()["ages"]
-    assert ages["state"] < 10.0
-    assert ages["world"] < 10.0
+    assert ages["state"] < 60.0
+    assert ages["world"] < 60.0
     assert ages["voxels"] is None
 
 
 def test_picture_of_a_refusal_is_drawn_from_what_was_seen_in_the_rings(start_kernel, watch):
-    kernel = start_kernel(lg.load_robot("franka_panda"), on_violation="hold")
+    kernel = start_kernel(lg.load_robot("franka_panda"), on_violation="hold", on_stale="drop")
     store, _ = watch(kernel)
-    kernel.publish_world(lg.World(primitives=[BALL], stamp_s=time.time()))
-    kernel.observe(START)
-    assert not kernel.submit(np.linspace(START, START + np.array([0, 0.9, 0, 0.6, 0, 0, 0]), 40)).accepted
-    (entry,) = until(lambda: store.ledger.after(0))
+    assert not submit_fresh(kernel, INTO_THE_BALL, primitives=[BALL]).accepted
+    entry = entry_of(store, "world_collision")
     assert entry.has_picture
-    assert store.ledger.picture(1)().startswith(b"\x89PNG")
+    assert store.ledger.picture(entry.number)().startswith(b"\x89PNG")
 
 
 def test_what_was_refused_before_somebody_looked_is_in_the_ledger(start_kernel, watch):
@@ -149,7 +149,7 @@ def test_no_door_is_taken_by_looking(start_kernel, watch):
     assert KernelControl(kernel.instance).estop("without a door").success
 
 
-def test_kernel_that_ends_is_lost_and_one_that_starts_again_is_found(start_kernel, watch):
+def test_kernel_that_ends_is_lost_and_one_that_starts_again_is_found(start_kernel, watch, tmp_path):
     robot = lg.load_robot("franka_panda")
     kernel = start_kernel(robot, without_world=True)
     store, one = watch(kernel)
@@ -158,11 +158,14 @@ def test_kernel_that_ends_is_lost_and_one_that_starts_again_is_found(start_kerne
     until(lambda: state_of(store) == "lost")
     assert not WatchedControl(one).estop("too late").success
     with lg.KernelClient(
-        robot, rate_hz=50.0, instance=kernel.instance, settings=lg.KernelSettings(without_world=True)
+        robot,
+        rate_hz=50.0,
+        instance=kernel.instance,
+        settings=lg.KernelSettings(without_world=True, on_stale="drop"),
+        state_dir=tmp_path,
     ) as again:
         until(lambda: state_of(store) == "active")
-        again.observe(START)
-        assert again.submit(np.linspace(START, START + 0.02, 8)).accepted
+        assert submit_fresh(again, np.linspace(START, START + 0.02, 8)).accepted
         until(lambda: store.frame()["counts"]["accepted"] == 1)
 
 

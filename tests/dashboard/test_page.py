@@ -23,6 +23,7 @@ from lastgate.dashboard.robot_scene import RobotScene
 from lastgate.dashboard.store import GateStatus, LiveStore, note_gate_check
 from lastgate.demo.panda_scene import table_world
 from lastgate.estop import SafetyLatch
+from lastgate.world.freshness import StampedTransform
 
 SHOTS = Path(__file__).parents[2] / "reports" / "page"
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
@@ -260,6 +261,47 @@ def test_hostile_names_are_shown_as_text(shown, visit):
     allowed = {"entry-picture", "cloud-image", "map-image"}
     assert set(page.evaluate("[...document.images].map((image) => image.id)")) == allowed
     assert page.evaluate("window.hacked") is None
+
+
+def test_cloud_cells_and_map_are_drawn_in_the_view_and_on_their_cards(shown, visit):
+    random = np.random.default_rng(3)
+    cells = np.zeros((8, 30, 30), np.uint8)
+    cells[0] = 1
+    cells[:, :3, :] = 1
+    cells[7, 20:, 20:] = 255
+    blocked = np.zeros((60, 90), int)
+    blocked[[0, -1]] = blocked[:, [0, -1]] = 100
+    blocked[20:30, 40:60] = 100
+    placed = StampedTransform(
+        child_in_parent=np.column_stack([np.eye(3), [-1.0, -2.0, 0.0]]),  # the base at 1, 2 on the map
+        child_frame="map",
+        parent_frame="",
+        stamp_s=1.0,
+    )
+    grid = lg.OccupancyGridIndex(blocked, 0.05, (0.0, 0.0), stamp_s=1.0)
+    shown.world = lg.World(
+        points=random.uniform((-0.6, -0.9, 0.2), (-0.4, 0.9, 0.9), (3000, 3)),
+        voxels=lg.Voxels(
+            occupancy=cells, origin_xyz=(0.5, -0.8, -0.3), resolution_m=0.05, stamp_s=1.0, unknown="free"
+        ),
+        floor_map=lg.FloorMap(grid=grid, map_in_base=placed, height_m=(-0.1, 1.0), age_s_max=10.0),
+        stamp_s=1.0,
+    )
+    shown.check(START + 0.05)
+    page = visit(shown.page.server.url, scheme="light")
+    page.wait_for_selector("#cloud-image:not([hidden])")
+    page.wait_for_selector("#map-robot:not([hidden])")
+    assert page.locator("#cloud-facts").text_content() == "points 3000 · cells 1530 · unknown 100"
+    assert "90 x 60" in page.locator("#map-facts").text_content()
+    assert page.evaluate("document.getElementById('map-image').naturalWidth") == 90
+    mark, image = page.locator("#map-robot").bounding_box(), page.locator("#map-image").bounding_box()
+    scale = min(image["width"] / 90, image["height"] / 60)
+    # The robot stands at column 20 of 90 and row 40 of 60, which is 20 from the top.
+    left = image["x"] + (image["width"] - 90 * scale) / 2
+    top = image["y"] + (image["height"] - 60 * scale) / 2
+    assert mark["x"] + mark["width"] / 2 == pytest.approx(left + 20 * scale, abs=2.0)
+    assert mark["y"] + mark["height"] / 2 == pytest.approx(top + 20 * scale, abs=2.0)
+    shoot(page, "cloud-and-map")
 
 
 def test_stale_data_is_marked_and_fresh_data_is_not(shown, visit):

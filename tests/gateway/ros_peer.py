@@ -63,7 +63,10 @@ class Peer(Node):
 
     @staticmethod
     def _put_into(inbox: deque[bytes]):
-        return lambda payload: inbox.append(payload)  # rclpy asks for a signature, which a built-in has not
+        def put(payload: bytes) -> None:  # rclpy asks for a signature, which a built-in has not
+            inbox.append(payload)
+
+        return put
 
     def until(self, happened, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s
@@ -105,7 +108,10 @@ class Peer(Node):
         met = self.until(
             lambda: (
                 # This node hears one of its own topics.
-                all(outbox.get_subscription_count() > (name in HEARS) for name, outbox in self.outboxes.items())
+                all(
+                    outbox.get_subscription_count() > (name in HEARS)
+                    for name, outbox in self.outboxes.items()
+                )
                 and all(self.count_publishers(name) > (name in SENDS) for name in heard)
                 and self.reset.service_is_ready()
                 and len(self.inboxes["/openral/safety_status"]) > 0

@@ -52,7 +52,7 @@ def bridged(request, start_kernel, start_peer, domain):
 
 
 def test_bridge_carries_chunks_refusals_stops_and_resets(bridged):
-    kernel, peer, bridge = bridged
+    _, peer, _ = bridged
     payload = ros.to_bytes(ros.action_chunk(np.full((4, 3), 0.02)))
     assert propose(peer, payload) == payload
     failure = propose(peer, ros.action_chunk(np.full((2, 3), 5.0)))
@@ -62,7 +62,9 @@ def test_bridge_carries_chunks_refusals_stops_and_resets(bridged):
     assert peer.take_bytes("/openral/estop") is not None
     assert reset(peer)["success"]
     assert propose(peer, payload) == payload
-    peer.publish("/openral/human_estop", ros.make("std_msgs/msg/Empty", structure_needs_at_least_one_member=0))
+    peer.publish(
+        "/openral/human_estop", ros.make("std_msgs/msg/Empty", structure_needs_at_least_one_member=0)
+    )
     status = wait_status(peer, LATCHED)
     assert (status.source, status.reason) == ("gateway", "/openral/human_estop")
     assert evidence_of(peer.take("/openral/failure/safety", FAILURE)).kind == "human"

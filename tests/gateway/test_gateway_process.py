@@ -12,7 +12,7 @@ import pytest
 import ros_messages as ros
 from conftest import joint_state, program
 from paper_robots import stacked
-from test_ros_peer import HOME, JOINTS, LATCHED, STATUS, diagnostics, propose, wait_status
+from test_ros_peer import HOME, JOINTS, LATCHED, diagnostics, propose, wait_status
 
 import lastgate as lg
 from lastgate import _core
@@ -84,7 +84,9 @@ def test_second_vendor_gets_its_bytes_back(start_kernel, start_gateway, start_fa
 
 
 @pytest.mark.parametrize("stated", ["-", CHUNK_HASH[:-1] + "7", "RIHS01_", CHUNK_HASH + "0"])
-def test_publisher_of_another_or_no_definition_is_refused(start_kernel, start_gateway, start_fast_peer, stated):
+def test_publisher_of_another_or_no_definition_is_refused(
+    start_kernel, start_gateway, start_fast_peer, stated
+):
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
     gateway = start_gateway(kernel.instance)
     peer = start_fast_peer(stated)
@@ -99,7 +101,9 @@ def test_publisher_of_another_or_no_definition_is_refused(start_kernel, start_ga
     assert errors.count("is refused") == 1  # once for a publisher, not once for a message
 
 
-def test_publisher_without_a_hash_is_believed_where_that_is_asked_for(start_kernel, start_gateway, start_fast_peer):
+def test_publisher_without_a_hash_is_believed_where_that_is_asked_for(
+    start_kernel, start_gateway, start_fast_peer
+):
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
     start_gateway(kernel.instance, "--accept-unhashed")
     assert good_chunk() in [start_fast_peer("-").propose(good_chunk()) for _ in range(2)]
@@ -233,7 +237,7 @@ def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start
     assert peer.take_bytes("/openral/estop", 2.0) is not None
     gone = wait_status(peer, 0)
     assert (gone.source, gone.reason) == ("gateway", "the kernel is gone")
-    level, values, message = next(
+    level, values, _ = next(
         found for found in iter(lambda: diagnostics(peer), None) if found[2] == "the kernel is gone"
     )
     assert (level, values["fault_latch"]) == (2, "true")

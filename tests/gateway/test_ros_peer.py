@@ -52,12 +52,13 @@ def propose(peer, chunk, joints=JOINTS, positions=HOME):
     """Proposes a chunk until the kernel has judged it by a state that is fresh; returns what passed, or the failure.
 
     Kernels here drop what they have no fresh state for (`on_stale="drop"`): on a machine with other work, 0.2 s can go
-    by between the two messages, and that is not what these tests are about.
+    by between the two messages, or 0.5 s on the way, and that is not what these tests are about.
     """
     for _ in range(20):
         peer.propose(chunk, joints, positions)
         answer, payload = peer.take_either("/openral/safe_action", "/openral/failure/safety")
-        assert payload is not None, "neither accepted nor refused"
+        if payload is None:
+            continue
         if answer == "/openral/safe_action":
             return payload
         failure = ros.from_bytes(payload, FAILURE)
@@ -120,7 +121,11 @@ def test_node_sees_types_hashes_and_qualities_of_the_contract(front, distro):
             (ours,) = [end for end in ends[topic] if end["node"] != "lastgate_peer"]
             # Kilted lists the node, and does not find out which ends of another vendor are its own.
             assert ours["node"] == "lastgate_gateway" or distro == "kilted", topic
-            assert (ours["type"], ours["reliability"], ours["durability"]) == (kind, reliability, durability), topic
+            assert (ours["type"], ours["reliability"], ours["durability"]) == (
+                kind,
+                reliability,
+                durability,
+            ), topic
             # Computed from our .msg files, and what this ROS 2 states about its own build of them.
             assert ours["hash"] == ros.store().hash_rihs01(kind), topic
             assert {end["hash"] for end in ends[topic]} == {ours["hash"]}, topic
@@ -142,13 +147,20 @@ def test_accepted_chunk_leaves_byte_for_byte(front):
 
 def test_violation_is_reported_stopped_and_reset(front):
     _, peer = front
-    chunk = ros.action_chunk(np.array([[0.0, 0.0, 0.0], [0.0, 1.5, 0.0]]), rskill_id="pick", trace_id="00-abc")
+    chunk = ros.action_chunk(
+        np.array([[0.0, 0.0, 0.0], [0.0, 1.5, 0.0]]), rskill_id="pick", trace_id="00-abc"
+    )
     peer.ask("forget")
     failure = propose(peer, chunk)
     assert (failure.kind, failure.severity) == (2, 3)
     assert (failure.rskill_id, failure.trace_id) == ("pick", "00-abc")
     evidence = evidence_of(failure)
-    assert (evidence.kind, evidence.joint, evidence.measured, evidence.limit_max) == ("joint_limit", "j1", 1.5, 1.0)
+    assert (evidence.kind, evidence.joint, evidence.measured, evidence.limit_max) == (
+        "joint_limit",
+        "j1",
+        1.5,
+        1.0,
+    )
     assert peer.take_bytes("/openral/estop") is not None
     assert wait_status(peer, LATCHED).source == "kernel"
     # A good chunk is dropped while latched, and passes after the reset.
@@ -164,7 +176,9 @@ def test_violation_is_reported_stopped_and_reset(front):
     assert isinstance(propose(peer, good), bytes)
 
 
-def test_reset_that_the_kernel_refuses_is_refused_to_the_client(start_kernel, start_gateway, start_peer, distro):
+def test_reset_that_the_kernel_refuses_is_refused_to_the_client(
+    start_kernel, start_gateway, start_peer, distro
+):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=600.0)
     start_gateway(kernel.instance)
     peer = start_peer(distro)
@@ -193,7 +207,9 @@ def test_stop_from_the_wire_latches_and_is_not_echoed(front):
 
 def test_stop_of_a_human_is_reported_as_one(front):
     _, peer = front
-    peer.publish("/openral/human_estop", ros.make("std_msgs/msg/Empty", structure_needs_at_least_one_member=0))
+    peer.publish(
+        "/openral/human_estop", ros.make("std_msgs/msg/Empty", structure_needs_at_least_one_member=0)
+    )
     wait_status(peer, LATCHED)
     failure = peer.take("/openral/failure/safety", FAILURE)
     assert failure.kind == 7
@@ -260,12 +276,15 @@ def world_voxels(x_m: float, cells: int = 80):
     )
 
 
-@pytest.mark.parametrize(
-    ("topic", "world"),
-    [("/openral/world_collision", world_collision), ("/openral/world_voxels", world_voxels)],
-    ids=["obstacles", "voxels in many fragments"],
-)
-def test_world_from_the_wire_decides(start_kernel, start_gateway, start_peer, distro, topic, world):
+WORLDS = {
+    "obstacles": ("/openral/world_collision", world_collision),
+    "voxels in many fragments": ("/openral/world_voxels", world_voxels),
+}
+
+
+@pytest.mark.parametrize("given", WORLDS)
+def test_world_from_the_wire_decides(start_kernel, start_gateway, start_peer, distro, given):
+    topic, world = WORLDS[given]
     kernel = start_kernel(arm_of_one_link(), on_stale="drop")
     start_gateway(kernel.instance)
     peer = start_peer(distro)
@@ -278,12 +297,14 @@ def test_world_from_the_wire_decides(start_kernel, start_gateway, start_peer, di
             time.sleep(0.15)  # a world of half a million cells is built meanwhile
             peer.propose(chunk, ["shoulder"], [0.0])
             answer, payload = peer.take_either("/openral/safe_action", "/openral/failure/safety")
+            if payload is None:
+                continue
             if answer == "/openral/safe_action":
                 return "passed"
             evidence = evidence_of(ros.from_bytes(payload, FAILURE))
             if evidence.kind == "collision":
                 return evidence
-        raise AssertionError(evidence)
+        raise AssertionError("never judged by a fresh state and world")
 
     assert judged(1.4) == "passed"
     collision = judged(0.85)
@@ -304,6 +325,8 @@ def test_base_twist_crosses_the_gate(start_kernel, start_gateway, start_peer, di
             kernel.observe(np.zeros(1))
             peer.publish("/cmd_vel", message)
             answer, payload = peer.take_either("/openral/safe_cmd_vel", "/openral/failure/safety")
+            if payload is None:
+                continue
             if answer == "/openral/safe_cmd_vel":
                 return ros.from_bytes(payload, "geometry_msgs/msg/Twist")
             evidence = evidence_of(ros.from_bytes(payload, FAILURE))

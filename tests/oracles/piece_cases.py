@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sweep oracle's robots once more, told to the gate as fat volumes around convex pieces: the pieces are the truth."""
+"""The sweep oracle's robots once more, told to the gate as fat volumes around pieces: the pieces are the truth."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +35,16 @@ def fattened(robot: lg.RobotDescription) -> lg.RobotDescription:
     """Returns the robot with thicker volumes, and its own as pieces."""
     thick = tuple(
         geometry.model_copy(
-            update={
-                "shape": geometry.shape.model_copy(update={"radius_m": geometry.shape.radius_m + FAT_M})
-            }
+            update={"shape": geometry.shape.model_copy(update={"radius_m": geometry.shape.radius_m + FAT_M})}
         )
         for geometry in robot.collision_geometry
     )
     named = lg.RobotDescription(
-        **{**robot.model_dump(), "convex_pieces": PIECES_FILE, "collision_geometry": [g.model_dump() for g in thick]}
+        **{
+            **robot.model_dump(),
+            "convex_pieces": PIECES_FILE,
+            "collision_geometry": [g.model_dump() for g in thick],
+        }
     )
     return named.with_loaded_pieces(pieces_of_volumes(robot))
 
@@ -52,7 +54,9 @@ class PieceSetup(Setup):
 
     def __init__(self, robot: lg.RobotDescription, **more: object) -> None:
         super().__init__(robot, **more)  # type: ignore[arg-type]
-        margins = {f"{kind}_collision_margin_m": self.margins[f"{kind}_margin_m"] for kind in ("self", "world")}
+        margins = {
+            f"{kind}_collision_margin_m": self.margins[f"{kind}_margin_m"] for kind in ("self", "world")
+        }
         self.thick = with_safety(fattened(robot), **margins)
         self.gate = lg.Gate(self.thick, step_s=self.gate.step_s)
 

@@ -15,7 +15,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, at, ball, capsule_on, gate_of, gripper_arm, planar_two_link, sliders, wall_beyond_x, world_of
+from paper_robots import (
+    NOW_S,
+    at,
+    ball,
+    capsule_on,
+    gate_of,
+    gripper_arm,
+    planar_two_link,
+    sliders,
+    wall_beyond_x,
+    world_of,
+)
 
 import lastgate as lg
 from lastgate import certificate_checker
@@ -55,7 +66,11 @@ def draw(rng: np.random.Generator, gate: lg.Gate) -> tuple[lg.ActionChunk, lg.Ro
     if gate.gripper_joint_names and rng.random() < 0.5:
         ends = [j.position_limits for j in gate.robot.actuated_joints if j.name in gate.gripper_joint_names]
         fingers = [rng.uniform(low, high) for low, high in ends]
-    return lg.ActionChunk(rows), lg.RobotState(positions=start, gripper_positions=fingers, stamp_s=0.0), random_world(rng)
+    return (
+        lg.ActionChunk(rows),
+        lg.RobotState(positions=start, gripper_positions=fingers, stamp_s=0.0),
+        random_world(rng),
+    )
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -87,7 +102,9 @@ def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str
         records += report.record_count
         by_pieces += any(record[1] for record in certificate.content["records"])
         near += report.least_spare_m < 1e-3
-    print(f"{name}: {verified} certificates, {records} records, {by_pieces} with pieces, {near} nearer than 1 mm")
+    print(
+        f"{name}: {verified} certificates, {records} records, {by_pieces} with pieces, {near} nearer than 1 mm"
+    )
     assert verified == CHUNKS // len(ROBOTS)
     if robot.loaded_pieces:
         assert by_pieces > 0
@@ -115,7 +132,9 @@ def small_certificate() -> str:
     # Three small cubes along the forearm.
     pieces = [
         ConvexPiece(
-            "forearm", 0.0, tuple((x + a, b, c) for a in (-0.03, 0.03) for b in (-0.03, 0.03) for c in (-0.03, 0.03))
+            "forearm",
+            0.0,
+            tuple((x + a, b, c) for a in (-0.03, 0.03) for b in (-0.03, 0.03) for c in (-0.03, 0.03)),
         )
         for x in (0.2, 0.5, 0.8)
     ]
@@ -216,7 +235,9 @@ def test_path_that_runs_through_the_pole_does_not_fit_another_ones_records(hones
 def test_pair_that_is_left_out_is_missed(honest: str, kind: int) -> None:
     content = json.loads(honest)
     first = next(record for record in content["records"] if record[0] == kind)
-    content["records"] = [r for r in content["records"] if (r[0], r[2], r[3]) != (first[0], first[2], first[3])]
+    content["records"] = [
+        r for r in content["records"] if (r[0], r[2], r[3]) != (first[0], first[2], first[3])
+    ]
     with pytest.raises(Refused, match="other pairs"):
         check_text(signed(content))
 
@@ -296,7 +317,9 @@ def test_cartesian_rows_held_objects_and_fields_get_no_certificate() -> None:
     cloud = lg.World(points=np.array([[5.0, 5.0, 5.0]]), stamp_s=NOW_S)
     with pytest.raises(lg.ROSConfigError, match="voxels, points"):
         gate.certify(row, state=stretched, world=cloud, now_s=NOW_S)
-    gate.attach("forearm", lg.SphereShape(radius_m=0.02), object_id="cup", origin_xyz_rpy=(1.0, 0, 0, 0, 0, 0))
+    gate.attach(
+        "forearm", lg.SphereShape(radius_m=0.02), object_id="cup", origin_xyz_rpy=(1.0, 0, 0, 0, 0, 0)
+    )
     with pytest.raises(lg.ROSConfigError, match="holds something"):
         gate.certify(row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S)
     gate.detach("cup")
@@ -326,7 +349,8 @@ def test_checker_imports_numpy_and_the_standard_library_only() -> None:
         if isinstance(node, ast.Import):
             roots |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0 and node.module is not None
+            assert node.level == 0
+            assert node.module is not None
             roots.add(node.module.partition(".")[0])
     assert roots - set(sys.stdlib_module_names) == {"numpy"}
 

@@ -88,7 +88,9 @@ def _boxed_arm(margin_m: float) -> lg.RobotDescription:
     around = {"shape": "sphere", "radius_m": float(np.linalg.norm(HALF_M)) + FAT_M}
     volumes = [{"link_name": link, "shape": around, "origin_xyz_rpy": [0.0] * 6} for link in links]
     bare = [
-        {"link": joint.child_link, "reason": "left out"} for joint in robot.joints if joint.child_link not in links
+        {"link": joint.child_link, "reason": "left out"}
+        for joint in robot.joints
+        if joint.child_link not in links
     ]
     pairs = [
         {"link_a": a, "link_b": b, "reason": "proved-never"}
@@ -134,10 +136,18 @@ def test_boxes_among_balls_miss_no_violation_and_invent_none(margin_m: float) ->
         end = start + rng.uniform(-0.6, 0.6, gate.n_dof)
         t = np.linspace(0.0, 1.0, 2000)[:, None]
         path = start + t * (end - start)
-        middle = kinematics.frames(path[[int(rng.integers(2000))]]).place(links[-1], rng.uniform(-0.3, 0.3, 3))[0]
+        middle = kinematics.frames(path[[int(rng.integers(2000))]]).place(
+            links[-1], rng.uniform(-0.3, 0.3, 3)
+        )[0]
         ball = np.array([[*middle, rng.uniform(0.01, 0.06)]])
         # Grown until it grazes: what is left to decide is a fraction of a millimetre.
-        ball[0, 3] = max(ball[0, 3] + float(_gap_m(kinematics, path, links, ball).min()) - margin_m - rng.normal(0.0, 5e-4), 0.005)
+        ball[0, 3] = max(
+            ball[0, 3]
+            + float(_gap_m(kinematics, path, links, ball).min())
+            - margin_m
+            - rng.normal(0.0, 5e-4),
+            0.005,
+        )
         gaps = _gap_m(kinematics, path, links, ball) - margin_m
         around = int(gaps.argmin())
         fine = np.clip(np.linspace(t[max(around - 1, 0)], t[min(around + 1, 1999)], 4000), 0.0, 1.0)

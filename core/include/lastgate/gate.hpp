@@ -94,6 +94,11 @@ class Gate {
   public:
     /// Throws std::invalid_argument that says which number cannot be used.
     Gate(std::shared_ptr<const RobotModel> model, GateConfig config);
+    // Its tables point into its own memory, which moves with it and cannot be shared.
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+    Gate(Gate&&) = default;
+    Gate& operator=(Gate&&) = default;
 
     /// Accepts the chunk whole or rejects it whole, and says why. Never edits it.
     [[nodiscard]] Verdict check(const CheckRequest& request) noexcept;
@@ -165,6 +170,9 @@ class Gate {
     std::vector<double> lane_variables_;     ///< Scratch: variables x 8.
     LaneHint chunk_hint_;                    ///< What was closest last time: changes how long a check takes, nothing else.
     LaneHint batch_hint_;
+    std::vector<std::uint32_t> chunk_closest_;  ///< Per body pair, for the hints.
+    std::vector<std::uint32_t> batch_closest_;
+    void forget_closest() noexcept;
     std::vector<double> tails_;         ///< bodies x (chain + 1): motion relative to the frame above each depth.
     std::vector<double> step_;          ///< Scratch, per variable.
     std::vector<double> sample_;        ///< Scratch configuration.

@@ -121,11 +121,26 @@ struct LaneGroup {
 /// answer: a skipped pair could not have lowered the result, whatever the order (lanes_kernel.inc).
 struct LaneHint {
     std::uint32_t body_pair = 0xFFFFFFFFU;
-    std::uint32_t pair = 0;
+    std::uint32_t* closest_pair = nullptr;  ///< Per body pair: which of its volume pairs; null when nobody remembers.
     std::uint32_t body = 0;
     std::uint32_t volume = 0;
     std::uint32_t primitive = 0xFFFFFFFFU;
 };
+
+/// What one volume, or the ball around a body, needs of a field in every lane.
+struct LaneFieldLook {
+    alignas(32) float shift_m[lane_count];   ///< No point of the core is farther than this from the spokesman's core.
+    alignas(32) float demand_m[lane_count];  ///< Distance of the core from obstacles that must be exceeded.
+    float farthest_m;                        ///< The largest shift.
+    float reach_m;                           ///< How far the spokesman must see to settle every lane that can be settled.
+};
+
+/// How much farther than wanted a field is asked about, so that finding nothing there still shows what was wanted after
+/// every rounding.
+inline constexpr float lane_reach_slack = 1.0F + 1e-5F;
+
+/// The lane that speaks for the others before a field: in the middle of eight rows, so that it is near all of them.
+inline constexpr std::size_t lane_spokesman = lane_count / 2;
 
 struct LaneTables {
     const LaneBody* bodies;

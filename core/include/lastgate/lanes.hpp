@@ -30,7 +30,7 @@ class LaneModel {
     void rebuild(const RobotModel& model, const ShapeSet& shapes) noexcept;
 
     const LaneKernels& kernels() const noexcept { return *kernels_; }
-    LaneTables tables() const noexcept;
+    const LaneTables& tables() const noexcept { return tables_; }
     std::size_t tail_count() const noexcept { return tail_joint_.size(); }
     /// Bound on the difference of a computed rotation of a body from the true one (Frobenius norm).
     double rotation_error(std::size_t body) const noexcept { return rotation_error_[body]; }
@@ -42,9 +42,11 @@ class LaneModel {
     void write_volumes(const RobotModel& model, const ShapeSet& shapes) noexcept;
     void write_tails(const RobotModel& model) noexcept;
     void write_pairs(const ShapeSet& shapes) noexcept;
+    void write_tables() noexcept;
     void order_pairs(const RobotModel& model, const ShapeSet& shapes) noexcept;
 
     const LaneKernels* kernels_;
+    LaneTables tables_{};
     std::vector<LaneBody> bodies_;
     std::vector<LaneVolume> volumes_;
     std::vector<LanePair> pairs_;

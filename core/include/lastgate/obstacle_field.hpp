@@ -114,6 +114,11 @@ class ObstacleField {
     };
     /// Obstacles of a block that lie together, with bounds of their own: eight of them are a cache line per axis.
     static constexpr std::uint32_t group_size = 8;
+    /// Cells per edge of a bit block, and what such a block is.
+    static constexpr std::uint32_t bit_edge = 8;
+    static constexpr std::uint32_t all_free = 0;
+    static constexpr std::uint32_t all_solid = 1;
+    static constexpr std::uint32_t first_mixed = 2;
 
     static ObstacleField from_centres(std::span<const Vec3> centres, std::span<const std::uint32_t> labels, std::span<const double> radii, double block_m_min);
     void choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, double block_m_min);
@@ -131,6 +136,13 @@ class ObstacleField {
     }
     bool has_obstacles(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept;
     bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
+    /// Of a cell inside the grid.
+    bool cell_bit(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
+        const std::size_t block = x / bit_edge + std::size_t{cell_block_count_[0]} * (y / bit_edge + std::size_t{cell_block_count_[1]} * (z / bit_edge));
+        const std::uint32_t state = cell_block_[block];
+        if (state < first_mixed) return state == all_solid;
+        return (cell_bits_[state - first_mixed][z % bit_edge] >> ((y % bit_edge) * bit_edge + x % bit_edge) & 1) != 0;
+    }
     bool is_over_solid(Vec3 local) const noexcept;
     Witness press_flat(const Segment& local, double cutoff_m, std::uint32_t& obstacle) const noexcept;
     static bool is_inside(std::span<const Vec3> corners, double x, double y) noexcept;
@@ -171,6 +183,7 @@ class ObstacleField {
 
     // Cells: which are solid. Empty for points.
     VoxelSpec grid_;
+    double cells_per_m_ = 0.0;
     std::vector<std::uint32_t> cell_block_;  ///< Per 8 x 8 x 8 cells: all free, all solid, or where the bits stand.
     std::vector<std::array<std::uint64_t, 8>> cell_bits_;
     std::array<std::uint32_t, 3> cell_block_count_{};
@@ -183,8 +196,8 @@ template <typename Visit>
 bool ObstacleField::every_obstacle_in(Vec3 low, Vec3 high, Visit visit) const noexcept {
     if (x_.empty()) return true;
     const auto meets = [&](const Bounds& bounds) noexcept {
-        const double centre[3] = {double{bounds.centre[0]}, double{bounds.centre[1]}, double{bounds.centre[2]}};
-        const double half[3] = {double{bounds.half[0]}, double{bounds.half[1]}, double{bounds.half[2]}};
+        const double centre[3] = {static_cast<double>(bounds.centre[0]), static_cast<double>(bounds.centre[1]), static_cast<double>(bounds.centre[2])};
+        const double half[3] = {static_cast<double>(bounds.half[0]), static_cast<double>(bounds.half[1]), static_cast<double>(bounds.half[2])};
         return low.x <= centre[0] + half[0] && centre[0] - half[0] <= high.x && low.y <= centre[1] + half[1] && centre[1] - half[1] <= high.y &&
                low.z <= centre[2] + half[2] && centre[2] - half[2] <= high.z;
     };

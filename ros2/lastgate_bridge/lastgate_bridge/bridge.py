@@ -11,7 +11,6 @@ import time
 
 import rclpy
 from geometry_msgs.msg import Twist
-from lastgate import _core
 from openral_msgs.msg import ActionChunk, FailureTrigger, OccupancyVoxels, SafetyStatus, WorldCollision
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.executors import ExternalShutdownException, MultiThreadedExecutor
@@ -21,6 +20,8 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Empty
 from std_srvs.srv import Trigger
+
+from lastgate import _core
 
 LATCHED = SafetyStatus.LATCHED
 ANSWER_TIMEOUT_S = 0.5
@@ -96,7 +97,9 @@ class Bridge(Node):
             try:
                 self._door.submit(payload)
             except ValueError:
-                self._door.submit(payload[:8])  # no slot can hold it: the kernel refuses and reports the beginning
+                self._door.submit(
+                    payload[:8]
+                )  # no slot can hold it: the kernel refuses and reports the beginning
 
     def _submit_twist(self, payload: bytes) -> None:
         with self._door_lock:

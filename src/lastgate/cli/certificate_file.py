@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lastgate verify`: one certificate file, checked by a program that shares nothing with the core. Exit 0 verified, 1 refused."""
+"""`lastgate verify`: a certificate, checked by a program that shares nothing with the core. Exit 0 or 1, 2 unread."""
 
 import sys
 from pathlib import Path

@@ -55,7 +55,9 @@ def check_command(
     ] = None,
     certificate: Annotated[
         Path | None,
-        typer.Option(metavar="F", help="Write why an accepted chunk is clear; `lastgate verify F` checks it."),
+        typer.Option(
+            metavar="F", help="Write why an accepted chunk is clear; `lastgate verify F` checks it."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> int:

@@ -49,13 +49,17 @@ class _HullPart:
 
     corners: Float64
     radius_m: float
-    planes: Float64  # of the whole shape, not of the part: a ball that stays inside of it stands out of nothing
-    hull_is_shape: bool = True  # false for a hull around several pieces, which also holds what lies between them
+    planes: (
+        Float64  # of the whole shape, not of the part: a ball that stays inside of it stands out of nothing
+    )
+    hull_is_shape: bool = (
+        True  # false for a hull around several pieces, which also holds what lies between them
+    )
 
     def balls(self, steps: int = _BALL_STEPS) -> list[Ball]:
         centre, inner_m = _ball_around(self.corners, steps)
-        # The centre is a mean of corners, so it lies in the hull, and the hull grown by `radius_m` is the shape. A point
-        # of the ball outside the hull is beyond one of its faces by at most the radius less the centre's depth.
+        # The centre is a mean of corners, so it lies in the hull, and the hull grown by `radius_m` is the shape. A
+        # point of the ball outside the hull is beyond a face by at most the radius less the centre's depth.
         depth_m = float((self.planes[:, 3] - self.planes[:, :3] @ centre).min()) if len(self.planes) else 0.0
         overshoot_m = inner_m - min(max(depth_m, 0.0), inner_m)
         if not self.hull_is_shape:
@@ -68,7 +72,8 @@ class _HullPart:
         """Says which points lie in the shape, as far as its faces tell."""
         if not len(self.planes):
             return np.zeros(len(points), dtype=bool)
-        return (points @ self.planes[:, :3].T <= self.planes[:, 3] + self.radius_m).all(axis=1)
+        inside: NDArray[np.bool_] = points @ self.planes[:, :3].T <= self.planes[:, 3] + self.radius_m
+        return np.asarray(inside.all(axis=1))
 
     def finer(self) -> "list[_Part]":
         """Returns the two halves along the axis after which the worse of them stands out least."""
@@ -142,7 +147,7 @@ _Part = _HullPart | _CapsulePart
 
 def cover_pieces(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list[Ball]:
     """Returns balls that together hold every piece."""
-    parts = [_part_of(piece) for piece in pieces]
+    parts: list[_Part] = [_part_of(piece) for piece in pieces]
     if len(parts) > config.spheres_per_link_max:
         # One hull around all of them: looser between the pieces, and few enough.
         corners = np.unique(np.concatenate([np.array(piece.corners_m) for piece in pieces]), axis=0)
@@ -273,7 +278,7 @@ def _outline(points: Float64, axis: Float64) -> Float64:
     first = np.cross(axis, other)
     first /= np.linalg.norm(first)
     second = np.cross(axis, first)
-    flat = np.stack([points @ first, points @ second], axis=1)
+    flat: Float64 = np.stack([points @ first, points @ second], axis=1).astype(np.float64)
     outer = _beyond_octagon(flat)
     points, flat = points[outer], flat[outer]
     order = np.lexsort((flat[:, 1], flat[:, 0]))

@@ -256,9 +256,7 @@ class CollisionEnvironment:
     def is_outside(self, robot_spheres: Float64) -> Flags:
         """Returns, per ball of the last axis but one, whether it reaches out of the bounds."""
         balls, _ = self._balls(robot_spheres)
-        return (
-            self.inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self.inside_m(balls) < 0.0)[0]
-        )
+        return self.inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self.inside_m(balls) < 0.0)[0]
 
     def inside_m(self, sets: Float64) -> Float64:
         """Returns how far each ball is from leaving the bounds; negative when it does."""

@@ -28,9 +28,7 @@ def load_coal() -> Any:
     try:
         import coal
     except ImportError:
-        raise ROSConfigError(
-            "measuring meshes needs Coal\n\nhint: pip install 'lastgate[oracles]'"
-        ) from None
+        raise ROSConfigError("measuring meshes needs Coal\n\nhint: pip install 'lastgate[oracles]'") from None
     return coal
 
 

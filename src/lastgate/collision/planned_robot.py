@@ -44,9 +44,7 @@ class PlannedRobot:
         self.body_of_link = [0]
         for joint in robot.joints:
             parent = self.link_names.index(joint.parent_link)
-            self.body_of_link.append(
-                len(self.body_of_link) if joint.is_moving else self.body_of_link[parent]
-            )
+            self.body_of_link.append(len(self.body_of_link) if joint.is_moving else self.body_of_link[parent])
 
     @property
     def n_dof(self) -> int:

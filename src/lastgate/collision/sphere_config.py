@@ -31,7 +31,11 @@ class SphereGenConfig:
         require_positive(self.radius_m_max, name="radius_m_max")
         for name in ("spheres_per_link_min", "spheres_per_link_max"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _SPHERES_PER_LINK_MAX:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int)
+                or not 1 <= value <= _SPHERES_PER_LINK_MAX
+            ):
                 raise ROSConfigError(
                     f"{name} must be a whole number from 1 to {_SPHERES_PER_LINK_MAX}, got {value!r}"
                 )

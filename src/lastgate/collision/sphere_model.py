@@ -137,7 +137,9 @@ class RobotSphereModel:
         for name in links or ():
             if name not in self.link_names:
                 raise ROSConfigError(f"robot `{self.robot.name}` has no link `{name}`")
-        chosen = np.array([links is None or self.link_names[index] in links for index in self.link], dtype=bool)
+        chosen = np.array(
+            [links is None or self.link_names[index] in links for index in self.link], dtype=bool
+        )
         radius = np.where(chosen, self.radius * scale + padding_m, self.radius)
         balls = np.stack([self.x, self.y, self.z, radius], axis=1)
         covers = []
@@ -165,8 +167,8 @@ def _pieces_of(robot: RobotDescription, link: str) -> list[ConvexPiece]:
     for volume in robot.collision_geometry:
         if volume.link_name != link:
             continue
-        ends = capsule_ends(volume.shape, volume.origin_xyz_rpy)
-        found.append(ConvexPiece(link, volume.shape.radius_m, (ends[:3], ends[3:])))
+        ax, ay, az, bx, by, bz = capsule_ends(volume.shape, volume.origin_xyz_rpy)
+        found.append(ConvexPiece(link, volume.shape.radius_m, ((ax, ay, az), (bx, by, bz))))
     return found
 
 

@@ -320,7 +320,7 @@ class TwoTierCollisionChecker:
                 link = int(links[column])
                 if self._mesh_applies(uncertainty, link):
                     measured = self._mesh_distance(environment, poses[row], link)
-                    found[row, column] = _closer_look(found[row, column], measured)
+                    found[row, column] = _closer_look(float(found[row, column]), measured)
                     looks[row, column] = DetailLevel.MESH
         if environment.outside == "occupied":
             # The faces of the bounds are told by balls alone: no later look may clear what leaves them.
@@ -333,9 +333,7 @@ class TwoTierCollisionChecker:
                 looks[nearer, column] = DetailLevel.SPHERES
         return looks
 
-    def _climb_between(
-        self, everything: Float64, uncertainty: Float64, found: Float64
-    ) -> NDArray[np.uint8]:
+    def _climb_between(self, everything: Float64, uncertainty: Float64, found: Float64) -> NDArray[np.uint8]:
         looks = np.zeros(found.shape, dtype=np.uint8)
         at = self._in_doubt(found, self.levels.convex_within_m)
         if len(at):
@@ -351,7 +349,7 @@ class TwoTierCollisionChecker:
             a, b = self.checked_pairs[column]
             if self._mesh_applies(uncertainty, a, b):
                 measured = self._mesh_distance_of_pair(poses[row], a, b)
-                found[row, column] = _closer_look(found[row, column], measured)
+                found[row, column] = _closer_look(float(found[row, column]), measured)
                 looks[row, column] = DetailLevel.MESH
         return looks
 
@@ -399,7 +397,9 @@ def _closer_look(by_pieces_m: float, by_meshes_m: float) -> float:
     return by_meshes_m
 
 
-def _take_least(distance: Float64, level: NDArray[np.uint8], found: Float64, looks: NDArray[np.uint8]) -> None:
+def _take_least(
+    distance: Float64, level: NDArray[np.uint8], found: Float64, looks: NDArray[np.uint8]
+) -> None:
     if not found.shape[1]:
         return
     column = found.argmin(axis=1)

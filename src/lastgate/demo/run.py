@@ -143,8 +143,8 @@ class Simulation:
         begin = time.perf_counter()
         going = True
         while going and self.scene.time_s < seconds - STEP_S / 2:
-            if self.watcher is not None and self.watcher.latched:
-                self._move_to(self._commanded)
+            if self._is_stopped():
+                self._control_step(self._commanded)
                 going = on_control_step(self.scene.time_s)
                 continue
             proposal = self.policy.propose(self._commanded)
@@ -160,11 +160,21 @@ class Simulation:
                 going = on_control_step(self.scene.time_s)
                 if not going or self.scene.time_s >= seconds - STEP_S / 2:
                     break
+                if self._is_stopped():
+                    executes = False
+                    break
             if executes:
                 self.policy.notice_executed(proposal, rows=len(proposal.rows), commanded=self._commanded)
             else:
                 self.policy.notice_refused(self._commanded)
         return self.record
+
+    def _is_stopped(self) -> bool:
+        """Tells whether somebody who watches pressed stop, and stops the arm if so."""
+        if self.watcher is None or not self.watcher.latched:
+            return False
+        self.hal.estop()
+        return True
 
     def _decide(self, proposal: Proposal) -> tuple[Decision, Verdict]:
         state = self._state_of_age(proposal.state_age_s)

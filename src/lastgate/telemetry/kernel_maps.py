@@ -43,9 +43,9 @@ class KernelMaps:
         sent = True
         if world.points is not None or world.voxels is not None:
             sent = self._spans.send_cloud(world)
-        told = _core.decode_world_snapshot(payload) if kind == _core.MESSAGE_WORLD_SNAPSHOT else None
-        if told is not None and told["floor"] is not None:
-            sent = self._send_floor(told["floor"]) and sent
+        floor = _core.decode_floor_map(payload) if kind == _core.MESSAGE_WORLD_SNAPSHOT else None
+        if floor is not None:
+            sent = self._send_floor(floor) and sent
         if sent:  # else it is looked at again when a second has passed
             self._shown = newest
 
@@ -67,7 +67,7 @@ class KernelMaps:
 
 def _base_in_map(floor: dict[str, Any]) -> Pose6D:
     """Returns where the base stands on a map, from where the window of the map stands in the base frame."""
-    window_in_base = np.vstack([np.reshape(floor["window_in_base"], (3, 4)), [0.0, 0.0, 0.0, 1.0]])
+    window_in_base = np.vstack([np.frombuffer(floor["window_in_base"]).reshape(3, 4), [0.0, 0.0, 0.0, 1.0]])
     cos, sin = math.cos(floor["origin_yaw"]), math.sin(floor["origin_yaw"])
     turn = np.array([[cos, -sin], [sin, cos]])
     corner = np.array(floor["origin_xy"]) + turn @ (np.array(floor["window_first"]) * floor["resolution_m"])

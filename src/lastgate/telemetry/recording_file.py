@@ -125,7 +125,7 @@ class RecordingFile:
             self._stream = path.open("wb")
         except OSError as error:
             raise ROSConfigError(f"cannot write `{path}`: {error.strerror}") from None
-        self._writer: Any = Writer(self._stream)
+        self._writer: Any = Writer(self._stream, enable_data_crcs=True)
         self._writer.start(profile=PROFILE, library=LIBRARY)
         self._channels = {
             topic: self._ros_channel(topic, name)

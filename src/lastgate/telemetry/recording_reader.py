@@ -2,7 +2,10 @@
 """Reads a recording. A file that is cut off, damaged or somebody else's is refused whole, in words."""
 
 import hashlib
+import io
 import json
+import struct
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +36,11 @@ from lastgate.telemetry.recording_file import (
 from lastgate.telemetry.recording_messages import decode_message
 from lastgate.verdict import Verdict
 from lastgate.world import NO_WORLD, NoWorld, World
+
+_MAGIC = b"\x89MCAP0\r\n"
+# MCAP's last record and the one before the index: opcode, length, offsets, checksum.
+_FOOTER = struct.Struct("<BQQQI")
+_DATA_END = struct.Struct("<BQI")
 
 _CONTACTS: TypeAdapter[list[DeclaredContact]] = TypeAdapter(list[DeclaredContact])
 
@@ -128,28 +136,47 @@ def read_recording(path: Path) -> Recording:
         raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
     reading = _Reading()
     try:
-        with path.open("rb") as stream:
-            reader = make_reader(stream, validate_crcs=True)
-            header = reader.get_header()
-            if not header.library.startswith(LIBRARY):
-                raise ROSConfigError(f"`{path}` is not a recording of lastgate: `{header.library}` wrote it")
-            # The index is the last thing that is written: without it something may be missing.
-            if reader.get_summary() is None:
-                raise ROSConfigError(f"`{path}` is cut off: it has no index")
-            for _, channel, message in reader.iter_messages(log_time_order=False):
-                reading.take(channel.topic, message.sequence, message.data)
+        raw = path.read_bytes()
+        reader = make_reader(io.BytesIO(raw), validate_crcs=True)
+        header = reader.get_header()
+        if not header.library.startswith(LIBRARY):
+            raise ROSConfigError(f"`{path}` is not a recording of lastgate: `{header.library}` wrote it")
+        _require_whole(raw)
+        for _, channel, message in reader.iter_messages(log_time_order=False):
+            reading.take(channel.topic, message.sequence, message.data)
     except OSError as error:
         raise ROSConfigError(f"cannot read `{path}`: {error.strerror}") from None
     except McapError as error:
         raise ROSConfigError(f"`{path}` is not a whole MCAP file: {error}") from None
     except ROSConfigError as error:
         text = str(error)
-        raise ROSConfigError(text if str(path) in text else f"`{path}`: {text}") from None
+        joint = " " if text.startswith("is ") else ": "
+        raise ROSConfigError(text if str(path) in text else f"`{path}`{joint}{text}") from None
     except Exception as error:  # whatever damaged bytes lead a decoder to
         raise ROSConfigError(f"`{path}` is damaged: {error or type(error).__name__}") from None
     if not reading.recording.models:
         raise ROSConfigError(f"`{path}` is not a recording of lastgate: it names no model")
     return reading.recording
+
+
+def _require_whole(raw: bytes) -> None:
+    """Holds the file to both of its checksums: one over everything, up to the index, and one over the index.
+
+    The reader compares only those of chunks; a topic whose name is damaged in the index would be passed over.
+    """
+    end = len(raw) - len(_MAGIC)
+    footer = end - _FOOTER.size
+    opcode, length, index, _, index_checksum = _FOOTER.unpack_from(raw, footer) if footer > 0 else (0,) * 5
+    if raw[end:] != _MAGIC or (opcode, length) != (0x02, 20):
+        raise ROSConfigError("is cut off: it does not end like a recording")
+    data_end = index - _DATA_END.size
+    if not 0 < data_end < footer:
+        raise ROSConfigError("is cut off: it has no index")
+    opcode, length, data_checksum = _DATA_END.unpack_from(raw, data_end)
+    if (opcode, length) != (0x0F, 4) or 0 in (data_checksum, index_checksum):
+        raise ROSConfigError("is damaged: it has no checksums")
+    if zlib.crc32(raw[:data_end]) != data_checksum or zlib.crc32(raw[index : end - 4]) != index_checksum:
+        raise ROSConfigError("is damaged: its checksums do not agree with its bytes")
 
 
 class _Reading:

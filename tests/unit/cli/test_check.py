@@ -291,3 +291,51 @@ def test_fleet_robot_is_found_by_name(lastgate: Callable[..., Any], tmp_path: Pa
     home = np.tile([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785], (4, 1))
     chunk = _write(tmp_path / "chunk.npy", home)
     assert lastgate("check", chunk, "--robot", "franka_panda", "--no-world").code == 0
+
+
+# ---- Certificates ----------------------------------------------------------------------------------
+
+
+def test_certificate_of_an_accepted_chunk_is_written_and_verified(lastgate, tmp_path, planar_arm, pole):
+    chunk, file = _write(tmp_path / "chunk.npy", SMALL_TURN), tmp_path / "why.json"
+    done = lastgate("check", chunk, "--robot", planar_arm, "--world", pole, "--certificate", file, "--json")
+    assert done.code == 0
+    digest = json.loads(done.out)["model_digest"]
+    verified = lastgate("verify", file, "--model", digest)
+    assert verified.code == 0
+    assert verified.out.startswith("verified: 8 rows of `planar_arm` in world `pole`; ")
+    assert digest in verified.out
+
+
+def test_altered_certificate_and_one_of_another_model_are_refused(lastgate, tmp_path, planar_arm, pole):
+    chunk, file = _write(tmp_path / "chunk.npy", SMALL_TURN), tmp_path / "why.json"
+    lastgate("check", chunk, "--robot", planar_arm, "--world", pole, "--certificate", file)
+    other = lastgate("verify", file, "--model", "0" * 64)
+    assert (other.code, other.out.startswith("refused: it is about the model ")) == (1, True)
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["path"][1][0] += 1e-12
+    file.write_text(json.dumps(content), encoding="utf-8")
+    altered = lastgate("verify", file)
+    assert (altered.code, altered.out.startswith("refused: the digest is ")) == (1, True)
+
+
+def test_rejected_chunk_writes_no_certificate(lastgate, tmp_path, planar_arm, pole):
+    chunk, file = _write(tmp_path / "chunk.npy", INTO_POLE), tmp_path / "why.json"
+    assert lastgate("check", chunk, "--robot", planar_arm, "--world", pole, "--certificate", file).code == 1
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("name", ["missing.json", "binary.json"])
+def test_certificate_that_cannot_be_read_is_undecided(name, lastgate, tmp_path):
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
+    done = lastgate("verify", tmp_path / name)
+    assert done.code == 2
+    assert "cannot be read" in done.err
+
+
+def test_certificate_that_cannot_be_written_is_undecided(lastgate, tmp_path, planar_arm, pole):
+    chunk = _write(tmp_path / "chunk.npy", SMALL_TURN)
+    where = tmp_path / "no folder" / "why.json"
+    done = lastgate("check", chunk, "--robot", planar_arm, "--world", pole, "--certificate", where)
+    assert done.code == 2
+    assert "cannot be written" in done.err

@@ -254,23 +254,16 @@ def test_file_cut_anywhere_is_refused(good_file: Path, tmp_path: Path):
             read_recording(cut)
 
 
-def test_file_with_a_flipped_bit_is_refused_or_says_the_same(good_file: Path, tmp_path: Path):
+def test_file_with_a_flipped_bit_is_refused(good_file: Path, tmp_path: Path):
     whole = good_file.read_bytes()
-    said = [check.verdict for check in read_recording(good_file).checks]
     spoilt = tmp_path / "spoilt.mcap"
-    refused = 0
-    for offset in np.random.default_rng(7).integers(0, len(whole), 150):
+    everywhere = np.linspace(0, len(whole) - 1, 400).astype(int)
+    for offset in (*everywhere, *range(len(whole) - 60, len(whole))):
         changed = bytearray(whole)
         changed[offset] ^= 0x10
         spoilt.write_bytes(changed)
-        try:
-            recording = read_recording(spoilt)
-        except lg.ROSConfigError:
-            refused += 1
-            continue
-        assert [check.verdict for check in recording.checks] == said, offset
-        assert replay(recording).same == 3, offset
-    assert refused > 75
+        with pytest.raises(lg.ROSConfigError, match=r"spoilt\.mcap"):
+            read_recording(spoilt)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x89MCAP0\r\n", b"\x00" * 4096])
