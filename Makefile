@@ -103,7 +103,7 @@ LEROBOT_VENV := build/lerobot-venv
 test-lerobot:  ## Runs the LeRobot and openpi adapters against the real packages, in an environment of their own (gigabytes).
 	@test -x $(LEROBOT_VENV)/bin/python || $(PYTHON) -m venv $(LEROBOT_VENV)
 	$(LEROBOT_VENV)/bin/python -m pip install --quiet 'lerobot>=0.4,<0.5' openpi-client pytest
-	$(LEROBOT_VENV)/bin/python -m pip install --quiet '.[robots,policy-server,audit]'
+	$(LEROBOT_VENV)/bin/python -m pip install --quiet -C build-dir=build/lerobot '.[robots,policy-server,audit]'
 	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
 
 # A real ROS 2, from wheels whose hashes are pinned, in an environment of its own: its start-up hook must not reach ours.
