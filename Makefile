@@ -84,7 +84,7 @@ test-threads: $(VENV)/.requirements
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built
-	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) -m "not fleet and not gateway" $(PYTEST_ARGS))
+	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m "not fleet and not gateway" $(PYTEST_ARGS))
 
 certificates: $(VENV)/.built  ## Ten thousand random accepted chunks, each certified and checked by a program that shares nothing with the core.
 	LASTGATE_CERTIFICATES=10000 $(BIN)/python -m pytest -q -s tests/oracles/test_certificates.py -k accepted_chunks
