@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lastgate as lg
-from lastgate import naming
+from lastgate import certificate_checker, naming
 from lastgate.contracts import CATALOGUE, ControlMode, ViolationCode
 
 HEADERS = Path(__file__).parents[2] / "core" / "include" / "lastgate"
@@ -30,7 +30,7 @@ def enums() -> dict[str, dict[str, int]]:
 
 
 def test_headers_hold_the_enumerations_that_python_knows(enums):
-    known = {"ViolationCode", "ControlMode", "Unchecked", "SubjectKind", "AgainstKind"}
+    known = {"ViolationCode", "ControlMode", "Unchecked", "SubjectKind", "AgainstKind", "CertificateKind"}
     # The rest stays inside the core: no number of theirs leaves it.
     inside = {"CartesianFrame", "JointKind", "LaneBuild", "ObstacleSource", "PairKind", "PrimitiveKind"}
     assert known | inside == set(enums)
@@ -40,6 +40,11 @@ def test_headers_hold_the_enumerations_that_python_knows(enums):
 def test_violation_codes_are_the_same_in_both_languages_and_in_the_catalogue(enums):
     assert enums["ViolationCode"] == {code.value: code.number for code in ViolationCode}
     assert set(CATALOGUE) == set(ViolationCode)
+
+
+def test_kinds_of_certificate_records_are_those_of_the_checker(enums):
+    kinds = enums["CertificateKind"]
+    assert kinds == {word: getattr(certificate_checker, word.upper()) for word in kinds}
 
 
 def test_control_modes_are_the_same_in_both_languages(enums):

@@ -66,6 +66,10 @@ class Shown:
         return verdict
 
 
+VOLUME_COUNT = len(lg.load_robot("franka_panda").collision_geometry)
+ALL_VOLUMES = f"document.getElementById('scene').dataset.volumes === '{VOLUME_COUNT}'"
+
+
 @pytest.fixture
 def shown(panda: RobotScene, serve) -> Shown:
     return Shown(panda, serve)
@@ -134,7 +138,7 @@ def reddish(pixels: np.ndarray) -> np.ndarray:
 def test_robot_and_world_are_drawn_and_a_robot_that_is_not_there_is_not(shown, visit, serve):
     shown.check(START + 0.1)
     page = visit(shown.page.server.url)
-    holds(page, "document.getElementById('scene').dataset.volumes === '26'")
+    holds(page, ALL_VOLUMES)
     until(lambda: share_of(shoot(page, "desk-dark"), bluish) > 0.03)
     names = page.locator("#labels span").all_text_contents()
     assert set(names) == {obstacle.object_id for obstacle in table_world()} - {"floor"}
@@ -149,7 +153,7 @@ def test_robot_and_world_are_drawn_and_a_robot_that_is_not_there_is_not(shown, v
 
 def test_violation_appears_in_the_ledger_and_stays(shown, visit):
     page = visit(shown.page.server.url, scheme="light")
-    holds(page, "document.getElementById('scene').dataset.volumes === '26'")
+    holds(page, ALL_VOLUMES)
     refused = shown.check(START + np.array([0.0, 1.1, 0.0, 0.6, 0.0, 0.0, 0.0]), rows=40)
     assert refused.violations[0].code == "world_collision"
     first = page.locator("#ledger li").last
@@ -325,7 +329,7 @@ def test_tablet_shows_everything_and_the_stop_stays_in_view(shown, visit):
         shown.check(START + 0.03 * index)
     shown.check(START + 5.0)
     page = visit(shown.page.server.url, size=TABLET, scheme="light")
-    holds(page, "document.getElementById('scene').dataset.volumes === '26'")
+    holds(page, ALL_VOLUMES)
     holds(page, "document.getElementById('percentiles').textContent.includes('p99')")
     shoot(page, "tablet-top")
     page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
