@@ -6,39 +6,13 @@
 
 #include "lastgate/convex.hpp"
 #include "lastgate/tolerance.hpp"
+#include "placed_corners.hpp"
 
 namespace lastgate {
 namespace {
 
-/// A convex shape where it stands: every point within `radius_m` of the hull of its corners.
-struct Placed {
-    Placed() = default;
-    Placed(const Placed&) = delete;
-    Placed& operator=(const Placed&) = delete;
-
-    ConvexView corners;
-    Transform in_base;
-    double radius_m = 0.0;
+struct Placed : PlacedCorners {
     double moved_m = 0.0;  ///< By joints that are not known exactly.
-    Vec3 centre;           ///< Of a ball around it, in the base frame.
-    double ball_radius_m = 0.0;
-    double x[8];
-    double y[8];
-    double z[8];
-
-    void set_segment(const Segment& core) noexcept {
-        x[0] = core.a.x, y[0] = core.a.y, z[0] = core.a.z;
-        x[1] = core.b.x, y[1] = core.b.y, z[1] = core.b.z;
-        corners = {x, y, z, 2};
-    }
-    void set_box(Vec3 half) noexcept {
-        for (int corner = 0; corner < 8; ++corner) {
-            x[corner] = (corner & 1) != 0 ? half.x : -half.x;
-            y[corner] = (corner & 2) != 0 ? half.y : -half.y;
-            z[corner] = (corner & 4) != 0 ? half.z : -half.z;
-        }
-        corners = {x, y, z, 8};
-    }
 };
 
 template <typename Item>
@@ -180,24 +154,9 @@ void compare_with_half_space(Search& search, const Placed& shape, const Transfor
 }
 
 void compare_with_primitive(Search& search, const Placed& shape, const Primitive& primitive, std::uint32_t index) noexcept {
+    if (primitive.kind == PrimitiveKind::half_space) return compare_with_half_space(search, shape, primitive.in_base, index);
     Placed obstacle;
-    switch (primitive.kind) {
-        case PrimitiveKind::sphere:
-        case PrimitiveKind::capsule:
-            obstacle.set_segment(primitive.core);
-            obstacle.radius_m = primitive.radius_m;
-            obstacle.centre = 0.5 * (primitive.core.a + primitive.core.b);
-            obstacle.ball_radius_m = 0.5 * norm(primitive.core.b - primitive.core.a) + primitive.radius_m;
-            break;
-        case PrimitiveKind::box:
-            obstacle.set_box(primitive.half_extents_m);
-            obstacle.in_base = primitive.in_base;
-            obstacle.centre = primitive.in_base.translation;
-            obstacle.ball_radius_m = norm(primitive.half_extents_m);
-            break;
-        case PrimitiveKind::half_space: return compare_with_half_space(search, shape, primitive.in_base, index);
-        default: return search.record(-1e30, shape.centre, shape.centre, ObstacleSource::primitive, index);
-    }
+    if (!obstacle.set_primitive(primitive)) return search.record(-1e30, shape.centre, shape.centre, ObstacleSource::primitive, index);
     search.compare(shape, obstacle, ObstacleSource::primitive, index);
 }
 

@@ -7,41 +7,15 @@
 
 #include "lastgate/convex.hpp"
 #include "lastgate/tolerance.hpp"
+#include "placed_corners.hpp"
 #include "sweep.hpp"
 
 namespace lastgate {
 
-/// A convex shape at one instant: a piece, a volume that has no pieces, or an obstacle. Not copied: it may point
-/// into itself.
-struct PlacedShape {
-    PlacedShape() = default;
-    PlacedShape(const PlacedShape&) = delete;
-    PlacedShape& operator=(const PlacedShape&) = delete;
-
-    ConvexView corners;
-    Transform in_base;
-    double radius_m = 0.0;
-    Vec3 centre;  ///< Of a ball around it, in the base frame.
-    double ball_radius_m = 0.0;
+/// A piece, a volume that has no pieces, or an obstacle, at one instant.
+struct PlacedShape : PlacedCorners {
     std::uint16_t body = 0;
     const double* reach = nullptr;  ///< None for what does not move.
-    double x[8];
-    double y[8];
-    double z[8];
-
-    void set_segment(const Segment& core) noexcept {
-        x[0] = core.a.x, y[0] = core.a.y, z[0] = core.a.z;
-        x[1] = core.b.x, y[1] = core.b.y, z[1] = core.b.z;
-        corners = {x, y, z, 2};
-    }
-    void set_box(Vec3 half) noexcept {
-        for (int corner = 0; corner < 8; ++corner) {
-            x[corner] = (corner & 1) != 0 ? half.x : -half.x;
-            y[corner] = (corner & 2) != 0 ? half.y : -half.y;
-            z[corner] = (corner & 4) != 0 ? half.z : -half.z;
-        }
-        corners = {x, y, z, 8};
-    }
 };
 
 namespace {
@@ -200,24 +174,9 @@ void Refinement::compare_with_half_space(const PlacedShape& shape, const Transfo
 }
 
 void Refinement::compare_with_primitive(const PlacedShape& shape, const Primitive& primitive) noexcept {
+    if (primitive.kind == PrimitiveKind::half_space) return compare_with_half_space(shape, primitive.in_base);
     PlacedShape obstacle;
-    switch (primitive.kind) {
-        case PrimitiveKind::sphere:
-        case PrimitiveKind::capsule:
-            obstacle.set_segment(primitive.core);
-            obstacle.radius_m = primitive.radius_m;
-            obstacle.centre = 0.5 * (primitive.core.a + primitive.core.b);
-            obstacle.ball_radius_m = 0.5 * norm(primitive.core.b - primitive.core.a) + primitive.radius_m;
-            break;
-        case PrimitiveKind::box:
-            obstacle.set_box(primitive.half_extents_m);
-            obstacle.in_base = primitive.in_base;
-            obstacle.centre = primitive.in_base.translation;
-            obstacle.ball_radius_m = norm(primitive.half_extents_m);
-            break;
-        case PrimitiveKind::half_space: return compare_with_half_space(shape, primitive.in_base);
-        default: return give_up();
-    }
+    if (!obstacle.set_primitive(primitive)) return give_up();
     (void)compare(shape, obstacle, 0);
 }
 
