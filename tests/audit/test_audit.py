@@ -323,7 +323,6 @@ print(done.summary.score.found, done.summary.score.invented)
 
 
 def test_two_ray_workers_of_which_one_is_killed_write_the_same_report(copy_of_small, tmp_path, small_parts):
-    pytest.importorskip("ray", reason="Ray is not installed")
     run_audit(job_for(copy_of_small), tmp_path / "alone", worst_per_rule=0)
     program = RAY_PROGRAM.format(
         tests=str(Path(__file__).parent), dataset=str(copy_of_small), out=str(tmp_path / "ray")

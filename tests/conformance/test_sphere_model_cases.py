@@ -152,7 +152,8 @@ def test_case_44_box_is_as_large_as_its_size_says():
 
 
 def test_case_45_mesh_is_covered_at_its_scale():
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     solid = trimesh.creation.box(extents=(200.0, 200.0, 200.0))
     triangles = np.asarray(solid.triangles) * 0.001
     config = SphereGenConfig(radius_m_max=1.0, spheres_per_link_max=1)

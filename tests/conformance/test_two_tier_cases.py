@@ -111,7 +111,8 @@ def test_case_67_table_below_is_free():
 
 def l_bar():
     """Returns triangles of two bars that make an L; the inner corner is outside of it."""
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     bars = [trimesh.creation.box(extents=(0.4, 0.05, 0.05)), trimesh.creation.box(extents=(0.05, 0.3, 0.05))]
     bars[1].apply_translation((0.175, 0.125, 0.0))
     return np.concatenate([np.asarray(bar.triangles) for bar in bars])
@@ -119,7 +120,6 @@ def l_bar():
 
 def whole_hull(triangles):
     """Returns a robot whose only piece is the hull of a mesh, which the mesh alone can look behind."""
-    pytest.importorskip("coal")
     robot = robot_of({"arm": [mesh(triangles)]})
     (hull,) = _one_piece(triangles)
     return robot.with_loaded_pieces((hull,))
@@ -154,7 +154,6 @@ def test_case_68_link_whose_mesh_is_missing_is_decided_by_its_pieces():
 
 
 def test_mesh_of_an_unknown_link_and_a_mesh_without_triangles_are_refused():
-    pytest.importorskip("coal")
     robot = robot_of({"arm": [box(0.2, 0.2, 0.1)]})
     with pytest.raises(lg.ROSConfigError, match="no link `tail`"):
         TwoTierCollisionChecker(robot, meshes={"tail": l_bar()})
@@ -166,7 +165,8 @@ def test_mesh_of_an_unknown_link_and_a_mesh_without_triangles_are_refused():
 
 @pytest.mark.parametrize("kind", ["ball", "box", "capsule"])
 def test_case_69_obstacle_inside_a_closed_mesh_collides(kind):
-    trimesh = pytest.importorskip("trimesh")
+    import trimesh
+
     triangles = np.asarray(trimesh.creation.box(extents=(0.4, 0.4, 0.4)).triangles)
     robot = whole_hull(triangles)
     spheres = [(0.05, 0, 0, 0.01)] if kind == "ball" else []
@@ -285,7 +285,6 @@ def test_ladder_that_means_nothing_is_refused(arguments):
 
 def test_case_75_every_rung_is_at_least_as_far_as_the_one_below_while_apart():
     triangles = l_bar()
-    pytest.importorskip("coal")
     rng = np.random.default_rng(9)
     robot = robot_of({"arm": [mesh(triangles)]})
     apart = 0

@@ -109,7 +109,8 @@ def browser() -> Iterator[Any]:
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
-    sync_api = pytest.importorskip("playwright.sync_api")
+    from playwright import sync_api
+
     with sync_api.sync_playwright() as playwright:
         # Software rendering: WebGL2 without a graphics card. No sandbox: tests run as root in containers.
         flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
