@@ -104,7 +104,9 @@ def start_kernel(tmp_path: Path) -> Iterator[Callable[..., lg.KernelClient]]:
         client.close()
 
 
-@pytest.fixture(scope="session")
+# One browser for a module, not for the session: while it is open, Playwright keeps an event loop running in this
+# thread, and any test that came after it in the same worker could not start its own.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
