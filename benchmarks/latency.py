@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from run import commit, cpu_name
-from scene import FINGERS, HOME, ROBOT, STEP_S, make_scene
+from scene import FINGERS, HOME, ROBOT, make_scene
 
 import lastgate as lg
 from lastgate import _core
+from lastgate.bench.scene import STEP_S
 from lastgate.kernel_config import flat_config
 
 ROOT = Path(__file__).parents[1]
