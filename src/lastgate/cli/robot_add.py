@@ -198,7 +198,7 @@ def _lowered(text: str, path: Path) -> tuple[str, tuple[str, str], list[str]]:
     robot = read_manifest(text, source=str(path))
     with progress_bar(robot.name) as progress:
         lowered = lower_robot(robot, path.parent, progress=progress)
-        named, pieces_text = lower_convex_pieces(robot, path.parent)
+        named, pieces_text = lower_convex_pieces(robot, lowered.shapes)
     spliced = splice(
         text,
         source=str(path),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry
+from lastgate.lowering.extent import extent
 from lastgate.lowering.kinematics import KinematicTree
 from lastgate.lowering.rigid import apply, transform
 from lastgate.lowering.shapes import LinkShapes
@@ -51,7 +52,7 @@ def drawn_triangles(triangles: Array) -> Array:
     """
     if not len(triangles):
         return triangles
-    cell_m = float(np.ptp(triangles.reshape(-1, 3), axis=0).max()) / _CELLS
+    cell_m = float(extent(triangles.reshape(-1, 3)).max()) / _CELLS
     cells = np.round(triangles / cell_m).astype(np.int64)
     corners, which = np.unique(cells.reshape(-1, 3), axis=0, return_inverse=True)
     named = np.unique(np.sort(which.reshape(-1, 3), axis=1), axis=0)
