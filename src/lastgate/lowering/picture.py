@@ -57,7 +57,7 @@ def drawn_triangles(triangles: Array) -> Array:
     corners, which = np.unique(cells.reshape(-1, 3), axis=0, return_inverse=True)
     named = np.unique(np.sort(which.reshape(-1, 3), axis=1), axis=0)
     distinct = (named[:, 0] != named[:, 1]) & (named[:, 1] != named[:, 2])
-    return corners[named[distinct]] * cell_m
+    return corners.astype(np.float64)[named[distinct]] * cell_m
 
 
 def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: Path) -> None:
