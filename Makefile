@@ -143,12 +143,15 @@ generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark pag
 
 FUZZ_SECONDS ?= 60
 
+# FUZZ_INPUTS=10000000 gives the kernel's target so many, for as long as it takes.
+FUZZ_INPUTS ?=
+
 fuzz: $(VENV)/.requirements  ## Throws random bytes at core and kernel for FUZZ_SECONDS each, after showing that a planted bug is found.
 	@command -v clang++ >/dev/null || { echo "error: fuzzing needs clang with libFuzzer: apt-get install clang"; exit 2; }
-	$(CMAKE) -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+	$(CMAKE) -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_DEBUG="-O2 -g1" \
 	  -DLASTGATE_FUZZ=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null
 	$(CMAKE) --build build/fuzz -j $(BUILD_JOBS) -- --quiet
-	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
+	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_INPUTS),--inputs $(FUZZ_INPUTS))
 
 # A quarter of an hour: five processes, one of them killed at a random moment in every round.
 FAULT_ROUNDS ?= 200

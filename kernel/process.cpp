@@ -246,6 +246,7 @@ void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, con
     frame.world_given = looked.world != nullptr ? 1 : 0;
     frame.stamp_s = looked.state.stamp_s;
     frame.now_s = begun.wall_s;
+    frame.world_held_s = looked.world_held_s;
     if (looked.world != nullptr) {
         frame.world_id = looked.world->snapshot.id();
         frame.world = looked.world->sources;

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer's door to `kernel_input.hpp`.
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "kernel_input.hpp"
 
 using namespace lastgate;
+
+namespace {
+
+fuzz::Tally tally;
+
+}  // namespace
+
+/// `tools/fuzz.py` adds these up: an input is a list of messages, and what is promised is about messages.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+    return std::atexit([] { std::fprintf(stderr, "fed: %ld messages, %ld passed, %ld reported\n", tally.messages, tally.passed, tally.reported); });
+}
 
 /// Starts mutation from whole inputs.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t size_max);
@@ -19,8 +32,6 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    long passed = 0;
-    long reported = 0;
-    fuzz::feed({data, size}, passed, reported);
+    fuzz::feed({data, size}, tally);
     return 0;
 }
