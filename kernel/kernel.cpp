@@ -89,9 +89,11 @@ bool Kernel::observe(std::span<const std::byte> payload, Now now) noexcept {
     if (!state) return false;
     for (std::size_t i = 0; i < state->count; ++i) {
         const JointReading& reading = readings_[i];
-        const auto found = std::find(config_.joint_names.begin(), config_.joint_names.end(), reading.name);
-        if (found == config_.joint_names.end()) continue;
-        Measured& joint = measured_[static_cast<std::size_t>(found - config_.joint_names.begin())];
+        const auto& names = config_.joint_names;
+        // Most publishers keep the robot's own order.
+        const auto found = i < names.size() && names[i] == reading.name ? names.begin() + static_cast<std::ptrdiff_t>(i) : std::find(names.begin(), names.end(), reading.name);
+        if (found == names.end()) continue;
+        Measured& joint = measured_[static_cast<std::size_t>(found - names.begin())];
         joint = {reading.position, reading.velocity, state->stamp.in_seconds(), now.monotonic_s, true, reading.has_velocity};
     }
     return true;

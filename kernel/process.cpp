@@ -112,6 +112,8 @@ void KernelProcess::run() {
             worked_ns = now_ns;
         } else if (options_.spin_ns >= 0 && now_ns - worked_ns > options_.spin_ns) {
             board_->doorbell.wait(seen, heartbeat_period_ns);
+        } else {
+            rest_while_spinning();
         }
     }
     board_->estop_bell.ring();
