@@ -185,9 +185,11 @@ bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and sa
 	$(BIN)/python benchmarks/run.py --binary build/bench/benchmarks/core/gate_check $(ARGS)
 
 latency: $(VENV)/.built  ## Measures chunk in, verdict out, through the doors of the kernel process; writes docs/latency.md.
-	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
+	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON -DLASTGATE_GATEWAY=ON >/dev/null
 	$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target door_latency -- --quiet
-	$(BIN)/python benchmarks/latency.py --binary build/bench/benchmarks/kernel/door_latency $(ARGS)
+	-$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target cyclone_peer -- --quiet
+	$(BIN)/python benchmarks/latency.py --binary build/bench/benchmarks/kernel/door_latency \
+	  --peer build/bench/gateway/tests/cyclone_peer $(ARGS)
 
 page-load: $(VENV)/.built  ## Measures the kernel with and without the page open in two browsers; needs a quiet machine.
 	$(BIN)/python benchmarks/page_load.py $(ARGS)

@@ -36,6 +36,10 @@ IFF_UP_AND_RUNNING = 0x41
 # Set by `make test-gateway`, which installs and builds everything: there, what is absent is a failure.
 REQUIRED = "LASTGATE_REQUIRE_GATEWAY"
 
+# How long states and worlds of these tests are good for: a busy machine can take 0.2 s between two messages, and a test
+# that had to try again could not tell a message that came late from one that never came.
+PATIENCE_S = 2.0
+
 _numbers = itertools.count()
 
 
@@ -75,8 +79,9 @@ def start_kernel(tmp_path: Path):
     running: list[lg.KernelClient] = []
 
     def start(manifest, *, rate_hz: float = 10.0, instance: str | None = None, **settings) -> lg.KernelClient:
+        ages = {"state_age_s_max": PATIENCE_S, "world_age_s_max": PATIENCE_S}
         client = lg.KernelClient(
-            lg.RobotDescription(**manifest),
+            lg.RobotDescription(**{**manifest, "safety": {**manifest.get("safety", {}), **ages}}),
             rate_hz=rate_hz,
             instance=instance or f"gateway-{os.getpid()}-{next(_numbers)}",
             state_dir=tmp_path,
