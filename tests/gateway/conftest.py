@@ -26,7 +26,10 @@ from lastgate.kernel_process import gateway_program
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-PEERS = ROOT / "build" / "gateway" / "gateway" / "tests"
+# `make test-gateway-sanitize` puts another build here; what it finds wrong ends the gateway, and the test that ends it.
+SANITIZED = os.environ.get("LASTGATE_SANITIZED_GATEWAY")
+BUILD = ROOT / (SANITIZED or "build/gateway")
+PEERS = BUILD / "gateway" / "tests"
 DISTROS = ("jazzy", "kilted")
 
 CLONE_NEWNET = 0x40000000
@@ -101,7 +104,7 @@ class Gateway:
     def __init__(self, instance: str, domain: int, *options: str) -> None:
         self.process = subprocess.Popen(
             [
-                gateway_program(),
+                BUILD / "gateway" / "lastgate-gateway" if SANITIZED else gateway_program(),
                 *("--instance", instance, "--domain", str(domain), "--exit-with-parent"),
                 *options,
             ],
@@ -138,10 +141,9 @@ def start_gateway(domain: int):
 
     yield start
     for gateway in running:
-        if gateway.process.poll() is None:
-            gateway.end()
-        else:
-            gateway.process.communicate()
+        _, errors = gateway.end() if gateway.process.poll() is None else (0, gateway.process.communicate()[1])
+        assert "Sanitizer" not in errors, errors
+        assert "runtime error" not in errors, errors
 
 
 class RosPeer:
