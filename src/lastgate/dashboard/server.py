@@ -238,7 +238,11 @@ class PageApp:
                 numbers = store.numbers()
                 # The robot first: volumes and candidates are of it.
                 await viewer.send_changed("robot", self._shared_text("robot", numbers["scene"], store.hello))
-                for name, told in (("gate", store.gate), ("counts", store.counts), ("volumes", store.volumes)):
+                for name, told in (
+                    ("gate", store.gate),
+                    ("counts", store.counts),
+                    ("volumes", store.volumes),
+                ):
                     await viewer.send_changed(name, self._shared_text(name, tick, _as(name, told)))
                 for name, key, told in (
                     ("candidate", "candidate", store.candidate),

@@ -82,6 +82,7 @@ export function drawLatency(canvas, words, { buckets, bucket_edges_us: edges, pe
     context.fillRect(left + index * bar + 1, bottom - tall, bar - 2, tall);
   });
   edges.forEach((edge, index) => {
-    if (index % 4 === 0) text(context, spelled(edge), left + (index + 1) * bar, height - 3, "center");
+    // The unit where it changes; in between there is no room for it.
+    if (index % 4 === 0) text(context, index % 12 ? `${edge < 1000 ? edge : edge / 1000}` : spelled(edge), left + (index + 1) * bar, height - 3, "center");
   });
 }

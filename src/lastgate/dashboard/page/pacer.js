@@ -3,11 +3,11 @@
 
 // Faster than this nobody reads, and the feed is no faster.
 const LEAST_MS = 100;
-// Without a graphics card a frame takes a core for a tenth of a second, and that core may have a robot to mind: of the
-// time that frames could take, the page uses a sixth.
-const REST = 6;
+// A graphics card draws in a millisecond or two. Without one a frame takes a core for a tenth of a second, about half of
+// it after the page has finished with it, and that core may have a robot to mind: so it rests ten times as long.
+const REST = 10;
 // Whoever drags the view wants to see it turn now.
-const REST_WHILE_TOUCHED = 1.2;
+const REST_WHILE_TOUCHED = 1;
 // However slow the machine is, what is shown is no older than this.
 const MOST_MS = 1000;
 
@@ -15,7 +15,7 @@ export class Pacer {
   constructor(present) {
     this.present = present;
     this.cost = 0;
-    this.began = -Infinity;
+    this.ended = -Infinity;
     this.timer = null;
     this.waits = false;
   }
@@ -27,22 +27,20 @@ export class Pacer {
       if (!urgent) return;
       clearTimeout(this.timer);
     }
-    const pause = urgent ? this.cost * REST_WHILE_TOUCHED : Math.max(LEAST_MS, this.cost * REST);
-    const wait = this.began + Math.min(pause, MOST_MS) - performance.now();
+    const rest = urgent ? this.cost * REST_WHILE_TOUCHED : Math.max(LEAST_MS - this.cost, this.cost * REST);
     this.timer = setTimeout(() => {
       this.timer = null;
       this.waits = true;
       requestAnimationFrame(() => this.#frame());
-    }, Math.max(0, wait));
+    }, Math.max(0, this.ended + Math.min(rest, MOST_MS) - performance.now()));
   }
 
   #frame() {
     this.waits = false;
-    this.began = performance.now();
+    const began = performance.now();
     this.present();
-    // The next frame is offered when this one is on the screen: that is what it cost, on this machine, just now.
-    requestAnimationFrame(() => {
-      this.cost = performance.now() - this.began;
-    });
+    this.ended = performance.now();
+    // A frame in which little changed says little about the next one.
+    this.cost = Math.max(this.ended - began, this.cost * 0.8);
   }
 }

@@ -107,6 +107,7 @@ export class Renderer {
   constructor(canvas) {
     this.gl = canvas.getContext("webgl2", { antialias: !isDrawnInSoftware(), alpha: true, premultipliedAlpha: false });
     this.canvas = canvas;
+    this.pixel = new Uint8Array(4);
     const capsule = this.#kind(CAPSULE, SHADED, [4], [3, 3, 1, 4]);
     const box = this.#kind(BOX, SHADED, [3, 3], [3, 4, 3, 4]);
     const round = capsuleMesh(16, 4);
@@ -125,7 +126,7 @@ export class Renderer {
     };
   }
 
-  /** Numbers per instance: capsules 11 (a, b, radius, rgba), boxes 14 (centre, quaternion, half size, rgba). */
+  /** Draws and waits for it. Numbers per instance: capsules 11 (a, b, radius, rgba), boxes 14 (centre, quaternion, half size, rgba). */
   draw(camera, { pointTint, pointSize, ...numbers }) {
     const gl = this.gl;
     for (const [name, batch] of Object.entries(this.batches)) this.#fill(batch, numbers[name]);
@@ -159,6 +160,8 @@ export class Renderer {
     this.#drawInstances(clearCapsules, camera);
     gl.depthFunc(gl.LESS);
     gl.disable(gl.POLYGON_OFFSET_FILL);
+    // Asking for a pixel waits until all is drawn. Whoever paces the frames must know what they cost.
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
   }
 
   #program(vertex, fragment) {

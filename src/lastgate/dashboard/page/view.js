@@ -173,7 +173,7 @@ export class LiveView {
     this.ask(urgent);
   }
 
-  /** Draws, if anything is other than it was. */
+  /** Draws, if anything is other than it was, and returns when it is drawn. */
   draw() {
     if (!this.changed || !this.renderer) return;
     this.changed = false;
