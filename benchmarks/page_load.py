@@ -108,7 +108,8 @@ def measure(arguments: argparse.Namespace, browser_program: str) -> int:
                 ]
             print(
                 f"round {number + 1}: p99 {np.percentile(without[-1][0], 99):.1f} µs without, "
-                f"{np.percentile(watched[-1][0], 99):.1f} µs with; frames drawn {drawn}; browsers use {share:.0%} of a core",
+                f"{np.percentile(watched[-1][0], 99):.1f} µs with; frames drawn {drawn}; "
+                f"browsers use {share:.0%} of a core",
                 flush=True,
             )
     return report(without, watched, browsers=arguments.browsers)

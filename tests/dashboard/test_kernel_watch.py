@@ -182,7 +182,7 @@ def test_robot_that_is_not_of_the_fleet_is_watched_without_a_picture_or_drawn_wh
     assert "cannot be drawn" in blind.gate()["note"]
     (entry,) = until(lambda: seeing.ledger.after(0))
     assert entry.code == "joint_position_limit"
-    until(lambda: seeing.volumes())
+    until(seeing.volumes)
     assert "not `ur5e`" in until(lambda: wrong.gate()["note"])
 
 

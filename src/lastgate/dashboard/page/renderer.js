@@ -105,7 +105,7 @@ function isDrawnInSoftware() {
 
 export class Renderer {
   constructor(canvas) {
-    this.gl = canvas.getContext("webgl2", { antialias: !isDrawnInSoftware(), alpha: true, premultipliedAlpha: false });
+    this.gl = canvas.getContext("webgl2", { antialias: !isDrawnInSoftware(), alpha: true, premultipliedAlpha: true });
     this.canvas = canvas;
     this.pixel = new Uint8Array(4);
     const capsule = this.#kind(CAPSULE, SHADED, [4], [3, 3, 1, 4]);
@@ -136,6 +136,7 @@ export class Renderer {
     gl.enable(gl.DEPTH_TEST);
     gl.enable(gl.CULL_FACE);
     gl.enable(gl.BLEND);
+    // Onto nothing, this leaves colours multiplied by how opaque they are, which is what the canvas is said to hold.
     gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     const { lines, points, boxes, clearBoxes, worldCapsules, robotCapsules, thinCapsules, clearCapsules } = this.batches;
     this.#drawPlain(lines, gl.LINES, camera);

@@ -126,15 +126,16 @@ export class LiveView {
     this.tints = { robot: rgba("robot"), world: rgba("world"), good: rgba("good"), bad: rgba("bad"), mark: rgba("mark") };
     const soft = rgba("soft", 0.22);
     const lines = [];
-    for (let k = -10; k <= 10; k++) {
-      const at = (k / 10) * FLOOR_HALF_M;
-      for (const ends of [[at, -FLOOR_HALF_M, 0, at, FLOOR_HALF_M, 0], [-FLOOR_HALF_M, at, 0, FLOOR_HALF_M, at, 0]])
-        lines.push(...ends.slice(0, 3), ...soft, ...ends.slice(3), ...soft);
-    }
+    // The axes before the floor, which lies in them: of two lines at one place the first is seen.
     for (const [axis, tint] of [[0, [0.9, 0.3, 0.25, 1]], [1, [0.3, 0.75, 0.35, 1]], [2, [0.3, 0.5, 0.95, 1]]]) {
       const end = [0, 0, 0];
       end[axis] = 0.25;
       lines.push(0, 0, 0, ...tint, ...end, ...tint);
+    }
+    for (let k = -10; k <= 10; k++) {
+      const at = (k / 10) * FLOOR_HALF_M;
+      for (const ends of [[at, -FLOOR_HALF_M, 0, at, FLOOR_HALF_M, 0], [-FLOOR_HALF_M, at, 0, FLOOR_HALF_M, at, 0]])
+        lines.push(...ends.slice(0, 3), ...soft, ...ends.slice(3), ...soft);
     }
     this.lines = new Float32Array(lines);
     this.#paintWorld();
