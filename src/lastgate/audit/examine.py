@@ -78,6 +78,7 @@ class Examiner:
         if episode.chunks:
             self._examine_chunks(episode, result)
             return
+        _require_equal_lengths(episode)
         wanted = ("action", "state") if self._options.path == "both" else (self._options.path,)
         for path in wanted:
             if path == "action":
@@ -156,7 +157,7 @@ class Examiner:
 
     def _stale_rows(self, episode: Episode, rows: Float64, result: EpisodeResult) -> list[RowViolation]:
         """Returns the rows whose state was too old when they were commanded, as the gate judges age."""
-        if episode.stamps_s is None or len(episode.stamps_s) != len(rows):
+        if episode.stamps_s is None:
             result.unchecked = sorted({*result.unchecked, "state_age"})
             return []
         ages_s = episode.times_s - episode.stamps_s
@@ -242,6 +243,20 @@ class Examiner:
             chosen=self._options.columns,
         )
         return columns.pick(table, scale=np.pi / 180.0 if self._options.degrees else 1.0)
+
+
+def _require_equal_lengths(episode: Episode) -> None:
+    """Refuses a recording whose tables have different numbers of rows: nobody can tell which belong together."""
+    tables = {
+        "actions": episode.actions,
+        "states": episode.states,
+        "times": episode.times_s,
+        "stamps": episode.stamps_s,
+    }
+    counts = {name: len(table) for name, table in tables.items() if table is not None}
+    if len(set(counts.values())) > 1:
+        spelled = ", ".join(f"{count} {name}" for name, count in counts.items())
+        raise UnreadableEpisodeError(f"rows that do not belong together: {spelled}")
 
 
 def _refused(ages_s: Float64, refusal: Callable[[float], Violation | None]) -> np.ndarray:
