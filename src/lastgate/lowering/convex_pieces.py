@@ -37,6 +37,8 @@ _PART_SIZE_MIN_M = 0.008
 # way on a torso as on a wrist, and one of 8 mm is nowhere worth a piece.
 _GAIN_SHARE = 0.008
 _GAIN_LEAST_M3, _GAIN_MOST_M3 = 5e-7, 1.5e-5
+# Who allows a link more pieces than this wants smaller hollows cut out too, in proportion.
+_PIECES_COMMON = 16
 # A part less than this many times as large as what a cut must save is not cut.
 _PART_GAINS_MIN = 4.0
 
@@ -99,6 +101,7 @@ def _cut(meshes: list[SourceShape], *, parts_max: int) -> list[_Part]:
     parts = [_Part(soup, soup, np.empty((0, 3))) for soup in soups]
     whole_m3 = _volume_m3(np.concatenate(soups)) if soups else 0.0
     enough_m3 = float(np.clip(_GAIN_SHARE * whole_m3, _GAIN_LEAST_M3, _GAIN_MOST_M3))
+    enough_m3 *= _PIECES_COMMON / max(parts_max, _PIECES_COMMON)
     while parts and len(parts) < parts_max:
         promises = [_promise_m3(part, enough_m3) for part in parts]
         index = int(np.argmax(promises))
