@@ -170,6 +170,22 @@ def test_synthetic_dataset_is_read_by_lerobot_itself(tmp_path: Path):
     assert np.array_equal([theirs[index]["action"].numpy() for index in range(20)], rows[:20])
 
 
+@pytest.mark.parametrize(("degrees", "is_sent"), [(1.0, True), (90.0, False)])
+def test_five_lines_of_the_readme_run(degrees, is_sent, capsys):
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    lines = text.split("# LeRobot:")[1].split("\n\n")[0].splitlines()[1:]
+    assert len(lines) == 5
+    follower = PaperFollower()
+    gate = lg.Gate(lg.load_robot("so101_follower"), step_s=1.0 / 30.0)
+    # Its last line is the loop's: an observation has come before it.
+    names = {"lg": lg, "gate": gate, "robot": follower, "action": action(shoulder_pan=degrees)}
+    exec("\n".join(lines[:-1]), names)
+    names["robot"].get_observation()
+    exec(lines[-1], names)
+    assert (follower.sent != []) == is_sent
+    assert ("None" in capsys.readouterr().out) == is_sent
+
+
 def test_client_of_openpi_talks_through_the_proxy():
     websocket_client_policy = pytest.importorskip("openpi_client.websocket_client_policy")
     from websockets.asyncio.server import serve
