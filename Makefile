@@ -97,13 +97,23 @@ $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
 test-fleet: $(VENV)/.built $(VENV)/.fleet-data  ## Installs the asset wheels and holds every robot against its meshes.
 	$(call timed,Fleet tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m fleet $(PYTEST_ARGS))
 
-# LeRobot brings torch and old pins along, so it has an environment of its own; openpi's client rides with it.
+# LeRobot brings torch and pins of its own along, so it has an environment of its own; openpi's client rides with it.
+# uv, because pip tries versions for half an hour where uv answers in seconds.
 LEROBOT_VENV := build/lerobot-venv
 
-test-lerobot:  ## Runs the LeRobot and openpi adapters against the real packages, in an environment of their own (gigabytes).
-	@test -x $(LEROBOT_VENV)/bin/python || $(PYTHON) -m venv $(LEROBOT_VENV)
-	$(LEROBOT_VENV)/bin/python -m pip install --quiet 'lerobot>=0.4,<0.5' openpi-client pytest
-	$(LEROBOT_VENV)/bin/python -m pip install --quiet -C build-dir=build/lerobot '.[robots,policy-server,audit]'
+$(LEROBOT_VENV)/.ready: $(wildcard tests/real_packages/*.txt) | $(VENV)/.requirements
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(LEROBOT_VENV)
+	$(BIN)/uv pip install --quiet --python $(LEROBOT_VENV)/bin/python --only-binary :all: \
+	  --override tests/real_packages/overrides.txt -r tests/real_packages/requirements.txt
+	@touch $@
+
+# The wheel is made where the editable install was compiled, so that nothing is compiled again.
+test-lerobot: $(VENV)/.built $(LEROBOT_VENV)/.ready  ## Runs the LeRobot and openpi adapters against the real packages (3 GB to download, once).
+	rm -rf build/lerobot-wheel
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/lerobot-wheel .
+	$(BIN)/uv pip install --quiet --python $(LEROBOT_VENV)/bin/python --override tests/real_packages/overrides.txt \
+	  --reinstall-package lastgate "$$(echo build/lerobot-wheel/*.whl)[robots,policy-server,audit]"
 	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
 
 # A real ROS 2, from wheels whose hashes are pinned, in an environment of its own: its start-up hook must not reach ours.

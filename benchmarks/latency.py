@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 from run import commit, cpu_name
-from scene import FINGERS, HOME, ROBOT, STEP_S, make_scene
+from scene import FINGERS, HOME, ROBOT, make_scene
 
 import lastgate as lg
 from lastgate import _core
+from lastgate.bench.scene import STEP_S
 from lastgate.kernel_config import flat_config
 from lastgate.kernel_process import gateway_program
 
