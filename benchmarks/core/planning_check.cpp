@@ -116,6 +116,7 @@ int main(int argc, char** argv) {
     const LaneModel lanes(gate.model(), gate.shapes(), config.gate.lane_build);
     PlacingMemory memory(gate.model(), lanes);
     const LaneTables tables = lanes.tables();
+    lanes.kernels().fill_resting(tables, memory.group, memory.variables.data());
     const auto place = [&]() -> std::size_t {
         for (std::size_t first = 0; first + lane_count <= configurations; first += lane_count) {
             (void)lanes.kernels().fill_configurations(tables, memory.group, scene.configurations.data() + first * width, lane_count, memory.variables.data());

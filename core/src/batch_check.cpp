@@ -63,6 +63,7 @@ BatchCheck::BatchCheck(Gate& gate, std::span<const double> gripper_positions, co
     for (std::size_t body = 1; body < bodies.size(); ++body) {
         std::fill_n(group_.step + body * lane_count, lane_count, static_cast<float>(gate.uncertainty_[bodies[body].dof]));
     }
+    gate.lanes_.kernels().fill_resting(tables_, group_, gate.lane_variables_.data());
     gate.lanes_.kernels().sum_tails(tables_, group_);
 }
 
@@ -125,6 +126,7 @@ void BatchCheck::run(const double* configurations, std::size_t count, std::uint8
     const std::uint8_t rows_outside = kernels.fill_configurations(tables_, group_, configurations, count, gate_.lane_variables_.data());
     const std::uint8_t outside = grippers_inside_ ? rows_outside : std::uint8_t{0xFF};
     kernels.place(tables_, group_);
+    kernels.place_balls(tables_, group_);
     alignas(32) float best[lane_count];
     std::fill_n(best, lane_count, 1.0F);
     const std::uint8_t doubt = test_group(best);

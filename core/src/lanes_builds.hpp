@@ -18,8 +18,11 @@ namespace lastgate {
 struct LaneKernels {
     void (*fill_rows)(const LaneTables&, const LaneGroup&, const double* path, std::size_t width, std::size_t first, std::size_t last,
                       const double* uncertainty) noexcept;
+    void (*fill_resting)(const LaneTables&, const LaneGroup&, const double* variables) noexcept;
     std::uint8_t (*fill_configurations)(const LaneTables&, const LaneGroup&, const double* rows, std::size_t count, double* variables) noexcept;
     void (*place)(const LaneTables&, const LaneGroup&) noexcept;
+    void (*place_balls)(const LaneTables&, const LaneGroup&) noexcept;
+    void (*place_tools)(const LaneTables&, const LaneGroup&) noexcept;
     void (*place_cores)(const LaneTables&, const LaneGroup&, std::uint32_t body) noexcept;
     void (*sum_tails)(const LaneTables&, const LaneGroup&) noexcept;
     std::uint8_t (*test_self)(const LaneTables&, const LaneGroup&, float margin_m, bool together, float* best_m, std::uint8_t* doubt,

@@ -33,6 +33,8 @@ void Sweep::place_lanes() noexcept {
         const LaneGroup group = gate_.lane_groups_[index] = gate_.lane_group(index);
         kernels.fill_rows(tables, group, gate_.path_.data(), variable_count(), 1 + index * lane_count, gate_.path_rows_, gate_.uncertainty_.data());
         kernels.place(tables, group);
+        kernels.place_balls(tables, group);
+        kernels.place_tools(tables, group);
         kernels.sum_tails(tables, group);
     }
     evaluations_ += static_cast<std::uint32_t>(gate_.path_rows_);
