@@ -80,12 +80,16 @@ BatchCheck::BatchCheck(Gate& gate, std::span<const double> gripper_positions, co
         grippers_inside_ = grippers_inside_ && inside;
         std::fill_n(gate.lane_variables_.data() + dof * lane_count, lane_count, inside ? position : 0.0);
     }
-    const auto bodies = model.bodies();
     const LaneGroup first = gate.lane_group(0);
-    for (std::size_t body = 1; body < bodies.size(); ++body) {
-        std::fill_n(first.step + body * lane_count, lane_count, static_cast<float>(gate.uncertainty_[bodies[body].dof]));
+    if (std::all_of(gate.uncertainty_.begin(), gate.uncertainty_.end(), [](double size) { return size == 0.0; })) {
+        std::fill_n(first.tail, lane_count * tables_.tail_count, 0.0F);
+    } else {
+        const auto bodies = model.bodies();
+        for (std::size_t body = 1; body < bodies.size(); ++body) {
+            std::fill_n(first.step + body * lane_count, lane_count, static_cast<float>(gate.uncertainty_[bodies[body].dof]));
+        }
+        kernels_.sum_tails(tables_, first);
     }
-    kernels_.sum_tails(tables_, first);
     for (std::size_t index = 0; index < batch_groups && index * lane_count < count; ++index) {
         groups_[index] = gate.lane_group(index);
         groups_[index].step = first.step;
