@@ -402,7 +402,7 @@ nb::class_<Gate> bind_gate(nb::module_& module) {
 void bind_field(nb::module_& module);         // bindings/environment.cpp
 void bind_environment(nb::module_& module);   // bindings/environment.cpp
 void bind_planning(nb::module_& module);      // bindings/planning.cpp
-void bind_few_configurations(nb::class_<Gate>& gate);  // bindings/few_configurations.cpp
+void bind_few_configurations(nb::module_& module, nb::class_<Gate>& gate);  // bindings/few_configurations.cpp
 void bind_kernel(nb::module_& module);        // bindings/kernel.cpp
 void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
 
@@ -425,7 +425,7 @@ NB_MODULE(_core, module) {
     bind_world(module);
     bind_contact(module);
     nb::class_<Gate> gate = bind_gate(module);
-    bind_few_configurations(gate);
+    bind_few_configurations(module, gate);
     bind_planning(module);
     bind_kernel(module);
     bind_kernel_watch(module);

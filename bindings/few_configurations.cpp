@@ -16,6 +16,12 @@ using namespace lastgate::bindings;
 
 namespace {
 
+/// What `Gate.check_batch` answers with.
+struct BatchVerdict {
+    nb::object accepted;
+    nb::object clearance_m;
+};
+
 /// Exactly what the core reads, or null: whoever asks then takes the general way, which says in words what is wrong.
 PyArrayObject* plain_array(PyObject* object, int dimensions) {
     if (!PyArray_CheckExact(object)) return nullptr;
@@ -24,12 +30,12 @@ PyArrayObject* plain_array(PyObject* object, int dimensions) {
     return plain ? array : nullptr;
 }
 
-/// (configurations, gripper_positions or None, world) to an answer; None for what is not plain. Under the interpreter's lock:
-/// nobody may write the arrays meanwhile. `self` is the gate, the type of the answer and the names of its two attributes.
+/// (configurations, gripper_positions or None, world) to a BatchVerdict; None for what is not plain. Under the interpreter's
+/// lock: nobody may write the arrays meanwhile.
 PyObject* check_few(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     static PyObject* const world_type = nb::type<WorldSnapshot>().ptr();
     if (count != 3 || reinterpret_cast<PyObject*>(Py_TYPE(arguments[2])) != world_type) Py_RETURN_NONE;
-    Gate& gate = *nb::inst_ptr<Gate>(PyTuple_GET_ITEM(self, 0));
+    Gate& gate = *nb::inst_ptr<Gate>(self);
     const std::size_t joints = gate.model().row_dofs().size();
     PyArrayObject* rows = plain_array(arguments[0], 2);
     if (rows == nullptr || static_cast<std::size_t>(PyArray_DIM(rows, 1)) != joints) Py_RETURN_NONE;
@@ -49,11 +55,11 @@ PyObject* check_few(PyObject* self, PyObject* const* arguments, Py_ssize_t count
     gate.check_configurations({static_cast<const double*>(PyArray_DATA(rows)), asked * joints}, asked, grippers, *nb::inst_ptr<WorldSnapshot>(arguments[2]),
                               {static_cast<std::uint8_t*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(accepted.ptr()))), asked},
                               {static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(clearance_m.ptr()))), asked});
-    auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(self, 1));
-    nb::object verdict = nb::steal(type->tp_alloc(type, 0));
-    const bool complete = verdict.is_valid() && PyObject_SetAttr(verdict.ptr(), PyTuple_GET_ITEM(self, 2), accepted.ptr()) == 0 &&
-                          PyObject_SetAttr(verdict.ptr(), PyTuple_GET_ITEM(self, 3), clearance_m.ptr()) == 0;
-    return complete ? verdict.release().ptr() : nullptr;
+    static const nb::handle verdict_type = nb::type<BatchVerdict>();
+    nb::object verdict = nb::inst_alloc(verdict_type);
+    new (nb::inst_ptr<BatchVerdict>(verdict)) BatchVerdict{std::move(accepted), std::move(clearance_m)};
+    nb::inst_mark_ready(verdict);
+    return verdict.release().ptr();
 }
 
 PyMethodDef check_few_method{"check_few", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(check_few)), METH_FASTCALL,
@@ -61,16 +67,18 @@ PyMethodDef check_few_method{"check_few", reinterpret_cast<PyCFunction>(reinterp
 
 }  // namespace
 
-void bind_few_configurations(nb::class_<Gate>& gate) {
+void bind_few_configurations(nb::module_& module, nb::class_<Gate>& gate) {
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
-    gate.def(
-        "few_checker",
-        [](nb::handle self, nb::type_object answer) {
-            nb::object state = nb::make_tuple(self, answer, nb::steal(PyUnicode_InternFromString("accepted")), nb::steal(PyUnicode_InternFromString("clearance_m")));
-            return nb::steal(PyCFunction_New(&check_few_method, state.ptr()));
-        },
-        "answer"_a,
-        nb::sig("def few_checker(self, answer: type) -> collections.abc.Callable[[object, object, WorldSnapshot], typing.Any]"),
-        "Returns what answers (configurations, gripper_positions or None, world) by an `answer` with the attributes accepted and clearance_m,\n"
-        "or by None where something is not a plain array or more than BATCH_UNDER_LOCK_MAX are asked about.");
+    nb::class_<BatchVerdict>(module, "BatchVerdict",
+                             "Is the answer to `check_batch`, one entry per configuration.\n\n"
+                             "Attributes:\n"
+                             "    accepted: Inside the limits, and every checked pair farther apart than its margin.\n"
+                             "    clearance_m: Smallest distance minus margin, at most 1, never above the truth; -inf outside the limits.")
+        .def(nb::init<nb::object, nb::object>(), "accepted"_a, "clearance_m"_a,
+             nb::sig("def __init__(self, accepted: NDArray[numpy.bool_], clearance_m: NDArray[numpy.float64]) -> None"))
+        .def_prop_ro("accepted", [](const BatchVerdict& verdict) { return verdict.accepted; }, nb::sig("def accepted(self) -> NDArray[numpy.bool_]"))
+        .def_prop_ro("clearance_m", [](const BatchVerdict& verdict) { return verdict.clearance_m; },
+                     nb::sig("def clearance_m(self) -> NDArray[numpy.float64]"));
+    gate.def_prop_ro("check_few", [](nb::handle self) { return nb::steal(PyCFunction_New(&check_few_method, self.ptr())); },
+                     nb::sig("def check_few(self) -> collections.abc.Callable[[object, object, WorldSnapshot], BatchVerdict | None]"));
 }

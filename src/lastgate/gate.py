@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lastgate import _core
+from lastgate._core import BatchVerdict
 from lastgate.action import ActionChunk, RobotState, require_number
 from lastgate.arrays import Float64, require_array
 from lastgate.certificate import Certificate, certificate_of
@@ -55,24 +55,6 @@ def chosen_lanes() -> str:
 def lane_build() -> int:
     """Returns the chosen build of the lanes as the core numbers it."""
     return _LANE_BUILDS[chosen_lanes()]
-
-
-class BatchVerdict:
-    """Is the answer to `check_batch`, one entry per configuration.
-
-    Attributes:
-        accepted: Inside the limits, and every checked pair farther apart than its margin.
-        clearance_m: Smallest distance minus margin, at most 1, never above the truth; -inf outside the limits.
-    """
-
-    __slots__ = (
-        "accepted",
-        "clearance_m",
-    )  # a planner makes thousands a second: a plain object, not a dataclass
-
-    def __init__(self, accepted: NDArray[np.bool_], clearance_m: Float64) -> None:
-        self.accepted = accepted
-        self.clearance_m = clearance_m
 
 
 class Gate:
@@ -143,7 +125,7 @@ class Gate:
             )
         # A skill may ask for more room than the robot does.
         self._world_margin_m = self._config.world_collision_margin_m
-        self._check_few = self._native.few_checker(BatchVerdict)
+        self._check_few = self._native.check_few
         self.robot = robot
         self.step_s = self._config.step_s
         self.flat_config = text
@@ -279,9 +261,7 @@ class Gate:
         # A few configurations of a world already known are checked as they are, under the interpreter's lock;
         # whatever the core cannot read is said in words below.
         if world is self._usable_world:
-            verdict: BatchVerdict | None = self._check_few(
-                configurations, gripper_positions, self._usable_native
-            )
+            verdict = self._check_few(configurations, gripper_positions, self._usable_native)
             if verdict is not None:
                 return verdict
         # A copy keeps other threads out while a large batch runs without the lock.
