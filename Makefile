@@ -21,7 +21,7 @@ tools:
 $(VENV)/.requirements: pyproject.toml | tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=24'
-	$(BIN)/python -m pip install --quiet 'scikit-build-core>=1.1' 'nanobind>=3.1,<4' 'cmake>=3.22' ninja
+	$(BIN)/python -m pip install --quiet 'scikit-build-core>=1.1' 'nanobind>=3.1,<4' 'numpy>=2' 'cmake>=3.22' ninja
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)
 	@touch $@
 
@@ -191,10 +191,11 @@ episodes: $(VENV)/.built  ## Counts contacts over simulated episodes with a fift
 
 SYNTH_EPISODES ?= 10000
 SYNTH_FAULTS ?= 2000
-audit-synth: $(VENV)/.built  ## Audits synthetic episodes with planted faults: how many are found, how many invented, how fast.
-	rm -rf build/synth build/synth-audit
+audit-synth: $(VENV)/.built  ## Audits synthetic episodes with planted faults: how many are found, how many invented, how fast; then on Ray.
+	rm -rf build/synth build/synth-audit build/synth-ray
 	$(BIN)/lastgate synth --robot franka_panda --episodes $(SYNTH_EPISODES) --faults $(SYNTH_FAULTS) --seed 7 -o build/synth
 	$(BIN)/lastgate audit build/synth --robot franka_panda --world build/synth/world.json -o build/synth-audit $(ARGS) || test $$? -eq 1
+	$(BIN)/python tools/audit_on_ray.py build/synth --robot franka_panda --like build/synth-audit -o build/synth-ray
 
 errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
 	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
