@@ -21,7 +21,7 @@ tools:
 $(VENV)/.requirements: pyproject.toml | tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=24'
-	$(BIN)/python -m pip install --quiet 'scikit-build-core>=1.1' 'nanobind>=3.1,<4' 'cmake>=3.22' ninja
+	$(BIN)/python -m pip install --quiet 'scikit-build-core>=1.1' 'nanobind>=3.1,<4' 'numpy>=2' 'cmake>=3.22' ninja
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)
 	@touch $@
 

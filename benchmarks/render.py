@@ -11,6 +11,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 TITLES = {
     "chunk_14": "chunk 16 x 7, self + 14 obstacles, motion certified",
+    "same_length": "multiplications that take about as long, without memory",
     "chunk_100": "chunk 16 x 7, self + 100 obstacles, motion certified",
     "chunk_grid_128": "chunk 16 x 7 in front of a grid of 128 x 128 x 128 cells",
     "chunk_points_10000": "chunk 16 x 7 in front of 10,000 points",
@@ -40,19 +41,24 @@ TITLES = {
     "python_configuration": "one configuration from Python",
     "mujoco_rows_14": "MuJoCo, the 16 rows as single poses, 14 obstacles",
     "mujoco_rows_100": "MuJoCo, the 16 rows as single poses, 100 obstacles",
+    "mujoco_configuration": "MuJoCo, one of those poses, 14 obstacles",
     "mujoco_kinematics": "MuJoCo, forward kinematics alone",
     "pinocchio_rows_14": "Pinocchio + Coal from Python, the 16 rows as single poses, 14 obstacles",
+    "pinocchio_configuration": "Pinocchio + Coal from Python, one of those poses, 14 obstacles",
     "pinocchio_kinematics": "Pinocchio from Python, forward kinematics alone",
 }
 
 RATIO_TITLES = {
     "edge_certified": "our certified motion of 0.5 rad / our looks at it every 1/32 rad",
+    "chunk_100": "our chunk with 100 obstacles / with 14",
     "chunk_grid_128": "our chunk in front of the grid / with 14 obstacles",
     "chunk_points_10000": "our chunk in front of 10,000 points / with 14 obstacles",
     "chunk_points_100000": "our chunk in front of 100,000 points / with 14 obstacles",
     "mujoco_rows_14": "MuJoCo on 16 single poses / our certified chunk, 14 obstacles",
     "mujoco_rows_100": "MuJoCo on 16 single poses / our certified chunk, 100 obstacles",
     "pinocchio_rows_14": "Pinocchio + Coal on 16 single poses / our chunk, both from Python, 14 obstacles",
+    "mujoco_configuration": "MuJoCo on one pose / one of our batch, 14 obstacles",
+    "pinocchio_configuration": "Pinocchio + Coal from Python on one pose / one of our batch, 14 obstacles",
     "mujoco_kinematics": "MuJoCo forward kinematics / ours",
     "pinocchio_kinematics": "Pinocchio forward kinematics from Python / ours",
 }
@@ -99,6 +105,9 @@ def render_result(result: dict[str, Any]) -> str:
     lines += ["", "| ratio | times |", "|---|---:|"]
     known = {name: title for name, title in RATIO_TITLES.items() if name in result["ratios"]}
     lines += [f"| {title} | {result['ratios'][name]} |" for name, title in known.items()]
+    hot_code = result["memory_bytes"].get("hot_code_chunk_14")
+    if hot_code is not None:
+        lines += ["", f"Code that an accepted chunk runs: {hot_code:,} bytes of whole cache lines."]
     lines += ["", "Budgets (`benchmarks/budgets.toml`):", ""]
     lines += [
         f"- {'met' if budget['met'] else '**not met**'}: {budget['text']}" for budget in result["budgets"]

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from clutter import write_clutter
+from hot_code import hot_code_bytes
 from numpy.typing import NDArray
 from peers import CompiledMujocoPeer
 from render import render_page
@@ -39,12 +40,15 @@ Samples = dict[str, list[NDArray[np.float64]]]
 # Per case: whose time it is divided by the gate's. Peers look at the 16 rows as single poses.
 RATIOS = {
     "edge_certified": "edge_sampled",
+    "chunk_100": "chunk_14",
     "chunk_grid_128": "chunk_14",
     "chunk_points_10000": "chunk_14",
     "chunk_points_100000": "chunk_14",
     "mujoco_rows_14": "chunk_14",
     "mujoco_rows_100": "chunk_100",
     "pinocchio_rows_14": "python_chunk_14",
+    "mujoco_configuration": "batch_4096",
+    "pinocchio_configuration": "batch_4096",
     "mujoco_kinematics": "forward_kinematics",
     "pinocchio_kinematics": "forward_kinematics",
 }
@@ -97,6 +101,11 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
     with tempfile.TemporaryDirectory(prefix="lastgate-bench-") as folder:
         config, numbers = write_scene(scene, Path(folder))
         clutter = write_clutter(scene, Path(folder))
+        hot_code = hot_code_bytes(binary.with_name("accepted_chunk"), config, numbers, Path(folder))
+        if hot_code is None:
+            print("hot code: not counted, valgrind is not installed", file=sys.stderr, flush=True)
+        else:
+            samples["hot_code_chunk_14"] = [np.array([float(hot_code)])]
         for index in range(rounds):
             print(f"round {index + 1} of {rounds} …", file=sys.stderr, flush=True)
             gate_check = [str(binary), str(config), str(numbers), str(clutter), str(core), str(calls)]
@@ -115,14 +124,17 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
                 for name, times in json.loads(done.stdout).items():
                     samples.setdefault(name, []).append(np.array(times))
             measure_python(scene, calls // 4, samples)
-            samples.setdefault("mujoco_rows_14", []).append(mujoco_small.times_ns(calls // 4))
+            mujoco_ns = mujoco_small.times_ns(calls // 4)
+            samples.setdefault("mujoco_rows_14", []).append(mujoco_ns)
+            samples.setdefault("mujoco_configuration", []).append(mujoco_ns / rows)
             samples.setdefault("mujoco_rows_100", []).append(mujoco_large.times_ns(calls // 10))
             kinematics = mujoco_small.times_ns(calls // 4, collision=False) / rows
             samples.setdefault("mujoco_kinematics", []).append(kinematics)
-            samples.setdefault("pinocchio_rows_14", []).append(
-                python_times_ns(pinocchio.look_at_rows, max(calls // 40, 20))
-            )
-            kinematics = python_times_ns(pinocchio.place_rows, max(calls // 40, 20)) / rows
+            slow_calls = max(calls // 40, 20)
+            pinocchio_ns = python_times_ns(pinocchio.look_at_rows, slow_calls)
+            samples.setdefault("pinocchio_rows_14", []).append(pinocchio_ns)
+            samples.setdefault("pinocchio_configuration", []).append(pinocchio_ns / rows)
+            kinematics = python_times_ns(pinocchio.place_rows, slow_calls) / rows
             samples.setdefault("pinocchio_kinematics", []).append(kinematics)
     return scene, samples
 
@@ -158,6 +170,11 @@ def commit() -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
 
 
+def spread_of(case: dict[str, Any]) -> float:
+    """Returns how many medians one call in a thousand takes."""
+    return case["p99_9_us"] / case["p50_us"]
+
+
 def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
     """Compares with budgets.toml; every budget gives one line."""
     budgets = tomllib.loads((ROOT / "benchmarks" / "budgets.toml").read_text())
@@ -186,24 +203,30 @@ def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
                 (times <= wanted, f"{budget['title']}: {times} times the sampled look, at most {wanted}")
             )
         if "bytes_max" in budget:
-            taken, wanted = result["memory_bytes"][case], budget["bytes_max"]
-            lines.append((taken <= wanted, f"{budget['title']}: {taken:,} bytes, at most {wanted:,}"))
-        if "p99_9_over_p50_max" in budget and found["p99_9_us"] is not None:
-            spread = found["p99_9_us"] / found["p50_us"]
-            met = spread <= budget["p99_9_over_p50_max"]
-            wanted = budget["p99_9_over_p50_max"]
+            taken, wanted = result["memory_bytes"].get(case), budget["bytes_max"]
+            counted = "not counted" if taken is None else f"{taken:,} bytes"
             lines.append(
-                (met, f"{budget['title']}: p99.9 is {spread:.1f} times the median, at most {wanted}")
+                (taken is not None and taken <= wanted, f"{budget['title']}: {counted}, at most {wanted:,}")
             )
-        if "mujoco_ratio_min" in budget:
-            times = result["ratios"]["mujoco_rows_14"]
-            wanted = budget["mujoco_ratio_min"]
+        if "p99_9_over_p50_max" in budget and found["p99_9_us"] is not None:
+            spread, wanted = spread_of(found), budget["p99_9_over_p50_max"]
+            machine = spread_of(result["cases"]["same_length"])
             lines.append(
                 (
-                    times >= wanted,
-                    f"{budget['title']}: {times} times faster than MuJoCo on its rows, at least {wanted}",
+                    spread <= wanted,
+                    f"{budget['title']}: p99.9 is {spread:.1f} times the median, at most {wanted}; "
+                    f"{machine:.1f} times for as many multiplications in the same run",
                 )
             )
+        for peer, name in (("mujoco", "MuJoCo"), ("pinocchio", "Pinocchio with Coal from Python")):
+            if f"{peer}_ratio_min" in budget:
+                times, wanted = result["ratios"][budget[f"{peer}_case"]], budget[f"{peer}_ratio_min"]
+                lines.append(
+                    (
+                        times >= wanted,
+                        f"{budget['title']}: {times} times faster than {name}, at least {wanted}",
+                    )
+                )
     return lines
 
 
@@ -220,9 +243,11 @@ def main() -> int:
     scene, samples = measure(
         arguments.binary, rounds=arguments.rounds, calls=arguments.calls, core=arguments.core
     )
-    # Bytes are no times: they come out of the same program and are kept apart.
+    # Bytes are no times: they come out of the same programs and are kept apart.
     memory_bytes = {
-        name: int(samples.pop(name)[0][0]) for name in list(samples) if name.startswith("memory_")
+        name: int(samples.pop(name)[0][0])
+        for name in list(samples)
+        if name.startswith(("memory_", "hot_code_"))
     }
     result: dict[str, Any] = {
         "memory_bytes": memory_bytes,

@@ -309,8 +309,9 @@ void bind_contact(nb::module_& module) {
             nb::kw_only(), "links"_a, "held"_a, "obstacles"_a, "voxels"_a, "points"_a, "region_size"_a.noconvert(), "region_pose"_a.noconvert(), "expires_s"_a);
 }
 
-void bind_gate(nb::module_& module) {
-    nb::class_<Gate>(module, "Gate")
+nb::class_<Gate> bind_gate(nb::module_& module) {
+    nb::class_<Gate> bound(module, "Gate");
+    bound
         .def("__init__", [](Gate* self, const KernelConfig& config, int lanes) {
             GateConfig gate = config.gate;
             gate.lane_build = static_cast<LaneBuild>(lanes);
@@ -393,6 +394,7 @@ void bind_gate(nb::module_& module) {
             }
             return all;
         });
+    return bound;
 }
 
 }  // namespace
@@ -400,6 +402,7 @@ void bind_gate(nb::module_& module) {
 void bind_field(nb::module_& module);         // bindings/environment.cpp
 void bind_environment(nb::module_& module);   // bindings/environment.cpp
 void bind_planning(nb::module_& module);      // bindings/planning.cpp
+void bind_few_configurations(nb::module_& module, nb::class_<Gate>& gate);  // bindings/few_configurations.cpp
 void bind_kernel(nb::module_& module);        // bindings/kernel.cpp
 void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
 
@@ -421,7 +424,8 @@ NB_MODULE(_core, module) {
     bind_environment(module);
     bind_world(module);
     bind_contact(module);
-    bind_gate(module);
+    nb::class_<Gate> gate = bind_gate(module);
+    bind_few_configurations(module, gate);
     bind_planning(module);
     bind_kernel(module);
     bind_kernel_watch(module);

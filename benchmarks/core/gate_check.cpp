@@ -2,19 +2,29 @@
 // How long the gate takes, on the robot and scene that benchmarks/run.py wrote, pinned to one core.
 //
 // Usage: gate_check CONFIG SCENE CLUTTER CORE ROUNDS. Prints one JSON object: nanoseconds per call of every round.
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <numeric>
-#include <string>
 
 #include "clutter.hpp"
-#include "config.hpp"
-#include "lastgate/lanes.hpp"
 #include "measure.hpp"
 #include "scene.hpp"
 
 using namespace lastgate;
+
+namespace {
+
+/// As many as take about as long as a chunk: how the machine itself disturbs what takes that long.
+constexpr std::size_t spin_steps = 4000;
+
+/// Multiplications that wait for each other, and no memory.
+std::size_t spin(std::size_t steps) {
+    double value = 1.0;
+    for (std::size_t step = 0; step < steps; ++step) value = value * 1.0000001;
+    sink = sink + static_cast<std::uint64_t>(value > 0.0);
+    return 1;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
     if (argc != 6) {
@@ -24,11 +34,7 @@ int main(int argc, char** argv) {
     pin_to_core(std::atoi(argv[4]));
     const auto rounds = static_cast<std::size_t>(std::atoi(argv[5]));
 
-    std::ifstream file(argv[1]);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    KernelConfig config = read_config(text);
-    config.gate.lane_build = best_lane_build();
-    Gate gate(std::make_shared<const RobotModel>(config.model), config.gate);
+    Gate gate = read_gate(argv[1]);
     const Scene scene = read_scene(argv[2]);
     const std::size_t width = scene.state.size();
     const Clutter clutter = read_clutter(argv[3]);
@@ -43,14 +49,7 @@ int main(int argc, char** argv) {
     const WorldSnapshot points_100000 = world_with(point_slot, ObstacleField::from_points(clutter.clouds[2]));
 
     const auto check_chunk = [&](const WorldSnapshot& world) -> std::size_t {
-        CheckRequest request;
-        request.chunk = {0, scene.rows.size() / width, width, scene.rows, 0, CartesianFrame::base};
-        request.state.positions = scene.state;
-        request.state.gripper_positions = scene.fingers;
-        request.state.stamp_s = request.now_s = 1.0;
-        request.state.given = true;
-        request.world = &world;
-        return gate.check(request).accepted;
+        return gate.check(chunk_request(scene, world)).accepted;
     };
     std::vector<std::uint8_t> accepted(scene.configurations.size() / width);
     std::vector<double> clearance_m(accepted.size());
@@ -73,6 +72,7 @@ int main(int argc, char** argv) {
 
     std::printf("{");
     measure("chunk_14", rounds, false, [&] { return check_chunk(scene.worlds[0]); });
+    measure("same_length", rounds, false, [&] { return spin(spin_steps); });
     measure("chunk_100", rounds, false, [&] { return check_chunk(scene.worlds[1]); });
     measure("chunk_grid_128", rounds, false, [&] { return check_chunk(grid); });
     measure("chunk_points_10000", rounds, false, [&] { return check_chunk(points_10000); });

@@ -3,16 +3,10 @@
 //
 // Usage: planning_check CONFIG SCENE CORE ROUNDS. Prints one JSON object: nanoseconds per item of every round.
 #include <cmath>
-#include <fstream>
-#include <iterator>
 #include <limits>
-#include <memory>
 #include <random>
-#include <string>
 
-#include "config.hpp"
 #include "lanes_builds.hpp"
-#include "lastgate/gate.hpp"
 #include "measure.hpp"
 #include "scene.hpp"
 
@@ -99,11 +93,7 @@ int main(int argc, char** argv) {
     }
     pin_to_core(std::atoi(argv[3]));
     const auto rounds = static_cast<std::size_t>(std::atoi(argv[4]));
-    std::ifstream file(argv[1]);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    KernelConfig config = read_config(text);
-    config.gate.lane_build = best_lane_build();
-    Gate gate(std::make_shared<const RobotModel>(config.model), config.gate);
+    Gate gate = read_gate(argv[1]);
     const Scene scene = read_scene(argv[2]);
     const std::size_t width = scene.state.size();
     const std::size_t configurations = scene.configurations.size() / width;
@@ -113,9 +103,10 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "only %zu of %zu motions touch nothing\n", found, edge_count);
         return 1;
     }
-    const LaneModel lanes(gate.model(), gate.shapes(), config.gate.lane_build);
+    const LaneModel lanes(gate.model(), gate.shapes(), best_lane_build());
     PlacingMemory memory(gate.model(), lanes);
     const LaneTables tables = lanes.tables();
+    lanes.kernels().fill_resting(tables, memory.group, memory.variables.data());
     const auto place = [&]() -> std::size_t {
         for (std::size_t first = 0; first + lane_count <= configurations; first += lane_count) {
             (void)lanes.kernels().fill_configurations(tables, memory.group, scene.configurations.data() + first * width, lane_count, memory.variables.data());

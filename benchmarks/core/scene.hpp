@@ -5,9 +5,15 @@
 #include <cstddef>
 #include <fstream>
 #include <istream>
+#include <iterator>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
+#include "config.hpp"
+#include "lastgate/gate.hpp"
+#include "lastgate/lanes.hpp"
 #include "lastgate/world_snapshot.hpp"
 
 namespace lastgate {
@@ -44,6 +50,28 @@ inline Scene read_scene(const char* path) {
     }
     if (!file) throw std::invalid_argument("the scene file is cut short");
     return scene;
+}
+
+/// The gate of a flat configuration, with the fastest lanes of this machine.
+inline Gate read_gate(const char* path) {
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    KernelConfig config = read_config(text);
+    config.gate.lane_build = best_lane_build();
+    return Gate(std::make_shared<const RobotModel>(config.model), config.gate);
+}
+
+/// The scene's chunk from its state, as a gate is asked about it.
+inline CheckRequest chunk_request(const Scene& scene, const WorldSnapshot& world) {
+    const std::size_t width = scene.state.size();
+    CheckRequest request;
+    request.chunk = {0, scene.rows.size() / width, width, scene.rows, 0, CartesianFrame::base};
+    request.state.positions = scene.state;
+    request.state.gripper_positions = scene.fingers;
+    request.state.stamp_s = request.now_s = 1.0;
+    request.state.given = true;
+    request.world = &world;
+    return request;
 }
 
 }  // namespace lastgate

@@ -119,8 +119,34 @@ LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild 
     movers_.reserve(body_count);
     rotation_error_.resize(body_count);
     translation_error_.resize(body_count);
-    for (const std::uint16_t dof : model.row_dofs()) columns_.push_back({model.dof(dof).position_min, model.dof(dof).position_max, dof});
+    turns_.reserve(body_count * body_count / 2 + 1);
+    write_rows(model);
     rebuild(model, shapes);
+}
+
+/// Most joints turn by what their column says. Those who follow it in another way come after it, and those nobody commands are
+/// placed once for all configurations.
+void LaneModel::write_rows(const RobotModel& model) {
+    std::vector<bool> follows(model.bodies().size(), false);
+    for (const std::uint16_t dof : model.row_dofs()) {
+        const DofSpec& limits = model.dof(dof);
+        LaneColumn column{limits.position_min, limits.position_max, dof, 0, 0};
+        for (std::size_t index = 1; index < model.bodies().size(); ++index) {
+            const Body& body = model.bodies()[index];
+            if (body.dof != dof) continue;
+            follows[index] = true;
+            if (column.body != 0 || body.multiplier != 1.0 || body.offset != 0.0) {
+                derived_.push_back(static_cast<std::uint16_t>(index));
+                continue;
+            }
+            column.body = static_cast<std::uint16_t>(index);
+            column.wrapped = body.kind != JointKind::prismatic && !(limits.position_min >= -lane_angle_max && limits.position_max <= lane_angle_max) ? 1 : 0;
+        }
+        columns_.push_back(column);
+    }
+    for (std::size_t index = 1; index < model.bodies().size(); ++index) {
+        if (!follows[index]) resting_.push_back(static_cast<std::uint16_t>(index));
+    }
 }
 
 /// Follows errors down the tree: a rotation error turns every offset below it.
@@ -204,11 +230,7 @@ void LaneModel::write_volumes(const RobotModel& model, const ShapeSet& shapes) n
     }
     effector_count_ = static_cast<std::uint32_t>(model.effectors().size());
     body_volumes_.clear();
-    movers_.clear();
     for (std::size_t body = 0; body < bodies_.size(); ++body) {
-        // What no joint carries cannot be moved by any command, so its contact with what it stands on says
-        // nothing about a chunk.
-        if (!shapes.volumes_of_body(body).empty() && model.bodies()[body].depth > 0) movers_.push_back(static_cast<std::uint16_t>(body));
         body_volume_first_[body] = static_cast<std::uint32_t>(body_volumes_.size());
         for (const std::uint16_t volume : shapes.volumes_of_body(body)) body_volumes_.push_back(volume);
     }
@@ -235,6 +257,15 @@ void LaneModel::write_tails(const RobotModel& model) noexcept {
         }
         reach_.push_back(0.0F);
         tail_joint_.push_back(0);
+    }
+}
+
+/// What no joint carries cannot be moved by any command, so its contact with what it stands on says nothing about a chunk.
+void LaneModel::write_movers(const RobotModel& model, const ShapeSet& shapes) noexcept {
+    movers_.clear();
+    for (std::uint32_t body = 0; body < bodies_.size(); ++body) {
+        if (shapes.volumes_of_body(body).empty() || model.bodies()[body].depth == 0) continue;
+        movers_.push_back({body, 24 * body, 8U * tail_first_[body], bodies_[body].ball_radius});
     }
 }
 
@@ -279,6 +310,11 @@ void LaneModel::order_pairs(const RobotModel& model, const ShapeSet& shapes) noe
         order_.push_back(static_cast<std::uint16_t>(index));
     }
     std::sort(order_.begin(), order_.end(), [this](std::uint16_t a, std::uint16_t b) { return gaps_[a] < gaps_[b] || (gaps_[a] == gaps_[b] && a < b); });
+    turns_.clear();
+    for (const std::uint16_t index : order_) {
+        const LaneBodyPair& pair = body_pairs_[index];
+        turns_.push_back({24U * pair.a, 24U * pair.b, 8U * pair.tail_a, 8U * pair.tail_b, pair.ball_reach, index});
+    }
 }
 
 void LaneModel::rebuild(const RobotModel& model, const ShapeSet& shapes) noexcept {
@@ -287,6 +323,7 @@ void LaneModel::rebuild(const RobotModel& model, const ShapeSet& shapes) noexcep
     write_bodies(model, shapes);
     write_volumes(model, shapes);
     write_tails(model);
+    write_movers(model, shapes);
     write_pairs(shapes);
     order_pairs(model, shapes);
     write_tables();
@@ -298,7 +335,7 @@ void LaneModel::write_tables() noexcept {
     tables.volumes = volumes_.data();
     tables.pairs = pairs_.data();
     tables.body_pairs = body_pairs_.data();
-    tables.order = order_.data();
+    tables.turns = turns_.data();
     tables.reach = reach_.data();
     tables.tail_joint = tail_joint_.data();
     tables.tail_first = tail_first_.data();
@@ -306,7 +343,11 @@ void LaneModel::write_tables() noexcept {
     tables.body_volume_first = body_volume_first_.data();
     tables.movers = movers_.data();
     tables.columns = columns_.data();
+    tables.derived = derived_.data();
+    tables.resting = resting_.data();
     tables.column_count = static_cast<std::uint32_t>(columns_.size());
+    tables.derived_count = static_cast<std::uint32_t>(derived_.size());
+    tables.resting_count = static_cast<std::uint32_t>(resting_.size());
     tables.body_count = static_cast<std::uint32_t>(bodies_.size());
     tables.volume_count = volume_count_;
     tables.body_pair_count = static_cast<std::uint32_t>(body_pairs_.size());

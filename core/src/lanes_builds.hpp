@@ -18,8 +18,11 @@ namespace lastgate {
 struct LaneKernels {
     void (*fill_rows)(const LaneTables&, const LaneGroup&, const double* path, std::size_t width, std::size_t first, std::size_t last,
                       const double* uncertainty) noexcept;
+    void (*fill_resting)(const LaneTables&, const LaneGroup&, const double* variables) noexcept;
     std::uint8_t (*fill_configurations)(const LaneTables&, const LaneGroup&, const double* rows, std::size_t count, double* variables) noexcept;
     void (*place)(const LaneTables&, const LaneGroup&) noexcept;
+    void (*place_balls)(const LaneTables&, const LaneGroup&) noexcept;
+    void (*place_tools)(const LaneTables&, const LaneGroup&) noexcept;
     void (*place_cores)(const LaneTables&, const LaneGroup&, std::uint32_t body) noexcept;
     void (*sum_tails)(const LaneTables&, const LaneGroup&) noexcept;
     std::uint8_t (*test_self)(const LaneTables&, const LaneGroup&, float margin_m, bool together, float* best_m, std::uint8_t* doubt,
@@ -30,7 +33,7 @@ struct LaneKernels {
     std::uint32_t (*shortlist)(const LaneTables&, const LaneGroup*, std::size_t group_count, const LaneWorld&, float wanted_m,
                                BodyPrimitive* found) noexcept;
     std::uint8_t (*test_entries)(const LaneTables&, const LaneGroup&, const LaneWorld&, const BodyPrimitive* entries, std::uint32_t count,
-                                 float margin_m, float* best_m, std::uint8_t* doubt, LaneHint*) noexcept;
+                                 float margin_m, bool together, float* best_m, std::uint8_t* doubt, LaneHint*) noexcept;
     void (*look_at_field)(const float* first, const float* second, const float* needed_m, float radius_m, const float* best_m, LaneFieldLook*) noexcept;
     std::uint8_t (*settle)(const LaneFieldLook&, float distance_m, const float* best_m) noexcept;
     std::uint8_t (*test_box)(const LaneTables&, const LaneGroup&, std::uint32_t effector, const float* low, const float* high) noexcept;

@@ -33,6 +33,8 @@ void Sweep::place_lanes() noexcept {
         const LaneGroup group = gate_.lane_groups_[index] = gate_.lane_group(index);
         kernels.fill_rows(tables, group, gate_.path_.data(), variable_count(), 1 + index * lane_count, gate_.path_rows_, gate_.uncertainty_.data());
         kernels.place(tables, group);
+        kernels.place_balls(tables, group);
+        kernels.place_tools(tables, group);
         kernels.sum_tails(tables, group);
     }
     evaluations_ += static_cast<std::uint32_t>(gate_.path_rows_);
@@ -72,7 +74,7 @@ std::uint8_t Sweep::test_group(PairKind kind, std::size_t index, float margin_m,
         LaneHint unused;
         LaneHint* hint = world_ == &gate_.zones_ ? &unused : &gate_.chunk_hint_;
         return kernels.test_entries(gate_.lanes_.tables(), group, world_->for_lanes(), gate_.shortlist_.data(),
-                                    static_cast<std::uint32_t>(gate_.shortlist_count_), margin_m, best, doubt, hint);
+                                    static_cast<std::uint32_t>(gate_.shortlist_count_), margin_m, true, best, doubt, hint);
     }
     const std::size_t entries = entry_count(kind);
     std::fill_n(doubt, entries, std::uint8_t{0});

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lastgate import _core
+from lastgate._core import BatchVerdict
 from lastgate.action import ActionChunk, RobotState, require_number
 from lastgate.arrays import Float64, require_array
 from lastgate.certificate import Certificate, certificate_of
@@ -30,11 +30,6 @@ from lastgate.naming import VerdictNames, name_indices
 from lastgate.nav_goal import NavGoal, judge_nav_goal
 from lastgate.verdict import Verdict, Violation
 from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
-
-# Looked up once: `check_batch` makes two small arrays per call, and names cost as much as the arrays.
-_BOOL = np.dtype(np.bool_)
-_empty = np.empty
-_UNDER_LOCK_MAX = _core.BATCH_UNDER_LOCK_MAX
 
 # Chooses the build of the lanes; verdicts are the same, only the speed differs.
 LANES_VARIABLE = "LASTGATE_LANES"
@@ -60,24 +55,6 @@ def chosen_lanes() -> str:
 def lane_build() -> int:
     """Returns the chosen build of the lanes as the core numbers it."""
     return _LANE_BUILDS[chosen_lanes()]
-
-
-class BatchVerdict:
-    """Is the answer to `check_batch`, one entry per configuration.
-
-    Attributes:
-        accepted: Inside the limits, and every checked pair farther apart than its margin.
-        clearance_m: Smallest distance minus margin, at most 1, never above the truth; -inf outside the limits.
-    """
-
-    __slots__ = (
-        "accepted",
-        "clearance_m",
-    )  # a planner makes thousands a second: a plain object, not a dataclass
-
-    def __init__(self, accepted: NDArray[np.bool_], clearance_m: Float64) -> None:
-        self.accepted = accepted
-        self.clearance_m = clearance_m
 
 
 class Gate:
@@ -148,7 +125,7 @@ class Gate:
             )
         # A skill may ask for more room than the robot does.
         self._world_margin_m = self._config.world_collision_margin_m
-        self._check_configurations = self._native.check_configurations
+        self._check_few = self._native.check_few
         self.robot = robot
         self.step_s = self._config.step_s
         self.flat_config = text
@@ -162,9 +139,9 @@ class Gate:
         self.effector_names = tuple(self._config.effector_names)
         self._attachments: dict[str, int] = {}
         self._held: list[HeldShape] = []
-        self._usable_world: World | NoWorld | None = (
-            None  # the last one found usable: planners ask about one many times
-        )
+        # The last one found usable: planners ask about one many times. Never None, which is no world to ask about.
+        self._usable_world: World | NoWorld = NO_WORLD
+        self._usable_native = NO_WORLD.native
         self._names = VerdictNames(robot=robot, config=self._config, attachments=self._attachments)
 
     @property
@@ -282,18 +259,11 @@ class Gate:
             ROSConfigError: The array is not float64, contiguous and (N, n_dof), or the world cannot be used.
         """
         # A few configurations of a world already known are checked as they are, under the interpreter's lock;
-        # whatever the core refuses is said in words below.
-        if (
-            type(configurations) is np.ndarray
-            and world is self._usable_world
-            and len(configurations) <= _UNDER_LOCK_MAX
-        ):
-            gripper = gripper_positions
-            if gripper is None or type(gripper) is np.ndarray:
-                try:
-                    return self._check_plain(configurations, world, gripper)
-                except (TypeError, ValueError):
-                    pass
+        # whatever the core cannot read is said in words below.
+        if world is self._usable_world:
+            verdict = self._check_few(configurations, gripper_positions, self._usable_native)
+            if verdict is not None:
+                return verdict
         # A copy keeps other threads out while a large batch runs without the lock.
         rows = require_array(configurations, name="configurations", dimensions=2)
         if rows.shape[1] != self.n_dof:
@@ -308,10 +278,9 @@ class Gate:
         return self._check_plain(rows, world, gripper)
 
     def _check_plain(self, rows: Float64, world: World | NoWorld, gripper: Float64 | None) -> BatchVerdict:
-        count = len(rows)
-        accepted = _empty(count, _BOOL)
-        clearance_m = _empty(count)
-        self._check_configurations(rows, gripper, world.native, accepted, clearance_m)
+        accepted = np.empty(len(rows), dtype=np.bool_)
+        clearance_m = np.empty(len(rows))
+        self._native.check_configurations(rows, gripper, world.native, accepted, clearance_m)
         return BatchVerdict(accepted, clearance_m)
 
     def check_nav_goal(self, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float) -> NavGoal:
@@ -527,7 +496,7 @@ class Gate:
         if native is None or (isinstance(world, World) and not self._is_usable(world)):
             name = world.world_id if native is not None else None
             raise ROSConfigError(f"world `{name}` cannot be used: empty, over capacity or in another frame")
-        self._usable_world = world
+        self._usable_world, self._usable_native = world, native
 
     def _is_usable(self, world: World) -> bool:
         return (

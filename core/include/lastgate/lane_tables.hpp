@@ -20,6 +20,9 @@ inline constexpr std::uint8_t lane_dense = 4;
 /// Says that a constant offset is zero.
 inline constexpr std::uint8_t lane_zero = 3;
 
+/// The largest angle whose sine the lanes take as it is.
+inline constexpr double lane_angle_max = 4.0;
+
 /// What of a body's volumes stands in a group.
 inline constexpr std::uint8_t lane_middles = 1;
 inline constexpr std::uint8_t lane_cores = 2;
@@ -29,6 +32,8 @@ struct LaneColumn {
     double position_min;
     double position_max;
     std::uint32_t variable;
+    std::uint16_t body;    ///< Whose joint position it is as it stands; 0 when there is none.
+    std::uint8_t wrapped;  ///< The limits allow angles that must be reduced first.
 };
 
 struct LaneBody {
@@ -74,6 +79,24 @@ struct LaneBodyPair {
     std::uint32_t first;
     std::uint32_t count;
     float ball_reach;
+};
+
+/// What the first look at a body pair needs, in the order of the looks. Places are numbers of floats into the group.
+struct LaneTurn {
+    std::uint32_t centre_a;
+    std::uint32_t centre_b;
+    std::uint32_t tail_a;
+    std::uint32_t tail_b;
+    float ball_reach;
+    std::uint32_t index;  ///< Of the body pair.
+};
+
+/// A body with volumes that a joint carries: the ball around it, and what moves it. Places as in LaneTurn.
+struct LaneMover {
+    std::uint32_t body;
+    std::uint32_t centre;
+    std::uint32_t tail;
+    float ball_radius;
 };
 
 /// An obstacle for the lanes. `error` bounds what rounding its numbers to single precision moves.
@@ -147,15 +170,19 @@ struct LaneTables {
     const LaneVolume* volumes;
     const LanePair* pairs;
     const LaneBodyPair* body_pairs;
-    const std::uint16_t* order;         ///< Body pairs, those that are usually closest first.
+    const LaneTurn* turns;              ///< Body pairs, those that are usually closest first.
     const float* reach;                 ///< Per tail entry: reach of the joint it adds.
     const std::uint16_t* tail_joint;    ///< Per tail entry: the body whose joint it adds.
     const std::uint16_t* tail_first;    ///< Per body: its entry for depth 0; deeper ones follow, and a zero ends the list.
     const std::uint16_t* body_volumes;  ///< Volumes, body by body.
     const std::uint32_t* body_volume_first;
-    const std::uint16_t* movers;        ///< Bodies with volumes that a joint carries.
+    const LaneMover* movers;
     const LaneColumn* columns;          ///< Of joint rows.
+    const std::uint16_t* derived;       ///< Bodies that a column moves by a multiple or an offset.
+    const std::uint16_t* resting;       ///< Bodies that no column moves.
     std::uint32_t column_count;
+    std::uint32_t derived_count;
+    std::uint32_t resting_count;
     std::uint32_t body_count;
     std::uint32_t volume_count;
     std::uint32_t body_pair_count;

@@ -40,7 +40,9 @@ class LaneModel {
     double point_error(std::size_t body, Vec3 point) const noexcept;
     void write_bodies(const RobotModel& model, const ShapeSet& shapes) noexcept;
     void write_volumes(const RobotModel& model, const ShapeSet& shapes) noexcept;
+    void write_rows(const RobotModel& model);
     void write_tails(const RobotModel& model) noexcept;
+    void write_movers(const RobotModel& model, const ShapeSet& shapes) noexcept;
     void write_pairs(const ShapeSet& shapes) noexcept;
     void write_tables() noexcept;
     void order_pairs(const RobotModel& model, const ShapeSet& shapes) noexcept;
@@ -58,8 +60,11 @@ class LaneModel {
     std::vector<std::uint16_t> tail_first_;
     std::vector<std::uint16_t> body_volumes_;
     std::vector<std::uint32_t> body_volume_first_;
-    std::vector<std::uint16_t> movers_;
+    std::vector<LaneMover> movers_;
+    std::vector<LaneTurn> turns_;
     std::vector<LaneColumn> columns_;
+    std::vector<std::uint16_t> derived_;
+    std::vector<std::uint16_t> resting_;
     std::vector<double> rotation_error_;
     std::vector<double> translation_error_;
     std::span<const Volume> last_volumes_;  ///< Valid during rebuild only.

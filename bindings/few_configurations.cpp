@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A few configurations, asked about a hundred thousand times a second: the same question as `Gate.check_configurations`,
+// translated by NumPy's own interface, because importing four arrays in the general way takes longer than the answer.
+#include <nanobind/nanobind.h>
+
+#define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include "arrays.hpp"
+#include "lastgate/gate.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace lastgate;
+using namespace lastgate::bindings;
+
+namespace {
+
+/// What `Gate.check_batch` answers with.
+struct BatchVerdict {
+    nb::object accepted;
+    nb::object clearance_m;
+};
+
+/// Exactly what the core reads, or null: whoever asks then takes the general way, which says in words what is wrong.
+PyArrayObject* plain_array(PyObject* object, int dimensions) {
+    if (!PyArray_CheckExact(object)) return nullptr;
+    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    const bool plain = PyArray_NDIM(array) == dimensions && PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array);
+    return plain ? array : nullptr;
+}
+
+/// (configurations, gripper_positions or None, world) to a BatchVerdict; None for what is not plain. Under the interpreter's
+/// lock: nobody may write the arrays meanwhile.
+PyObject* check_few(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+    static PyObject* const world_type = nb::type<WorldSnapshot>().ptr();
+    if (count != 3 || reinterpret_cast<PyObject*>(Py_TYPE(arguments[2])) != world_type) Py_RETURN_NONE;
+    Gate& gate = *nb::inst_ptr<Gate>(self);
+    const std::size_t joints = gate.model().row_dofs().size();
+    PyArrayObject* rows = plain_array(arguments[0], 2);
+    if (rows == nullptr || static_cast<std::size_t>(PyArray_DIM(rows, 1)) != joints) Py_RETURN_NONE;
+    npy_intp row_count = PyArray_DIM(rows, 0);
+    if (row_count > static_cast<npy_intp>(batch_under_lock_max)) Py_RETURN_NONE;
+    std::span<const double> grippers;
+    if (arguments[1] != Py_None) {
+        PyArrayObject* given = plain_array(arguments[1], 1);
+        const std::size_t wanted = gate.model().dof_count() - joints;
+        if (given == nullptr || static_cast<std::size_t>(PyArray_DIM(given, 0)) != wanted) Py_RETURN_NONE;
+        grippers = {static_cast<const double*>(PyArray_DATA(given)), wanted};
+    }
+    nb::object accepted = nb::steal(PyArray_SimpleNew(1, &row_count, NPY_BOOL));
+    nb::object clearance_m = nb::steal(PyArray_SimpleNew(1, &row_count, NPY_DOUBLE));
+    if (!accepted.is_valid() || !clearance_m.is_valid()) return nullptr;
+    const auto asked = static_cast<std::size_t>(row_count);
+    gate.check_configurations({static_cast<const double*>(PyArray_DATA(rows)), asked * joints}, asked, grippers, *nb::inst_ptr<WorldSnapshot>(arguments[2]),
+                              {static_cast<std::uint8_t*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(accepted.ptr()))), asked},
+                              {static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(clearance_m.ptr()))), asked});
+    static const nb::handle verdict_type = nb::type<BatchVerdict>();
+    nb::object verdict = nb::inst_alloc(verdict_type);
+    new (nb::inst_ptr<BatchVerdict>(verdict)) BatchVerdict{std::move(accepted), std::move(clearance_m)};
+    nb::inst_mark_ready(verdict);
+    return verdict.release().ptr();
+}
+
+PyMethodDef check_few_method{"check_few", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(check_few)), METH_FASTCALL,
+                             "check_few(configurations, gripper_positions, world): the answer, or None for what must be said in words."};
+
+}  // namespace
+
+void bind_few_configurations(nb::module_& module, nb::class_<Gate>& gate) {
+    if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
+    nb::class_<BatchVerdict>(module, "BatchVerdict",
+                             "Is the answer to `check_batch`, one entry per configuration.\n\n"
+                             "Attributes:\n"
+                             "    accepted: Inside the limits, and every checked pair farther apart than its margin.\n"
+                             "    clearance_m: Smallest distance minus margin, at most 1, never above the truth; -inf outside the limits.")
+        .def(nb::init<nb::object, nb::object>(), "accepted"_a, "clearance_m"_a,
+             nb::sig("def __init__(self, accepted: NDArray[numpy.bool_], clearance_m: NDArray[numpy.float64]) -> None"))
+        .def_prop_ro("accepted", [](const BatchVerdict& verdict) { return verdict.accepted; }, nb::sig("def accepted(self) -> NDArray[numpy.bool_]"))
+        .def_prop_ro("clearance_m", [](const BatchVerdict& verdict) { return verdict.clearance_m; },
+                     nb::sig("def clearance_m(self) -> NDArray[numpy.float64]"));
+    gate.def_prop_ro("check_few", [](nb::handle self) { return nb::steal(PyCFunction_New(&check_few_method, self.ptr())); },
+                     nb::sig("def check_few(self) -> collections.abc.Callable[[object, object, WorldSnapshot], BatchVerdict | None]"));
+}
