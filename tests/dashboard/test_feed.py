@@ -52,6 +52,7 @@ def standing(panda, serve):
 
 def test_robot_that_stands_still_is_sent_once_and_its_ages_go_on(panda, serve):
     page = standing(panda, serve)
+    page.store.note_world(WorldView.of_world(lg.NO_WORLD), is_stamped=False)
     with look(page) as socket:
         assert json.loads(socket.recv(timeout=20))["type"] == "hello"
         heard_until(socket, "cards")
