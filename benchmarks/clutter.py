@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scene import CLEARANCE_M, FINGERS, HOME, SEED, Scene, placed_cores
+from scene import FINGERS, HOME
 
 import lastgate as lg
+from lastgate.bench.scene import CLEARANCE_M, SEED, Scene, placed_cores
 
 Array = NDArray[np.float64]
 
@@ -74,7 +75,7 @@ def far_from(points: Array, cores: list[tuple[float, Array]], gap_m: float) -> N
 def make_clutter(scene: Scene) -> tuple[NDArray[np.uint8], list[Array]]:
     """Returns the grid (z, y, x) and the clouds of `POINT_COUNTS` points, none of it near the arm."""
     numbers = np.random.default_rng(SEED)
-    cores = placed_cores(scene.gate, np.vstack([HOME[None], scene.rows]))
+    cores = placed_cores(scene.gate, np.vstack([HOME[None], scene.rows]), FINGERS)
     world = scene.worlds[0]
     clouds = []
     for count in POINT_COUNTS:
@@ -115,7 +116,7 @@ def sphere_queries(scene: Scene, count: int) -> Array:
     numbers = np.random.default_rng(SEED + 1)
     postures = HOME + numbers.uniform(-1.0, 1.0, size=(200, HOME.size))
     balls = []
-    for radius_m, ends in placed_cores(scene.gate, postures):
+    for radius_m, ends in placed_cores(scene.gate, postures, FINGERS):
         share = numbers.random((4, 1))
         balls.append(np.hstack([ends[:3] + share * (ends[3:] - ends[:3]), np.full((4, 1), radius_m)]))
     return np.ascontiguousarray(numbers.permutation(np.concatenate(balls))[:count])

@@ -5,30 +5,41 @@ The client waits spinning or sleeping, in C++ or from Python; beside each stands
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from run import commit, cpu_name
-from scene import FINGERS, HOME, ROBOT, STEP_S, make_scene
+from scene import FINGERS, HOME, ROBOT, make_scene
 
 import lastgate as lg
 from lastgate import _core
+from lastgate.bench.scene import STEP_S
 from lastgate.kernel_config import flat_config
+from lastgate.kernel_process import gateway_program
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "door_latency.json"
 PAGE = ROOT / "docs" / "latency.md"
 
 # What must hold, in microseconds, on a machine that does nothing else.
-BUDGETS = {"spin_over_look_us": 10.0, "futex_us": 120.0, "python_us": 200.0}
+BUDGETS = {"spin_over_look_us": 10.0, "futex_us": 120.0, "python_us": 200.0, "gateway_us": 400.0}
+
+# Processes that do nothing but keep a core busy, while chunks come at 1 kHz and a deadman watches.
+LOAD_PROCESSES = 2
+# The deadman's own: it must fire between its deadline and some of its looks later, on a machine that is busy.
+DEADMAN_DEADLINE_S = 0.2
+DEADMAN_FIRES_S_MAX = 1.0
 
 INTRODUCTION = """# Latency through the doors
 
@@ -39,6 +50,10 @@ is the same message decoded and checked by a kernel in the measuring process: no
 kernel and client look for messages all the time. *Futex*: both sleep until they are rung. *From Python*: `KernelClient`
 with its own settings. *Timer* is how late a sleep of one millisecond ends here: what no program on this machine can
 beat. *1 kHz*: one chunk per millisecond; lost, reordered or altered means between the door and the ring of what passed.
+Looks and ways through the doors are taken in turns, so that both meet the same machine. *Under load*: two processes do
+nothing but compute, and a deadman watches; a verdict is wrong when a good chunk is refused for anything but a state or
+world that came late, or a stop that is latched. *Over the gateway*: from a DDS writer to a DDS reader, through gateway
+and kernel.
 """
 
 
@@ -49,10 +64,12 @@ def percentiles(samples: list[float]) -> dict[str, float]:
     return {**{name: round(value, 2) for name, value in points.items()}, "worst": round(float(us.max()), 2)}
 
 
-def trips(binary: Path, *, count: int, spin_us: float, period_us: float) -> dict[str, Any]:
-    """Runs the native client against a kernel that waits in the same way."""
+def trips(
+    binary: Path, *, count: int, spin_us: float, period_us: float, watched: bool = False
+) -> dict[str, Any]:
+    """Runs the native client against a kernel that waits in the same way; `watched`, with a deadman beside it."""
     scene = make_scene()
-    settings = lg.KernelSettings(spin_us=spin_us, on_stale="drop")
+    settings = lg.KernelSettings(spin_us=spin_us, on_stale="drop", reset_cooldown_s=0.01)
     with tempfile.TemporaryDirectory(prefix="lastgate-latency-") as name:
         folder = Path(name)
         (folder / "kernel.yaml").write_text(flat_config(scene.robot, step_s=STEP_S))
@@ -63,15 +80,95 @@ def trips(binary: Path, *, count: int, spin_us: float, period_us: float) -> dict
         instance = f"latency-{os.getpid()}"
         with lg.KernelClient(
             scene.robot, rate_hz=1.0 / STEP_S, settings=settings, instance=instance, state_dir=folder
-        ):
+        ) as kernel:
+            deadman = _deadman(kernel) if watched else contextlib.nullcontext()
             files = [str(folder / file) for file in ("kernel.yaml", "chunk", "world")]
             positions = [repr(float(q)) for q in (*HOME, *FINGERS)]
             numbers = [str(count), str(spin_us), str(period_us)]
             command = [str(binary), instance, *files, *positions, "--", *numbers]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"error: {done.stderr}")
-    return json.loads(done.stdout)
+            with deadman:
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                if done.returncode != 0:
+                    raise SystemExit(f"error: {done.stderr}")
+                found = json.loads(done.stdout)
+                if watched:
+                    found["deadman"] = _fired(kernel)
+    return found
+
+
+@contextlib.contextmanager
+def _deadman(kernel: lg.KernelClient) -> Iterator[None]:
+    """Has a deadman watch the kernel; returns once it has stopped it, for there are no chunks yet."""
+    command = [sys.executable, "-m", "lastgate.cli", "deadman", "--robot", kernel.instance]
+    watcher = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        if _fired(kernel)["source"] != "deadman":
+            raise SystemExit("error: the deadman did not stop a kernel without chunks")
+        yield
+    finally:
+        watcher.terminate()
+        watcher.wait()
+
+
+def _fired(kernel: lg.KernelClient, *, timeout_s: float = 20.0) -> dict[str, Any]:
+    """Waits until the kernel is latched; returns by whom, and how long that took."""
+    begun = time.monotonic()
+    while not kernel.status().latched and time.monotonic() - begun < timeout_s:
+        time.sleep(0.002)
+    return {"source": kernel.status().source, "after_s": round(time.monotonic() - begun, 3)}
+
+
+@contextlib.contextmanager
+def _other_load() -> Iterator[None]:
+    """Keeps as many processes computing as `LOAD_PROCESSES` says."""
+    others = [
+        subprocess.Popen([sys.executable, "-c", "while True: sum(range(10_000))"])
+        for _ in range(LOAD_PROCESSES)
+    ]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def gateway_trips(peer: Path, count: int) -> dict[str, Any]:
+    """Runs a DDS peer against the gateway before a kernel."""
+    scene = make_scene()
+    names = [joint.name for joint in scene.robot.actuated_joints]
+    positions = np.array([*HOME, *FINGERS], dtype=np.float64)
+    domain = random.SystemRandom().randrange(1, 100)
+    with (
+        tempfile.TemporaryDirectory(prefix="lastgate-latency-") as name,
+        lg.KernelClient(
+            scene.robot,
+            rate_hz=1.0 / STEP_S,
+            settings=lg.KernelSettings(on_stale="drop", without_world=True),
+            instance=f"latency-{os.getpid()}",
+            state_dir=Path(name),
+        ) as kernel,
+    ):
+        command = [gateway_program(), "--instance", kernel.instance, "--domain", str(domain)]
+        gateway = subprocess.Popen([*command, "--exit-with-parent"], stdout=subprocess.PIPE)
+        try:
+            assert gateway.stdout is not None
+            gateway.stdout.readline()
+            chunk = _core.encode_action_chunk(scene.rows, 0, time.time(), "", "", "bench", "", 0)
+            state = _core.encode_joint_state(names, positions, None, time.time())
+            answer = subprocess.run(
+                [peer, str(domain), "latency", str(count)],
+                input=f"{chunk.hex()} {state.hex()}",
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        finally:
+            gateway.terminate()
+            gateway.communicate()
+    if answer.returncode != 0:
+        raise SystemExit(f"error: {answer.stderr}")
+    return json.loads(answer.stdout)
 
 
 def python_trips(count: int) -> list[float]:
@@ -106,12 +203,15 @@ def python_trips(count: int) -> list[float]:
     return took_ns
 
 
-def measure(binary: Path, *, count: int, seconds: float) -> dict[str, Any]:
-    """Returns everything that the page shows."""
+def measure(binary: Path, peer: Path | None, *, count: int, seconds: float) -> dict[str, Any]:
+    """Returns everything that the page shows; without a DDS peer, all but the gateway."""
     load = os.getloadavg()[0]
     spinning = trips(binary, count=count, spin_us=-1, period_us=0)
     futex = trips(binary, count=count, spin_us=0, period_us=200)
     rate = trips(binary, count=round(seconds * 1000), spin_us=50, period_us=1000)
+    with _other_load():
+        loaded = trips(binary, count=round(seconds / 6.0 * 1000), spin_us=50, period_us=1000, watched=True)
+    gateway = None if peer is None else gateway_trips(peer, count // 5)
     look, spin = percentiles(spinning["look_ns"]), percentiles(spinning["trip_ns"])
     sleep, python = percentiles(futex["trip_ns"]), percentiles(python_trips(count))
     over = round(spin["p50"] - look["p50"], 2)
@@ -126,7 +226,23 @@ def measure(binary: Path, *, count: int, seconds: float) -> dict[str, Any]:
         f"{rate['altered']} altered, {rate['unanswered']} unanswered": not (
             rate["lost"] or rate["reordered"] or rate["altered"] or rate["unanswered"]
         ),
+        f"1 kHz for {loaded['seconds']:.1f} s under {LOAD_PROCESSES} processes of load: {loaded['wrong']} wrong, "
+        f"{loaded['lost']} lost, {loaded['reordered']} reordered, {loaded['altered']} altered, "
+        f"{loaded['unanswered']} unanswered": not any(
+            loaded[count] for count in ("wrong", "lost", "reordered", "altered", "unanswered")
+        ),
+        f"under that load the longest pause was {loaded['longest_gap_s']:.3f} s and {loaded['latched']} chunks met a "
+        f"latched stop; {loaded['deadman']['source'] or 'nobody'} stopped {loaded['deadman']['after_s']:.3f} s after "
+        "the last chunk": _as_specified(loaded),
     }
+    if gateway is not None:
+        over_dds = gateway["round_trip_us"]
+        checks[f"over the gateway p50 is {over_dds['p50']:.2f} µs, at most {BUDGETS['gateway_us']:g}"] = (
+            over_dds["p50"] <= BUDGETS["gateway_us"]
+        )
+        checks[f"over the gateway: {gateway['lost']} lost, {gateway['changed']} altered"] = not (
+            gateway["lost"] or gateway["changed"]
+        )
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "commit": commit(),
@@ -141,10 +257,39 @@ def measure(binary: Path, *, count: int, seconds: float) -> dict[str, Any]:
             "futex, chunk in to verdict out": sleep,
             "from Python, chunk in to verdict out": python,
             f"1 kHz for {rate['seconds']:.0f} s, chunk in to verdict out": percentiles(rate["trip_ns"]),
+            f"1 kHz for {loaded['seconds']:.0f} s under load, chunk in to verdict out": percentiles(
+                loaded["trip_ns"]
+            ),
+            **(
+                {}
+                if gateway is None
+                else {"over the gateway, chunk in to safe action out": _renamed(over_dds)}
+            ),
             "timer, lateness of 1 ms": percentiles(rate["timer_ns"]),
+            "timer, lateness of 1 ms under load": percentiles(loaded["timer_ns"]),
         },
         "refused_as_stale_at_1_khz": rate["refused"],
         "checks": checks,
+    }
+
+
+def _as_specified(loaded: dict[str, Any]) -> bool:
+    """Tells whether the deadman fired when chunks ceased, and before only if they had paused for its deadline."""
+    fired = loaded["deadman"]
+    if fired["source"] != "deadman":
+        return False
+    if loaded["latched"]:
+        return loaded["longest_gap_s"] >= DEADMAN_DEADLINE_S
+    return fired["after_s"] <= DEADMAN_FIRES_S_MAX
+
+
+def _renamed(over_dds: dict[str, float]) -> dict[str, float]:
+    """Returns the peer's quantiles under the names of the others."""
+    return {
+        "p50": over_dds["p50"],
+        "p99": over_dds["p99"],
+        "p99_9": over_dds["p99.9"],
+        "worst": over_dds["max"],
     }
 
 
@@ -174,6 +319,7 @@ def main() -> int:
     """Measures, writes result and page, prints the page; returns 1 when a budget is not met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=Path, help="door_latency, as `make latency` builds it")
+    parser.add_argument("--peer", type=Path, help="cyclone_peer, where Cyclone DDS is there")
     parser.add_argument(
         "--check", action="store_true", help="Only tell whether the page is that of the result."
     )
@@ -184,7 +330,10 @@ def main() -> int:
         return 0 if PAGE.read_text() == render(json.loads(RESULT.read_text())) else 1
     if arguments.binary is None:
         parser.error("--binary is needed to measure")
-    result = measure(arguments.binary, count=arguments.count, seconds=arguments.seconds)
+    peer = arguments.peer if arguments.peer is not None and arguments.peer.is_file() else None
+    if peer is None:
+        print("over the gateway: not measured, needs apt-get install cyclonedds-dev", file=sys.stderr)
+    result = measure(arguments.binary, peer, count=arguments.count, seconds=arguments.seconds)
     RESULT.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     PAGE.write_text(render(result))
     print(PAGE.read_text())

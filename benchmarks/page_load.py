@@ -100,13 +100,16 @@ def measure(arguments: argparse.Namespace, browser_program: str) -> int:
                 playwright, browser_program, kernel.instance, folder, arguments.browsers
             ) as pages:
                 renice_browsers(BROWSER_NICENESS)
+                before_s, begin = browser_seconds(), time.monotonic()
                 watched.append(stream(kernel, arguments.seconds))
+                share = (browser_seconds() - before_s) / (time.monotonic() - begin)
                 drawn = [
                     page.evaluate("Number(document.getElementById('scene').dataset.drawn)") for page in pages
                 ]
             print(
                 f"round {number + 1}: p99 {np.percentile(without[-1][0], 99):.1f} µs without, "
-                f"{np.percentile(watched[-1][0], 99):.1f} µs with; frames drawn {drawn}",
+                f"{np.percentile(watched[-1][0], 99):.1f} µs with; frames drawn {drawn}; "
+                f"browsers use {share:.0%} of a core",
                 flush=True,
             )
     return report(without, watched, browsers=arguments.browsers)
@@ -133,8 +136,8 @@ def report(without: list, watched: list, *, browsers: int) -> int:
     return 0 if ratio <= ALLOWED_RATIO else 1
 
 
-def renice_browsers(niceness: int) -> None:
-    """Lowers the priority of the browsers that this process started."""
+def browser_processes() -> list[Path]:
+    """Returns the folders in /proc of the browsers that this process started."""
     own = {os.getpid()}
     for _ in range(6):  # driver, browser, zygote, renderers: deeper than any of them nests
         for entry in Path("/proc").glob("[0-9]*"):
@@ -142,11 +145,30 @@ def renice_browsers(niceness: int) -> None:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 if int(fields[1]) in own:
                     own.add(int(entry.name))
+    found = []
     for number in own:
         with contextlib.suppress(OSError):
             if "chromium" in (Path("/proc") / str(number) / "cmdline").read_text():
-                for thread in (Path("/proc") / str(number) / "task").iterdir():
-                    os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
+                found.append(Path("/proc") / str(number))
+    return found
+
+
+def renice_browsers(niceness: int) -> None:
+    """Lowers the priority of the browsers that this process started."""
+    for process in browser_processes():
+        with contextlib.suppress(OSError):
+            for thread in (process / "task").iterdir():
+                os.setpriority(os.PRIO_PROCESS, int(thread.name), niceness)
+
+
+def browser_seconds() -> float:
+    """Returns how long the browsers have used a processor."""
+    ticks = 0
+    for process in browser_processes():
+        with contextlib.suppress(OSError):
+            user, system = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
+            ticks += int(user) + int(system)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> int:

@@ -22,11 +22,14 @@ import numpy as np
 from clutter import write_clutter
 from hot_code import hot_code_bytes
 from numpy.typing import NDArray
-from peers import MujocoPeer, PinocchioPeer, python_times_ns, require_agreement
+from peers import CompiledMujocoPeer
 from render import render_page
-from scene import FINGERS, Scene, make_scene, write_scene
+from scene import FINGERS, make_scene, write_scene
 
 import lastgate as lg
+from lastgate.bench.peers import PinocchioPeer, require_agreement
+from lastgate.bench.scene import Scene
+from lastgate.bench.speed import python_times_ns
 from lastgate.gate import chosen_lanes
 
 ROOT = Path(__file__).parents[1]
@@ -86,7 +89,10 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
     scene = make_scene()
     loop = next(binary.parent.glob("libpeer_loop.*"))
     small, large = scene.worlds
-    mujoco_small, mujoco_large = MujocoPeer(scene, small, loop), MujocoPeer(scene, large, loop)
+    mujoco_small, mujoco_large = (
+        CompiledMujocoPeer(scene, small, loop),
+        CompiledMujocoPeer(scene, large, loop),
+    )
     pinocchio = PinocchioPeer(scene, small)
     agreed = require_agreement(scene, {"MuJoCo": mujoco_small, "Pinocchio with Coal": pinocchio})
     print(f"gate, MuJoCo and Pinocchio agree about {agreed} random poses", file=sys.stderr, flush=True)
@@ -124,10 +130,11 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
             samples.setdefault("mujoco_rows_100", []).append(mujoco_large.times_ns(calls // 10))
             kinematics = mujoco_small.times_ns(calls // 4, collision=False) / rows
             samples.setdefault("mujoco_kinematics", []).append(kinematics)
-            pinocchio_ns = pinocchio.times_ns(max(calls // 40, 20))
+            slow_calls = max(calls // 40, 20)
+            pinocchio_ns = python_times_ns(pinocchio.look_at_rows, slow_calls)
             samples.setdefault("pinocchio_rows_14", []).append(pinocchio_ns)
             samples.setdefault("pinocchio_configuration", []).append(pinocchio_ns / rows)
-            kinematics = pinocchio.kinematics_times_ns(max(calls // 40, 20)) / rows
+            kinematics = python_times_ns(pinocchio.place_rows, slow_calls) / rows
             samples.setdefault("pinocchio_kinematics", []).append(kinematics)
     return scene, samples
 

@@ -423,6 +423,7 @@ void bind_doors(nb::module_& module) {
         fields["world_given"] = frame.world_given == 1;
         fields["stamp_s"] = frame.stamp_s;
         fields["now_s"] = frame.now_s;
+        fields["world_held_s"] = frame.world_held_s;
         nb::list sources;
         for (const MessageSource& source : frame.world) {
             if (source.type != MessageType::nothing) sources.append(nb::make_tuple(static_cast<std::uint32_t>(source.type), source.door, source.sequence));

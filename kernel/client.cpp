@@ -14,7 +14,7 @@ std::uint64_t owner_number() noexcept { return (static_cast<std::uint64_t>(monot
 
 }  // namespace
 
-DoorClient::DoorClient(const std::string& instance) : board_(BoardView::open(instance)), answer_(verdict_ring.slot_bytes) {
+DoorClient::DoorClient(const std::string& instance) : board_(BoardView::open(instance)), owner_(owner_number()), answer_(verdict_ring.slot_bytes) {
     for (door_ = 0; door_ < doors_max; ++door_) {
         chunks_ = Ring::open(door_ring_name(instance, "chunks", door_), chunk_ring);
         if (chunks_.claim()) break;
@@ -27,7 +27,7 @@ DoorClient::DoorClient(const std::string& instance) : board_(BoardView::open(ins
 }
 
 std::uint64_t DoorClient::hand_in(Ring& ring, Bell& bell, MessageType type, std::span<const std::byte> payload) {
-    const std::uint64_t sequence = ring.write(type, payload, owner_number());
+    const std::uint64_t sequence = ring.write(type, payload, owner_);
     if (sequence == 0) throw std::invalid_argument("a message of " + std::to_string(payload.size()) + " bytes does not fit into a slot of " + std::to_string(ring.shape().slot_bytes));
     bell.ring();
     return sequence;
@@ -52,6 +52,7 @@ bool DoorClient::wait_answer(MessageType type, std::int64_t timeout_ns, std::int
         const std::int64_t waited_ns = monotonic_ns() - begun_ns;
         if (waited_ns >= timeout_ns) return false;
         if (spin_ns >= 0 && waited_ns >= spin_ns) verdicts_.bell().wait(seen, std::min(timeout_ns - waited_ns, heartbeat_period_ns));
+        else rest_while_spinning();
     }
 }
 

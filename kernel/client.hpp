@@ -45,6 +45,7 @@ class DoorClient {
     std::uint64_t hand_in(Ring& ring, Bell& bell, MessageType type, std::span<const std::byte> payload);
 
     BoardView board_;
+    std::uint64_t owner_;
     std::size_t door_ = 0;
     Ring chunks_;
     Ring states_;

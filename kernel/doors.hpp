@@ -82,6 +82,7 @@ struct InputFrame {
     std::uint32_t chunk_bytes = 0;
     double stamp_s = 0.0;  ///< Of the gripper.
     double now_s = 0.0;
+    double world_held_s = 0.0;
     std::uint64_t world_id = 0;
     std::array<MessageSource, 2> world;  ///< The messages the world was made of, in the order they are to be read.
     Verdict found;  ///< What the gate found. The answer may be another: that a stop is latched.
@@ -130,7 +131,7 @@ struct BoardSeat {
 /// The small things that must never wait behind a message. Everything is atomic or written once.
 struct Board {
     static constexpr std::uint32_t magic_value = 0x6C674264U;
-    static constexpr std::uint32_t version_value = 2;
+    static constexpr std::uint32_t version_value = 3;
     std::uint32_t magic;
     std::uint32_t version;
     std::uint64_t kernel_id;

@@ -201,12 +201,29 @@ bool write_workspace(JsonText& json, const Violation& violation, std::string_vie
     return true;
 }
 
+/// What is missing, where something that the gate must know is: `Violation::element`, as the checks of stage 7 and 9 set it.
+std::string_view missing_part(const Violation& violation) noexcept {
+    constexpr std::string_view of_state[] = {"no state was given", "the state is incomplete", "the state is not finite or beyond any joint", "the state is stale"};
+    constexpr std::string_view of_world[] = {"no world was given", "the world is in another frame", "the world holds numbers that cannot be used", "the world is stale", "nobody filled the world", "the map of the floor, or where the robot stands on it, is stale"};
+    constexpr std::string_view of_grid[] = {"no grid was given", "the grid is in another frame", "the grid holds numbers that cannot be used", "the grid is stale"};
+    const auto at = [&](std::span<const std::string_view> texts) { return violation.element < texts.size() ? texts[violation.element] : std::string_view(); };
+    switch (violation.code) {
+        case ViolationCode::state_unavailable: return at(of_state);
+        case ViolationCode::world_unavailable: return at(of_world);
+        case ViolationCode::voxel_unavailable: return at(of_grid);
+        default: return {};
+    }
+}
+
 void write_controller(JsonText& json, const Verdict& verdict, std::string_view subject) noexcept {
     const Violation& violation = verdict.violation;
     const char* field = violation.code == ViolationCode::control_mode ? "field=control_mode: " : violation.code == ViolationCode::dim_mismatch ? "field=flat: " : "";
+    const std::string_view word = violation_word(violation.code);
+    const std::string_view missing = missing_part(violation);
+    const std::string_view who = missing.empty() || violation.subject_kind != SubjectKind::nothing ? subject : "its age in s";
     char detail[320];
-    std::snprintf(detail, sizeof detail, "%s%.*s: %.*s is %.6g, allowed %.6g to %.6g", field, static_cast<int>(violation_word(violation.code).size()), violation_word(violation.code).data(),
-                  static_cast<int>(subject.size() < 160 ? subject.size() : 160), subject.data(), violation.value, violation.limit_min, violation.limit_max);
+    std::snprintf(detail, sizeof detail, "%s%.*s: %.*s%s%.*s is %.6g, allowed %.6g to %.6g", field, static_cast<int>(word.size()), word.data(), static_cast<int>(missing.size()), missing.data(), missing.empty() ? "" : ": ",
+                  static_cast<int>(who.size() < 100 ? who.size() : 100), who.data(), violation.value, violation.limit_min, violation.limit_max);
     json.text("kind", "controller");
     json.text("controller_name", "lastgate");
     json.text("state", controller_state(violation.code));

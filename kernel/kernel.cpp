@@ -45,8 +45,11 @@ Kernel::Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings s
         if (name.empty() || !latch_.require_actuator(name)) throw std::invalid_argument("required actuators must be at most 16 names");
     }
     latch_.restore(restored);
-    no_world_.snapshot.declare_absent();
-    no_world_.names.world_id = "no-world";
+    if (settings_.without_world) {
+        no_world_ = std::make_unique<NamedWorld>();
+        no_world_->snapshot.declare_absent();
+        no_world_->names.world_id = "no-world";
+    }
     const std::size_t dofs = config_.joint_names.size();
     measured_.resize(dofs);
     readings_.resize(readings_max);
@@ -86,9 +89,11 @@ bool Kernel::observe(std::span<const std::byte> payload, Now now) noexcept {
     if (!state) return false;
     for (std::size_t i = 0; i < state->count; ++i) {
         const JointReading& reading = readings_[i];
-        const auto found = std::find(config_.joint_names.begin(), config_.joint_names.end(), reading.name);
-        if (found == config_.joint_names.end()) continue;
-        Measured& joint = measured_[static_cast<std::size_t>(found - config_.joint_names.begin())];
+        const auto& names = config_.joint_names;
+        // Most publishers keep the robot's own order.
+        const auto found = i < names.size() && names[i] == reading.name ? names.begin() + static_cast<std::ptrdiff_t>(i) : std::find(names.begin(), names.end(), reading.name);
+        if (found == names.end()) continue;
+        Measured& joint = measured_[static_cast<std::size_t>(found - names.begin())];
         joint = {reading.position, reading.velocity, state->stamp.in_seconds(), now.monotonic_s, true, reading.has_velocity};
     }
     return true;
@@ -147,11 +152,12 @@ Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, 
         request.chunk.frame = CartesianFrame::tool;
     }
     request.state = measured_state(now);
-    // Its own stamp is judged by the gate. That it did not arrive too long ago is judged here, by the clock that
-    // nobody can set back.
-    request.world = world == nullptr || !is_recent(*world, now) ? nullptr : &world->snapshot;
+    if (world != nullptr) {
+        request.world = &world->snapshot;
+        request.world_held_s = held_s(*world, now);
+    }
     request.now_s = now.wall_s;
-    looked_at_ = {true, request.state, request.world == nullptr ? nullptr : world, request.recovery, request.contacts.size()};
+    looked_at_ = {true, request.state, world, request.world_held_s, request.recovery, request.contacts.size()};
     return gate_->check(request);
 }
 
@@ -238,7 +244,7 @@ HeldOutcome Kernel::let_go(std::span<const std::byte> payload) noexcept {
 NavAnswer Kernel::nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept {
     const auto goal = read_nav_goal(payload);
     if (!goal) return {false, {"not a goal"}};
-    return judge_nav_goal(*goal, world == nullptr || !is_recent(*world, now) ? nullptr : world->nav_map.get(), config_.gate, config_.robot_name, now.wall_s);
+    return judge_nav_goal(*goal, world == nullptr ? nullptr : world->nav_map.get(), config_.gate, config_.robot_name, now.wall_s, world == nullptr ? 0.0 : held_s(*world, now));
 }
 
 Finding Kernel::look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {

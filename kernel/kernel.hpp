@@ -54,7 +54,8 @@ struct NamedWorld {
 struct LookedAt {
     bool judged = false;  ///< False when the bytes were no chunk.
     StateView state;
-    const NamedWorld* world = nullptr;  ///< Null when there was none, or none that arrived in time.
+    const NamedWorld* world = nullptr;
+    double world_held_s = 0.0;
     bool recovery = false;
     std::size_t contact_count = 0;
 };
@@ -150,8 +151,8 @@ class Kernel {
     };
 
     Verdict judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* request = nullptr) noexcept;
-    bool is_recent(const NamedWorld& world, Now now) const noexcept { return world.snapshot.is_declared_absent() || now.monotonic_s - world.arrived_s <= config_.gate.world_age_s_max; }
-    const NamedWorld* world_or_none(const NamedWorld* world) const noexcept { return settings_.without_world && world == nullptr ? &no_world_ : world; }
+    static double held_s(const NamedWorld& world, Now now) noexcept { return world.snapshot.is_declared_absent() ? 0.0 : now.monotonic_s - world.arrived_s; }
+    const NamedWorld* world_or_none(const NamedWorld* world) const noexcept { return world == nullptr ? no_world_.get() : world; }
     StateView measured_state(Now now) noexcept;
 
     KernelConfig config_;
@@ -163,7 +164,7 @@ class Kernel {
     std::uint64_t passed_ = 0;
     std::uint64_t dropped_ = 0;
     ViolationCode last_drop_ = ViolationCode::not_checked;
-    NamedWorld no_world_;
+    std::unique_ptr<NamedWorld> no_world_;  ///< Null unless the settings say aloud that nobody looks.
     HeldNames held_;
     LookedAt looked_at_;
 

@@ -113,7 +113,7 @@ NavMap::NavMap(const FloorMapMessage& message) : frame_id(message.frame_id), bit
     map.blocked_bits = bits;
 }
 
-NavAnswer judge_nav_goal(const NavGoalRequest& goal, const NavMap* known, const GateConfig& config, std::string_view robot, double now_s) noexcept {
+NavAnswer judge_nav_goal(const NavGoalRequest& goal, const NavMap* known, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept {
     char text[240];
     const auto answer = [&](bool ok, const char* format, auto... values) {
         std::snprintf(text, sizeof text, format, values...);
@@ -128,6 +128,7 @@ NavAnswer judge_nav_goal(const NavGoalRequest& goal, const NavMap* known, const 
     }
     const double age_s = now_s - map.stamp_s;
     if (!(0.0 <= age_s && age_s <= map.age_s_max)) return answer(false, "the map is %.4f s old, allowed 0.0000 to %.4f s", age_s, map.age_s_max);
+    if (!(0.0 <= held_s && held_s <= config.world_age_s_max)) return answer(false, "the map came %.4f s ago, allowed 0.0000 to %.4f s", held_s, config.world_age_s_max);
     const auto [x, y, z_ignored] = goal.xyz;
     const auto [qx, qy, qz, qw] = goal.quat_xyzw;
     const bool placed_somewhere = std::abs(x) <= coordinate_m_max && std::abs(y) <= coordinate_m_max && std::isfinite(z_ignored);

@@ -27,6 +27,6 @@ struct NavAnswer {
 
 /// Whether the base may be sent to a pose on the map: what it covers of the floor, and the margin around it, touches
 /// free cells only. The way there is not looked at. The same answers as `lastgate.Gate.check_nav_goal`.
-NavAnswer judge_nav_goal(const NavGoalRequest& goal, const NavMap* map, const GateConfig& config, std::string_view robot, double now_s) noexcept;
+NavAnswer judge_nav_goal(const NavGoalRequest& goal, const NavMap* map, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept;
 
 }  // namespace lastgate

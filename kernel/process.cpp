@@ -112,6 +112,8 @@ void KernelProcess::run() {
             worked_ns = now_ns;
         } else if (options_.spin_ns >= 0 && now_ns - worked_ns > options_.spin_ns) {
             board_->doorbell.wait(seen, heartbeat_period_ns);
+        } else {
+            rest_while_spinning();
         }
     }
     board_->estop_bell.ring();
@@ -246,6 +248,7 @@ void KernelProcess::write_inputs(std::size_t index, const MessageHead& head, con
     frame.world_given = looked.world != nullptr ? 1 : 0;
     frame.stamp_s = looked.state.stamp_s;
     frame.now_s = begun.wall_s;
+    frame.world_held_s = looked.world_held_s;
     if (looked.world != nullptr) {
         frame.world_id = looked.world->snapshot.id();
         frame.world = looked.world->sources;

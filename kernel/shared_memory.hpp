@@ -57,6 +57,15 @@ class Bell {
     std::atomic<std::uint32_t> waiting_;  ///< One who died waiting stays in here: then ringing costs the call, no more.
 };
 
+/// Between two looks of somebody who waits without sleeping: leaves the core to its other thread, and the memory alone.
+inline void rest_while_spinning() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
 /// A clock that nobody can set.
 std::int64_t monotonic_ns() noexcept;
 /// The clock that sources stamp by.

@@ -272,8 +272,14 @@ FAULTS = (
     Fault(
         "world_of_long_ago_is_recent",
         "kernel/kernel.hpp",
-        r"now\.monotonic_s - world\.arrived_s <= config_\.gate\.world_age_s_max",
-        "world.arrived_s <= now.monotonic_s",
+        r"0\.0 : now\.monotonic_s - world\.arrived_s; \}",
+        "0.0 : 0.0 * (now.monotonic_s - world.arrived_s); }",
+    ),
+    Fault(
+        "world_may_be_held_for_ever",
+        "core/src/checks/world_unavailable.cpp",
+        r"require_inside\(request_\.world_held_s, 0\.0, config\(\)\.world_age_s_max,",
+        "require_inside(request_.world_held_s, 0.0, 1e12,",
     ),
     Fault(
         "what_was_held_is_forgotten",

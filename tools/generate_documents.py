@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -32,11 +33,18 @@ def shown(arguments: str, *, messages: bool = True) -> str:
     return done.stdout
 
 
+def robots() -> str:
+    """Returns the names of the fleet in one paragraph, each with its number of joints."""
+    lines = shown("robot list", messages=False).splitlines()
+    named = [f"{name} ({joints})" for name, joints, *_ in (line.split() for line in lines)]
+    return textwrap.fill(", ".join(named) + ".", width=120, break_on_hyphens=False, break_long_words=False)
+
+
 def blocks() -> dict[str, str]:
     """Returns the text of each generated block."""
     return {
         "rejection": f"```console\n$ lastgate {REJECTION}\n{shown(REJECTION)}```\n",
-        "robots": f"```text\n{shown('robot list', messages=False)}```\n",
+        "robots": f"{robots()}\n",
     }
 
 

@@ -23,6 +23,10 @@ constexpr std::size_t cloud_blocks_max = std::size_t{1} << 17;
 /// Smallest block for points: finer ones hold single points and cost more than they save.
 constexpr double point_block_m_min = 0.02;
 
+/// Edge of a cell or block: no sensor sees a micrometre, and coordinates of 1e4 m are rounded to five orders less. Cells that
+/// rounding could skip would be looked up in the wrong place, and of the smallest numbers the reciprocal is infinite.
+constexpr double cell_m_min = 1e-6;
+
 /// Cells in all when they are written out one by one.
 constexpr std::size_t dense_cells_max = std::size_t{1} << 27;
 
@@ -33,7 +37,7 @@ bool within_world(Vec3 p) noexcept {
 
 void require_grid(const VoxelSpec& spec) {
     if (!within_world(spec.origin)) throw std::invalid_argument("the grid's origin is not finite or too far away");
-    if (!(spec.resolution_m > 0.0 && spec.resolution_m <= 10.0)) throw std::invalid_argument("the grid's resolution must be positive and at most 10 m");
+    if (!(spec.resolution_m >= cell_m_min && spec.resolution_m <= 10.0)) throw std::invalid_argument("the grid's resolution must be from 1e-6 m to 10 m");
     for (const std::uint32_t edge : spec.size) {
         if (edge == 0) throw std::invalid_argument("the grid is empty: a grid without cells is not a free world");
         if (edge > capacity::cells_per_edge_max) throw std::invalid_argument("the grid has more than 2048 cells along an edge");
@@ -93,7 +97,7 @@ void ObstacleField::choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, do
     const double longest = std::max({extent.x, extent.y, extent.z});
     const auto blocks_along = [](double length, double block) { return static_cast<std::uint32_t>(std::floor(length / block)) + 1; };
     const std::size_t wanted = std::clamp<std::size_t>(8 * obstacles, 64, cloud_blocks_max);
-    double edge = std::max(block_m_min, longest / 1000.0);
+    double edge = std::max({block_m_min, longest / 1000.0, cell_m_min});
     while (std::size_t{blocks_along(extent.x, edge)} * blocks_along(extent.y, edge) * blocks_along(extent.z, edge) > wanted) edge *= 1.1;
     block_m_ = edge;
     block_origin_ = low;

@@ -219,7 +219,11 @@ bool Sweep::note(PairKind kind, std::size_t row_index, std::uint32_t key, std::u
         if (kind != PairKind::box) best_m_ = std::min(best_m_, distance_m - demand_m - motion_m);
         return false;
     }
-    const Refined refined = refine(kind, {key, a, b, 0.0, 0.0}, frames_of_row(row_index), {gate_.step_, 1.0});
+    // One pair refuses a single configuration: a second look at the others could not change that, and their volumes
+    // bound the clearance from below as well.
+    const bool is_refused_already = row_alone_ && !all_shown();
+    const Refined refined =
+        is_refused_already ? Refined{} : refine(kind, {key, a, b, 0.0, 0.0}, frames_of_row(row_index), {gate_.step_, 1.0});
     if (refined.shown) {
         best_m_ = std::min(best_m_, refined.spare_m);
         return false;

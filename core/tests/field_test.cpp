@@ -120,11 +120,20 @@ TEST(field_that_cannot_be_used_is_refused) {
     spec.size = {2, 2, 2};
     const std::vector<std::uint8_t> eight(8, 0);
     REQUIRE_REFUSED(ObstacleField::from_voxels(spec, std::span(eight).first(7)), "");
-    for (const double resolution_m : {0.0, -0.1, not_a_number}) {
+    // One whose reciprocal is infinite put a cell where no block is.
+    for (const double resolution_m : {0.0, -0.1, not_a_number, 5e-324, 1e-309, 1e-13, std::nextafter(1e-6, 0.0), 10.1}) {
         VoxelSpec bad = spec;
         bad.resolution_m = resolution_m;
         REQUIRE_REFUSED(ObstacleField::from_voxels(bad, eight), "");
     }
+    VoxelSpec smallest = spec;
+    smallest.resolution_m = 1e-6;
+    std::vector<std::uint8_t> solid(8, 1);
+    REQUIRE(ObstacleField::from_voxels(smallest, solid).is_solid({1e-6, 1e-6, 1e-6}));
+    // Balls may ask for finer blocks than there are: they get the finest.
+    const double ball[] = {0.0, 0.0, 0.0, 0.1};
+    const std::uint32_t label[] = {0};
+    REQUIRE(ObstacleField::from_balls(ball, label, 5e-324).obstacle_count() == 1);
     VoxelSpec nowhere = spec;
     nowhere.origin.x = not_a_number;
     REQUIRE_REFUSED(ObstacleField::from_voxels(nowhere, eight), "");

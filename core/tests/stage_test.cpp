@@ -249,6 +249,16 @@ TEST(world_at_its_age_limit_passes_and_older_is_rejected) {
     }
 }
 
+TEST(world_that_has_been_here_for_longer_than_it_may_is_rejected_whatever_its_stamp_says) {
+    Rest rest;
+    rest.request.world_held_s = 0.5;
+    REQUIRE(rest.check().accepted == 1);
+    for (const double held_s : {std::nextafter(0.5, 1.0), 1e9, -1e-9, not_a_number, infinity}) {
+        rest.request.world_held_s = held_s;
+        require_rejected(rest.check(), 9, ViolationCode::world_unavailable, "held");
+    }
+}
+
 TEST(earlier_stage_decides_when_everything_is_wrong) {
     Rest rest;
     rest.rows[0] = 9.0;

@@ -108,9 +108,6 @@ int measure(std::uint32_t domain, int count) {
     wait_for_writer(safe);
     const std::vector<double> jitter_us = timer_jitter_us();
     std::vector<double> times_us;
-    // The middle of each hundred: the best of them is what the path costs when nobody else needs the processor.
-    double best_p50_us = 1e9;
-    std::vector<double> hundred_us;
     int lost = 0;
     int changed = 0;
     for (int i = 0; i < count; ++i) {
@@ -129,15 +126,9 @@ int measure(std::uint32_t domain, int count) {
         const double time_us = static_cast<double>(monotonic_ns() - begun_ns) * 1e-3;
         if (inbox.newest() != chunk) changed += 1;
         times_us.push_back(time_us);
-        hundred_us.push_back(time_us);
-        if (hundred_us.size() == 100) {
-            std::nth_element(hundred_us.begin(), hundred_us.begin() + 50, hundred_us.end());
-            best_p50_us = std::min(best_p50_us, hundred_us[50]);
-            hundred_us.clear();
-        }
     }
     if (times_us.empty()) throw std::runtime_error("nothing came back");
-    std::printf("{\"count\": %d, \"lost\": %d, \"changed\": %d, \"best_p50\": %.1f, ", count, lost, changed, best_p50_us);
+    std::printf("{\"count\": %d, \"lost\": %d, \"changed\": %d, ", count, lost, changed);
     print_quantiles("round_trip_us", times_us);
     std::printf(", ");
     print_quantiles("timer_late_us", jitter_us);

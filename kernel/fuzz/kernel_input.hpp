@@ -51,6 +51,13 @@ inline bool is_finite(std::span<const double> numbers) {
     return true;
 }
 
+/// What became of everything that was fed.
+struct Tally {
+    long messages = 0;
+    long passed = 0;
+    long reported = 0;
+};
+
 /// One kernel and what reached it so far.
 class Bench {
   public:
@@ -65,6 +72,7 @@ class Bench {
     }
 
     void take(MessageType type, std::span<const std::uint8_t> bytes) {
+        tally_.messages += 1;
         // Where a message lies in the process: its doubles aligned, and nothing readable behind it.
         std::vector<double> memory((bytes.size() + payload_offset + 7) / 8 + 1);
         auto* first = reinterpret_cast<std::byte*>(memory.data()) + payload_offset;
@@ -93,7 +101,7 @@ class Bench {
             }
             case MessageType::twist: conclude(kernel_->look_at_twist(payload, world, now), false); break;
             case MessageType::joint_state: (void)kernel_->observe(payload, now); break;
-            case MessageType::held_shape: held_ += kernel_->attach(payload).success ? 1 : 0; break;
+            case MessageType::held_shape: (void)kernel_->attach(payload); break;
             case MessageType::let_go: (void)kernel_->let_go(payload); break;
             case MessageType::nav_goal: {
                 const NavAnswer answer = kernel_->nav_goal(payload, world, now);
@@ -109,8 +117,7 @@ class Bench {
         require(!status.empty() || world_ != nullptr, "a status can be written");
     }
 
-    long passed() const { return passed_; }
-    long reported() const { return reported_; }
+    const Tally& tally() const { return tally_; }
 
   private:
     void conclude(const Finding& finding, bool recovery) {
@@ -118,7 +125,7 @@ class Bench {
         const Decision decision = kernel_->conclude(finding, world_.get(), now);
         const auto& chunk = finding.chunk;
         if (decision.pass) {
-            passed_ += 1;
+            tally_.passed += 1;
             require(finding.verdict.accepted == 1 && finding.verdict.stage == 12, "passed means accepted by every stage");
             require(is_finite(chunk.flat) && chunk.flat.size() == std::size_t{chunk.horizon} * chunk.n_dof && chunk.horizon >= 1, "passed means a whole chunk of finite numbers");
             require(world_ != nullptr, "passed means that a world was seen");
@@ -128,7 +135,7 @@ class Bench {
             return;
         }
         if (!decision.report) return;
-        reported_ += 1;
+        tally_.reported += 1;
         require(decision.evidence.size() > 2 && decision.evidence.front() == '{' && decision.evidence.back() == '}', "evidence is one object");
         require(CdrReader::is_utf8(decision.evidence), "evidence is text");
     }
@@ -136,13 +143,11 @@ class Bench {
     std::unique_ptr<Kernel> kernel_;
     WorldBuilder builder_{robot().base_frame};
     std::unique_ptr<NamedWorld> world_;
-    long passed_ = 0;
-    long reported_ = 0;
-    long held_ = 0;
+    Tally tally_;
 };
 
 /// An input is a list of messages: one byte of type, two of length, then so many bytes.
-inline void feed(std::span<const std::uint8_t> input, long& passed, long& reported) {
+inline void feed(std::span<const std::uint8_t> input, Tally& tally) {
     Bench bench;
     while (input.size() >= 3) {
         const MessageType type = types[input[0] % std::size(types)];
@@ -150,8 +155,9 @@ inline void feed(std::span<const std::uint8_t> input, long& passed, long& report
         bench.take(type, input.subspan(3, size));
         input = input.subspan(3 + size);
     }
-    passed += bench.passed();
-    reported += bench.reported();
+    tally.messages += bench.tally().messages;
+    tally.passed += bench.tally().passed;
+    tally.reported += bench.tally().reported;
 }
 
 /// Inputs in which everything is right: mutation starts here, because random bytes would not become a message in a week.

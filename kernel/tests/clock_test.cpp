@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // People set clocks. Whatever they set them to, old data must not become young, and a kernel must not forget a stop.
+#include <cmath>
+#include <string>
 #include <vector>
 
 #include "config_text.hpp"
@@ -38,6 +40,9 @@ struct Bench {
         world.snapshot.begin(1, now.wall_s, true);
         world.arrived_s = now.monotonic_s;
     }
+    /// Why the last chunk was refused, as the wire is told.
+    std::string evidence;
+    Violation refusal;
     ViolationCode submit(Now now) {
         const double row[] = {0.1};
         ActionChunkMessage chunk;
@@ -48,6 +53,8 @@ struct Bench {
         const auto bytes = write_action_chunk(chunk, {payload, 1024});
         const NamedWorld* seen = with_world ? &world : nullptr;
         const Decision decision = kernel.conclude(kernel.look({payload, bytes.size()}, seen, now), seen, now);
+        evidence = decision.evidence;
+        refusal = decision.verdict.violation;
         return decision.pass ? ViolationCode::not_checked : decision.verdict.violation.code;
     }
 };
@@ -83,7 +90,36 @@ TEST(world_grows_old_though_the_clock_is_set_back) {
         const Now later{1e6 + 60.0 + step_s, 110.0};
         bench.observe(later);
         REQUIRE(bench.submit(later) == ViolationCode::world_unavailable, step_s);
+        // It was given, and is old: by its stamp, or, where the clock was set back, by how long it has been here.
+        REQUIRE(bench.evidence.find("the world is stale") != std::string::npos, bench.evidence);
+        REQUIRE(bench.refusal.value == 60.0 + step_s, bench.refusal.value);
+        // Set back by just as much as it has aged: its stamp says that it is fresh.
+        const Now again{1e6, 110.0};
+        bench.observe(again);
+        REQUIRE(bench.submit(again) == ViolationCode::world_unavailable);
+        REQUIRE(bench.evidence.find("the world is stale: its age in s is 60,") != std::string::npos, bench.evidence);
     }
+}
+
+TEST(world_is_refused_one_instant_after_it_has_been_here_for_as_long_as_it_may) {
+    Bench bench(true);
+    const double age_s_max = bench.config.gate.world_age_s_max;
+    bench.see_world({1e6, 64.0});
+    // The clock that people set stands still; the other one goes on.
+    bench.observe({1e6, 64.0 + age_s_max});
+    REQUIRE(bench.submit({1e6, 64.0 + age_s_max}) == passes);
+    REQUIRE(bench.submit({1e6, std::nextafter(64.0 + age_s_max, 1e9)}) == ViolationCode::world_unavailable);
+    REQUIRE(bench.evidence.find("the world is stale") != std::string::npos, bench.evidence);
+    // One that comes from the future of that clock was not here at all.
+    REQUIRE(bench.submit({1e6, 63.0}) == ViolationCode::world_unavailable);
+}
+
+TEST(world_that_nobody_gave_is_not_called_stale) {
+    Bench bench(true);
+    bench.with_world = false;
+    bench.observe({1e6, 50.0});
+    REQUIRE(bench.submit({1e6, 50.0}) == ViolationCode::world_unavailable);
+    REQUIRE(bench.evidence.find("no world was given") != std::string::npos, bench.evidence);
 }
 
 TEST(cooldown_is_not_shortened_by_the_clock_that_people_set) {

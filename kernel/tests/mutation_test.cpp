@@ -33,26 +33,24 @@ void mutate(std::vector<std::uint8_t>& input, std::mt19937_64& random) {
 
 TEST(whole_inputs_pass_so_that_mutations_of_them_say_something) {
     for (const auto& input : fuzz::whole_inputs()) {
-        long passed = 0;
-        long reported = 0;
-        fuzz::feed(input, passed, reported);
-        REQUIRE(passed >= 1 && reported == 0, passed, reported);
+        fuzz::Tally tally;
+        fuzz::feed(input, tally);
+        REQUIRE(tally.passed >= 1 && tally.reported == 0, tally.passed, tally.reported);
     }
 }
 
 TEST(mutated_messages_break_no_promise) {
     const auto whole = fuzz::whole_inputs();
     std::mt19937_64 random(20260610);
-    long passed = 0;
-    long reported = 0;
+    fuzz::Tally tally;
     constexpr int count = 30'000;
     for (int number = 0; number < count; ++number) {
         auto input = whole[static_cast<std::size_t>(number) % whole.size()];
         mutate(input, random);
-        fuzz::feed(input, passed, reported);
+        fuzz::feed(input, tally);
     }
-    std::cout << count << " inputs: " << passed << " chunks passed, " << reported << " reported\n";
-    REQUIRE(passed > count / 10 && reported > count / 10, passed, reported);
+    std::cout << count << " inputs, " << tally.messages << " messages: " << tally.passed << " chunks passed, " << tally.reported << " reported\n";
+    REQUIRE(tally.passed > count / 10 && tally.reported > count / 10, tally.passed, tally.reported);
 }
 
 TEST_MAIN

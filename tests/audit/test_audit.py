@@ -31,10 +31,12 @@ from lastgate.audit.dataset_options import DatasetOptions
 from lastgate.audit.datasets import open_dataset
 from lastgate.audit.examine import ExamineOptions
 from lastgate.audit.fault_labels import read_labels, score_findings
-from lastgate.audit.job import OpenAudit
+from lastgate.audit.job import AuditJob, OpenAudit
 from lastgate.audit.run import run_audit
+from lastgate.audit.synth.dataset import WORLD_FILE, write_dataset
 from lastgate.cli.app import run
 from lastgate.contracts import ROSConfigError
+from lastgate.robots import load_robot
 
 BAG_EPISODES = 6  # writing bags row by row takes its time
 FILES = ("report.html", "findings.parquet", "episodes.parquet")
@@ -66,6 +68,19 @@ def test_every_planted_fault_is_found_and_none_is_invented(small, tmp_path, caps
     page = (tmp_path / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 5  # every rule but the stale state, which is no picture
     assert "12 findings in 12 episodes" in page
+
+
+@pytest.mark.parametrize("robot", ["ur5", "so101_follower"])
+def test_planted_faults_of_other_robots_are_found_and_none_is_invented(tmp_path, robot):
+    write_dataset(load_robot(robot), tmp_path / "data", episodes=6, faults=6, seed=3)
+    job = AuditJob(
+        dataset=str(tmp_path / "data"),
+        robot=robot,
+        world_json=(tmp_path / "data" / WORLD_FILE).read_text(),
+        world_name="synth",
+    )
+    score = run_audit(job, tmp_path / "report", worst_per_rule=0).summary.score
+    assert (score.planted, score.found, score.invented) == (6, 6, 0)
 
 
 def test_dataset_without_faults_is_clean_and_says_so(small, tmp_path, capsys):

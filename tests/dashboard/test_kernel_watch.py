@@ -40,7 +40,7 @@ def watch():
 
 
 def state_of(store: LiveStore) -> str:
-    return store.frame()["gate"]["state"]
+    return store.gate()["state"]
 
 
 def entry_of(store: LiveStore, code: str):
@@ -53,9 +53,9 @@ def test_accepted_and_refused_chunks_states_and_worlds_are_shown(start_kernel, w
     store, _ = watch(kernel)
     seen = {"primitives": [BALL], "points": np.full((4, 3), 2.0)}
     assert submit_fresh(kernel, np.linspace(START, START + 0.02, 8), **seen).accepted
-    until(lambda: store.frame()["counts"]["accepted"] == 1)
+    until(lambda: store.counts()["accepted"] == 1)
     until(lambda: store.candidate()["candidate"]["verdict"] == "accepted" or store.ledger.after(0))
-    assert store.frame()["volumes"] is not None
+    assert store.volumes() is not None
     verdict = submit_fresh(kernel, INTO_THE_BALL, **seen)
     assert not verdict.accepted
     entry = entry_of(store, "world_collision")
@@ -64,7 +64,7 @@ def test_accepted_and_refused_chunks_states_and_worlds_are_shown(start_kernel, w
     until(lambda: store.candidate()["candidate"]["verdict"] == "world_collision")
     assert store.obstacles()["obstacles"][0]["label"] == "ball"
     assert store.cloud()["points"]["total"] == 4
-    ages = store.frame()["ages"]
+    ages = store.ages()
     assert ages["state"] < 60.0
     assert ages["world"] < 60.0
     assert ages["voxels"] is None
@@ -99,7 +99,7 @@ def test_stop_of_the_page_latches_and_reset_says_why_it_is_refused(start_kernel,
     assert not refused.success
     assert "cooling down" in refused.message
     until(lambda: state_of(store) == "latched")
-    assert until(lambda: store.frame()["gate"]["reason"]) == "smoke"
+    assert until(lambda: store.gate()["reason"]) == "smoke"
     (entry,) = until(lambda: store.ledger.after(0))
     assert entry.code == "stop"
     assert entry.sentence.endswith("smoke")
@@ -117,7 +117,7 @@ def test_chunks_dropped_while_latched_are_counted_and_not_listed(start_kernel, w
     kernel.observe(START)
     for _ in range(5):
         kernel.submit(np.linspace(START, START + 0.02, 8))
-    until(lambda: store.frame()["counts"]["while_latched"] == 5)
+    until(lambda: store.counts()["while_latched"] == 5)
     assert [entry.code for entry in store.ledger.after(0)] == ["stop"]
 
 
@@ -129,7 +129,7 @@ def test_source_that_holds_the_stop_is_named(start_kernel, watch):
 
     def held():
         seat.beat()
-        return store.frame()["gate"]["held"]
+        return store.gate()["held"]
 
     assert until(held) == [["pendant", "the button is down"]]
     seat.release()
@@ -166,7 +166,7 @@ def test_kernel_that_ends_is_lost_and_one_that_starts_again_is_found(start_kerne
     ) as again:
         until(lambda: state_of(store) == "active")
         assert submit_fresh(again, np.linspace(START, START + 0.02, 8)).accepted
-        until(lambda: store.frame()["counts"]["accepted"] == 1)
+        until(lambda: store.counts()["accepted"] == 1)
 
 
 def test_robot_that_is_not_of_the_fleet_is_watched_without_a_picture_or_drawn_when_given(start_kernel, watch):
@@ -179,11 +179,11 @@ def test_robot_that_is_not_of_the_fleet_is_watched_without_a_picture_or_drawn_wh
     assert not kernel.submit(np.full((2, 2), 5.0)).accepted
     (entry,) = until(lambda: blind.ledger.after(0))
     assert "position" in entry.sentence
-    assert "cannot be drawn" in blind.frame()["gate"]["note"]
+    assert "cannot be drawn" in blind.gate()["note"]
     (entry,) = until(lambda: seeing.ledger.after(0))
     assert entry.code == "joint_position_limit"
-    until(lambda: seeing.frame()["volumes"])
-    assert "not `ur5e`" in until(lambda: wrong.frame()["gate"]["note"])
+    until(seeing.volumes)
+    assert "not `ur5e`" in until(lambda: wrong.gate()["note"])
 
 
 def test_only_kernel_of_the_machine_is_found_by_itself(start_kernel):

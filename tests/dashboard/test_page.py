@@ -353,6 +353,49 @@ def test_desk_needs_no_scrolling_and_the_theme_can_be_chosen(shown, visit):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == light
 
 
+def test_still_robot_is_not_drawn_again_and_a_moving_one_is(shown, visit):
+    shown.check(START + 0.05)
+    page = visit(shown.page.server.url)
+    holds(page, ALL_VOLUMES)
+
+    def drawn() -> int:
+        return page.evaluate("Number(document.getElementById('scene').dataset.drawn)")
+
+    def stays() -> bool:
+        before = drawn()
+        page.wait_for_timeout(1500)
+        return drawn() == before
+
+    until(stays)
+    at_rest = drawn()
+    shown.store.note_state(START + 0.02, FINGERS[: len(shown.gate.gripper_joint_names)])
+    until(lambda: drawn() > at_rest)
+
+
+def test_view_comes_back_after_the_graphics_were_lost(shown, visit):
+    page = visit(shown.page.server.url)
+    holds(page, ALL_VOLUMES)
+    page.evaluate(
+        "window.loss = document.getElementById('scene').getContext('webgl2').getExtension('WEBGL_lose_context')"
+    )
+    page.evaluate("window.loss.loseContext()")
+    page.wait_for_selector("#view-note:not([hidden])")
+    assert "was lost" in page.locator("#view-note").inner_text()
+    page.evaluate("window.loss.restoreContext()")
+    page.wait_for_selector("#view-note", state="hidden")
+    until(lambda: share_of(shoot(page, "graphics-restored"), bluish) > 0.03)
+
+
+def test_name_of_the_tab_says_when_the_gate_is_latched_or_unheard(shown, visit):
+    page = visit(shown.page.server.url)
+    until(lambda: page.title() == "lastgate")
+    shown.control.estop("smoke")
+    shown.show_state()
+    until(lambda: page.title() == "LATCHED · lastgate")
+    shown.page.server.close()
+    until(lambda: page.title() == "NO DATA · lastgate")
+
+
 def test_files_of_the_page_name_nothing_from_elsewhere():
     folder = Path(__file__).parents[2] / "src" / "lastgate" / "dashboard" / "page"
     files = sorted(folder.iterdir())

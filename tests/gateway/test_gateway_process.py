@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 import ros_messages as ros
-from conftest import joint_state, program
+from conftest import PATIENCE_S, joint_state, program
 from paper_robots import stacked
 from test_ros_peer import HOME, JOINTS, LATCHED, diagnostics, propose, wait_status
 
@@ -170,7 +170,7 @@ def test_killed_gateway_is_a_stale_input(start_kernel, start_gateway, start_peer
     assert isinstance(propose(peer, good_chunk()), bytes)
     gateway.process.send_signal(signal.SIGKILL)
     gateway.process.wait()
-    time.sleep(0.25)
+    time.sleep(PATIENCE_S + 0.1)
     # Whatever the node still sends arrives nowhere, and another door finds no fresh state.
     peer.propose(good_chunk(), JOINTS, HOME)
     assert peer.take_bytes("/openral/safe_action", 0.3) is None
@@ -261,7 +261,7 @@ def test_publisher_that_was_killed_is_silent_long_before_dds_says_so(start_kerne
     assert isinstance(propose(policy, good_chunk()), bytes)
     policy.process.kill()
     policy.process.wait()
-    time.sleep(1.0)
+    time.sleep(PATIENCE_S + 0.1)
     watcher.ask("forget")
     level, values, message = diagnostics(watcher)
     assert level == 1
@@ -314,7 +314,5 @@ def test_round_trip_over_the_gateway(start_kernel, start_gateway, domain, capsys
     with capsys.disabled():
         print(f"\nover the gateway, 16 x 7 chunk to safe action and back: {answer.stdout.strip()}")
     assert measured["changed"] == 0
-    # A state that is 0.2 s old because the machine had other work is a refusal, not a loss; few are.
-    assert measured["lost"] <= 20
-    # The middle of the best hundred: what the way costs, rather than what else ran on the machine.
-    assert measured["best_p50"] <= ROUND_TRIP_US
+    assert (measured["lost"], kernel.status().dropped) == (0, 0)
+    assert measured["round_trip_us"]["p50"] <= ROUND_TRIP_US

@@ -49,23 +49,17 @@ def evidence_of(failure):
     return TypeAdapter(FailureEvidence).validate_json(failure.evidence_json)
 
 
-def propose(peer, chunk, joints=JOINTS, positions=HOME):
-    """Proposes a chunk until the kernel has judged it by a state that is fresh; returns what passed, or the failure.
+def judged(peer, topic: str):
+    """Returns what passed on the topic, or the failure that came instead."""
+    answer, payload = peer.take_either(topic, "/openral/failure/safety")
+    assert payload is not None, "neither passed nor reported"
+    return payload if answer == topic else ros.from_bytes(payload, FAILURE)
 
-    Kernels here drop what they have no fresh state for (`on_stale="drop"`): on a machine with other work, 0.2 s can go
-    by between the two messages, or 0.5 s on the way, and that is not what these tests are about.
-    """
-    for _ in range(20):
-        peer.propose(chunk, joints, positions)
-        answer, payload = peer.take_either("/openral/safe_action", "/openral/failure/safety")
-        if payload is None:
-            continue
-        if answer == "/openral/safe_action":
-            return payload
-        failure = ros.from_bytes(payload, FAILURE)
-        if getattr(evidence_of(failure), "state", "") != "state_unavailable":
-            return failure
-    raise AssertionError("no chunk was judged by a fresh state in twenty attempts")
+
+def propose(peer, chunk, joints=JOINTS, positions=HOME):
+    """Proposes a chunk once; returns what passed, or the failure."""
+    peer.propose(chunk, joints, positions)
+    return judged(peer, "/openral/safe_action")
 
 
 def wait_status(peer, state: int, timeout_s: float = 5.0):
@@ -293,23 +287,23 @@ def test_world_from_the_wire_decides(start_kernel, start_gateway, start_peer, di
     peer.meet()
     chunk = ros.action_chunk(np.array([[0.0], [0.01]]))
 
-    def judged(x_m: float):
-        for _ in range(20):
-            peer.publish(topic, world(x_m))
-            time.sleep(0.15)  # a world of half a million cells is built meanwhile
-            peer.propose(chunk, ["shoulder"], [0.0])
-            answer, payload = peer.take_either("/openral/safe_action", "/openral/failure/safety")
-            if payload is None:
-                continue
-            if answer == "/openral/safe_action":
-                return "passed"
-            evidence = evidence_of(ros.from_bytes(payload, FAILURE))
-            if evidence.kind == "collision":
-                return evidence
-        raise AssertionError("never judged by a fresh state and world")
+    def arrives(x_m: float, timeout_s: float) -> bool:
+        before = kernel.status().world_id
+        peer.publish(topic, world(x_m))
+        deadline = time.monotonic() + timeout_s
+        while kernel.status().world_id == before:  # a world of half a million cells is built meanwhile
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        return True
 
-    assert judged(1.4) == "passed"
-    collision = judged(0.85)
+    # A first message of many fragments can be lost between the vendors: until one arrives there is no world, and
+    # nothing passes. After it none is lost.
+    assert evidence_of(propose(peer, chunk, ["shoulder"], [0.0])).state == "world_unavailable"
+    assert any(arrives(1.4, 2.0) for _ in range(5))
+    assert isinstance(propose(peer, chunk, ["shoulder"], [0.0]), bytes)
+    assert arrives(0.85, 10.0)
+    collision = evidence_of(propose(peer, chunk, ["shoulder"], [0.0]))
     assert (collision.collision_kind, collision.link_a) == ("world", "arm")
 
 
@@ -323,21 +317,13 @@ def test_base_twist_crosses_the_gate(start_kernel, start_gateway, start_peer, di
         vector = "geometry_msgs/msg/Vector3"
         linear, angular = ros.make(vector, x=forward, y=0.0, z=0.0), ros.make(vector, x=0.0, y=0.0, z=0.0)
         message = ros.make("geometry_msgs/msg/Twist", linear=linear, angular=angular)
-        for _ in range(20):
-            kernel.observe(np.zeros(1))
-            peer.publish("/cmd_vel", message)
-            answer, payload = peer.take_either("/openral/safe_cmd_vel", "/openral/failure/safety")
-            if payload is None:
-                continue
-            if answer == "/openral/safe_cmd_vel":
-                return ros.from_bytes(payload, "geometry_msgs/msg/Twist")
-            evidence = evidence_of(ros.from_bytes(payload, FAILURE))
-            if getattr(evidence, "state", "") != "state_unavailable":
-                return evidence
-        raise AssertionError("never judged by a fresh state")
+        kernel.observe(np.zeros(1))
+        peer.publish("/cmd_vel", message)
+        return judged(peer, "/openral/safe_cmd_vel")
 
-    assert twist(1.5).linear.x == 1.5
-    assert twist(2.5).kind == "force"
+    passed = ros.from_bytes(twist(1.5), "geometry_msgs/msg/Twist")
+    assert passed.linear.x == 1.5
+    assert evidence_of(twist(2.5)).kind == "force"
 
 
 def floor_of_four_metres():
@@ -358,15 +344,10 @@ def test_goal_of_the_base_is_answered_over_the_service(start_kernel, start_gatew
     peer.meet()
 
     def ask(frame_id: str, x: float):
-        for _ in range(20):
-            kernel.publish_world(floor_of_four_metres())
-            answer = peer.ask("call_nav_goal", frame_id=frame_id, x=x, y=0.0, timeout_s=5.0)
-            assert answer["answered"], answer
-            if (
-                "no map" not in answer["reason"]
-            ):  # on a busy machine the map can be too old when it is asked for
-                return answer
-        raise AssertionError("the map was never fresh")
+        kernel.publish_world(floor_of_four_metres())
+        answer = peer.ask("call_nav_goal", frame_id=frame_id, x=x, y=0.0, timeout_s=5.0)
+        assert answer["answered"], answer
+        return answer
 
     assert ask("map", 0.5)["ok"]
     edge = ask("map", 1.95)

@@ -19,9 +19,9 @@ def store():
     return types
 
 
-def make(name: str, **fields):
-    """Returns one message of type `name`."""
-    return store().types[name](**fields)
+def make(kind: str, /, **fields):
+    """Returns one message of a type."""
+    return store().types[kind](**fields)
 
 
 def header(stamp_s: float = 0.0, frame_id: str = ""):

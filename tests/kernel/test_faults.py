@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -259,26 +260,62 @@ def burn(ending) -> None:
         sum(range(10_000))
 
 
-def test_two_cores_of_other_load_change_no_verdict(start_kernel):
+@pytest.fixture
+def other_load():
     context = multiprocessing.get_context("spawn")
     ending = context.Event()
     others = [context.Process(target=burn, args=(ending,)) for _ in range(2)]
     for other in others:
         other.start()
+    yield
+    ending.set()
+    for other in others:
+        other.join()
+
+
+def test_two_cores_of_other_load_change_no_verdict(start_kernel, other_load):
+    kernel = start_kernel(stacked(3), without_world=True, on_violation="hold", on_stale="drop")
+    rng = np.random.default_rng(5)
+    wrong, stale = 0, 0
+    for _ in range(300):
+        value = rng.choice([0.01, 9.0])
+        kernel.observe(np.zeros(3))
+        verdict = kernel.submit(np.full((2, 3), value))
+        late = not verdict.accepted and verdict.violations[0].code == lg.ViolationCode.state_unavailable
+        stale += late
+        wrong += not late and verdict.accepted != (value == 0.01)
+    assert wrong == 0
+    assert stale < 100, "a state of 0.2 s ago is refused; most must be younger than that"
+
+
+def test_deadman_under_load_stops_when_chunks_pause_for_its_deadline_and_not_before(start_kernel, other_load):
+    deadline_s = 0.6
+    patient = {"state_age_s_max": 60.0}
+    kernel = start_kernel(stacked(3, safety=patient), without_world=True, reset_cooldown_s=0.01)
+    watch = ["deadman", "--robot", kernel.instance, "--safe-action-deadline-s", str(deadline_s)]
+    deadman = subprocess.Popen([sys.executable, "-m", "lastgate.cli", *watch], stdout=subprocess.DEVNULL)
     try:
-        kernel = start_kernel(stacked(3), without_world=True, on_violation="hold")
-        rng = np.random.default_rng(5)
-        wrong, stale = 0, 0
-        for _ in range(300):
-            value = rng.choice([0.01, 9.0])
-            kernel.observe(np.zeros(3))
-            verdict = kernel.submit(np.full((2, 3), value))
-            late = not verdict.accepted and verdict.violations[0].code == lg.ViolationCode.state_unavailable
-            stale += late
-            wrong += not late and verdict.accepted != (value == 0.01)
-        assert wrong == 0
-        assert stale < 100, "a state of 0.2 s ago is refused; most must be younger than that"
+        # No chunk has come yet.
+        give_up_s = time.monotonic() + 20.0
+        while not kernel.status().latched:
+            assert time.monotonic() < give_up_s
+        assert kernel.status().source == "deadman"
+        kernel.observe(np.zeros(3))
+        while not kernel.reset().success:
+            time.sleep(0.01)
+        passed_s = time.monotonic()
+        longest_s, ends_s = 0.0, passed_s + 2.0
+        latched = False
+        while time.monotonic() < ends_s and not latched:
+            latched = not kernel.submit(np.zeros((1, 3))).accepted
+            longest_s = max(longest_s, time.monotonic() - passed_s)
+            passed_s = time.monotonic()
+            time.sleep(0.05)
+        assert not latched or longest_s >= deadline_s, f"stopped after a pause of {longest_s} s"
+        while not kernel.status().latched:
+            assert time.monotonic() - passed_s < deadline_s + 5.0, "nobody stopped though chunks ceased"
+        assert kernel.status().source == "deadman"
+        assert latched or time.monotonic() - passed_s >= deadline_s
     finally:
-        ending.set()
-        for other in others:
-            other.join()
+        deadman.kill()
+        deadman.wait()

@@ -258,6 +258,26 @@ def test_verdicts_of_a_kernel_are_run_again(start_kernel, tmp_path):
     assert json.loads(refused.evidence_json)["kind"] == "collision"
 
 
+def test_world_that_grew_old_is_called_stale_and_is_run_again(start_kernel, tmp_path):
+    patient = {"state_age_s_max": 60.0, "world_age_s_max": 0.5}
+    kernel = start_kernel(planar_two_link(safety=patient), on_violation="hold", on_stale="drop")
+    failures = _core.RingReader(kernel.instance, "failures")
+    path = tmp_path / "box.mcap"
+    with KernelRecorder(kernel.instance, gate_for(kernel), path) as recorder:
+        kernel.publish_world(lg.World(primitives=[], stamp_s=time.time()))
+        time.sleep(0.6)
+        said = submit(kernel, [[0.01, 0.0]])
+        record(recorder, 1)
+    assert not said.accepted
+    assert said.violations[0].sentence().startswith("the world is stale: ")
+    told = ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger")
+    assert "the world is stale" in json.loads(told.evidence_json)["detail"]
+    recording = read_recording(path)
+    assert recording.checks[0].sentence.startswith("the world is stale: ")
+    outcome = replay(recording)
+    assert (outcome.same, outcome.differences, outcome.left_out) == (1, [], [])
+
+
 def test_wire_worlds_and_every_wire_state_are_run_again(start_kernel, tmp_path):
     kernel = start_kernel(planar_two_link(safety=PATIENT), on_violation="hold", on_stale="drop")
     door = _core.DoorClient(kernel.instance)

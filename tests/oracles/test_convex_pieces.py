@@ -15,7 +15,6 @@ from scipy.optimize import linprog
 import lastgate as lg
 from lastgate.assets import resolve_asset
 from lastgate.contracts.convex_pieces import ConvexPiece
-from lastgate.lowering.convex_file import lower_convex_pieces
 from lastgate.lowering.error_rates import (
     TIER_ONE,
     TIER_TWO,
@@ -115,21 +114,6 @@ def test_a_piece_made_smaller_is_seen_as_misses() -> None:
     subject = RobotUnderTest(robot.with_loaded_pieces(shrunk), urdf)
     errors = measure_configurations(subject, subject.draw(400))
     assert errors[TIER_TWO].misses > 0
-
-
-def test_lowering_again_gives_the_committed_pieces() -> None:
-    path = find_manifest("franka_panda")
-    named, text = lower_convex_pieces(load_robot("franka_panda"), path.parent)
-    assert (path.parent / named.file).read_text(encoding="utf-8") == text
-    assert load_robot("franka_panda").convex_pieces == named
-
-
-@pytest.mark.fleet
-@pytest.mark.parametrize("name", [name for name in ROBOTS if name != "franka_panda"])
-def test_lowering_the_other_robots_again_gives_the_committed_pieces(name: str) -> None:
-    path = find_manifest(name)
-    named, text = lower_convex_pieces(load_robot(name), path.parent)
-    assert (path.parent / named.file).read_text(encoding="utf-8") == text
 
 
 def test_every_shipped_robot_with_meshes_has_pieces_on_every_link_with_volumes() -> None:

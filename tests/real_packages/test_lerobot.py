@@ -149,8 +149,10 @@ def test_step_without_a_gate_or_asked_to_raise_lets_nothing_pass():
 
 
 def test_synthetic_dataset_is_read_by_lerobot_itself(tmp_path: Path):
-    from lerobot.datasets.lerobot_dataset import LeRobotDatasetMetadata
+    from lerobot.datasets.lerobot_dataset import LeRobotDataset, LeRobotDatasetMetadata
 
+    from lastgate.audit.dataset_options import DatasetOptions
+    from lastgate.audit.datasets import open_dataset
     from lastgate.audit.synth.dataset import write_dataset
 
     written = write_dataset(lg.load_robot("franka_panda"), tmp_path / "d", episodes=3, faults=0, seed=1)
@@ -158,6 +160,30 @@ def test_synthetic_dataset_is_read_by_lerobot_itself(tmp_path: Path):
     assert metadata.total_episodes == 3
     assert metadata.total_frames == written["rows"]
     assert metadata.features["action"]["shape"] == (8,)
+    # What LeRobot reads is what an audit of it reads.
+    theirs, ours = (
+        LeRobotDataset("paper/synth", root=tmp_path / "d"),
+        open_dataset(tmp_path / "d", DatasetOptions()),
+    )
+    rows = ours.read(ours.episodes[0]).actions
+    assert len(theirs) == written["rows"]
+    assert np.array_equal([theirs[index]["action"].numpy() for index in range(20)], rows[:20])
+
+
+@pytest.mark.parametrize(("degrees", "is_sent"), [(1.0, True), (90.0, False)])
+def test_five_lines_of_the_readme_run(degrees, is_sent, capsys):
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    lines = text.split("# LeRobot:")[1].split("\n\n")[0].splitlines()[1:]
+    assert len(lines) == 5
+    follower = PaperFollower()
+    gate = lg.Gate(lg.load_robot("so101_follower"), step_s=1.0 / 30.0)
+    # Its last line is the loop's: an observation has come before it.
+    names = {"lg": lg, "gate": gate, "robot": follower, "action": action(shoulder_pan=degrees)}
+    exec("\n".join(lines[:-1]), names)
+    names["robot"].get_observation()
+    exec(lines[-1], names)
+    assert (follower.sent != []) == is_sent
+    assert ("None" in capsys.readouterr().out) == is_sent
 
 
 def test_client_of_openpi_talks_through_the_proxy():

@@ -55,6 +55,96 @@ def test_python_block_of_the_readme_is_accepted():
     assert _run(["-c", block]).stdout.startswith("True Accepted: ")
 
 
+WRAPPER_BLOCK = re.compile(r"```py\n(.*?)```", re.DOTALL)
+# What the reader of the README has already: a gate, and whatever his own loop is made of.
+OWN_LOOP = """
+import asyncio
+import gymnasium, mujoco, numpy as np, lastgate as lg
+
+START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
+gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)
+
+
+class Arm(gymnasium.Env):
+    action_space = observation_space = gymnasium.spaces.Box(-3.0, 3.0, (7,), np.float64)
+
+    def reset(self, seed=None, options=None):
+        return START, {{}}
+
+    def step(self, action):
+        return np.array(action), 0.0, False, False, {{}}
+
+
+env, action = Arm(), START + {move}
+joints, motors = "", ""
+for number in range(7, 0, -1):
+    joints = f'<body><joint name="panda_joint{{number}}" axis="0 0 1" armature="1"/><geom size="0.1"/>{{joints}}</body>'
+    motors += f'<position joint="panda_joint{{number}}" kp="500" kv="50"/>'
+fingers = "".join(
+    f'<body><joint name="panda_finger_joint{{n}}" type="slide" armature="1"/><geom size="0.01"/></body>' for n in (1, 2)
+)
+motors += "".join(f'<position joint="panda_finger_joint{{n}}" kp="100" kv="10"/>' for n in (1, 2))
+model = mujoco.MjModel.from_xml_string(
+    f'<mujoco><option gravity="0 0 0"><flag contact="disable"/></option><worldbody>{{joints}}{{fingers}}</worldbody>'
+    f"<actuator>{{motors}}</actuator></mujoco>"
+)
+data = mujoco.MjData(model)
+data.qpos[:7] = START
+mujoco.mj_forward(model, data)
+chunk = np.linspace(START, START + {move}, 4)
+"""
+
+
+def wrappers_of_the_readme() -> dict[str, str]:
+    """Returns the lines of each wrapper, by the first word of its comment."""
+    (block,) = WRAPPER_BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    parts = [part.splitlines() for part in block.strip().split("\n\n")]
+    assert all(part[0].startswith("# ") for part in parts)
+    return {part[0].removeprefix("# ").split(":")[0].split(",")[0]: "\n".join(part[1:]) for part in parts}
+
+
+def test_readme_shows_four_wrappers_of_five_lines():
+    wrappers = wrappers_of_the_readme()
+    assert list(wrappers) == ["Gymnasium", "MuJoCo", "LeRobot", "A policy server"]
+    assert {name: len(text.splitlines()) for name, text in wrappers.items()} == dict.fromkeys(wrappers, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "move", "ends_with"),
+    [
+        ("Gymnasium", 0.01, "None"),
+        ("Gymnasium", 0.5, "joint_velocity_limit"),
+        ("MuJoCo", 0.02, "True"),
+        ("MuJoCo", 0.9, "False"),
+    ],
+)
+def test_wrapper_of_the_readme_runs_and_refuses(name: str, move: float, ends_with: str):
+    says = {
+        "Gymnasium": "print(info['refusal'] and info['refusal'].code)",
+        "MuJoCo": "print(answer.accepted)",
+    }
+    wrapper = wrappers_of_the_readme()[name].replace(
+        "\nobservation, reward", "\nenv.reset()\nobservation, reward"
+    )
+    program = OWN_LOOP.format(move=move) + wrapper + "\n" + says[name]
+    done = _run(["-c", program])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == ends_with
+
+
+def test_policy_server_of_the_readme_opens_its_door():
+    wrapper = wrappers_of_the_readme()["A policy server"].replace("8001", "0")
+    waits = "await door.serve_forever()"
+    assert waits in wrapper
+    # It would wait for ever, which is its job.
+    opened = wrapper.replace(waits, "print('open', door.is_serving())")
+    indented = "\n".join(f"    {line}" for line in opened.splitlines())
+    program = f"{OWN_LOOP.format(move=0.0)}\nasync def main():\n{indented}\nasyncio.run(main())"
+    done = _run(["-c", program])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "open True"
+
+
 def test_there_are_examples():
     assert {path.stem for path in EXAMPLES} >= {"check_a_chunk", "feed_bad_chunks", "add_the_world"}
 

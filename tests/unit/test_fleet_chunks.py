@@ -54,6 +54,7 @@ def test_small_motion_at_home_is_accepted(name: str) -> None:
 
 @pytest.mark.parametrize("name", FLEET_POSES)
 def test_motion_into_itself_is_refused(name: str) -> None:
+    """Case X36 is among them: the elbow of h1 into its torso, a pair that a neutral pose seems to excuse."""
     robot = lg.load_robot(name)
     # Without limits of the tool: what is left to refuse is the contact.
     lifted = robot.safety.model_copy(update=dict.fromkeys(TOOL_LIMITS))

@@ -55,6 +55,7 @@ struct CheckRequest {
     StateView state;
     const WorldSnapshot* world = nullptr;
     double now_s = 0.0;
+    double world_held_s = 0.0;  ///< How long the caller has had the world, by a clock that nobody sets; its stamp may say less.
     std::span<const DeclaredContact> contacts;
     bool recovery = false;  ///< The caller asks for the retreat rule: start inside a margin, only grow.
 };

@@ -49,6 +49,8 @@ bool Validation::check_world_unavailable() noexcept {
     const double age_s = request_.now_s - world->stamp_s();
     verdict_.world_age_s = age_s;
     if (!require_inside(age_s, -tolerance::future_stamp_s, config().world_age_s_max, unavailable(stale))) return false;
+    // A stamp is read by a clock that people set back; what has been here for too long is old whatever it says.
+    if (!require_inside(request_.world_held_s, 0.0, config().world_age_s_max, unavailable(stale))) return false;
     for (std::size_t slot = 0; slot < field_slots; ++slot) {
         if (world->is_field_spoilt(slot)) {
             Violation spoilt = unavailable(not_usable);

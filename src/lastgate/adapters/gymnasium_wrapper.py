@@ -83,7 +83,11 @@ class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
 
         Raises:
             RejectedChunkError: The action was refused, and an exception was asked for.
+            ResetNeeded: Nothing was observed yet.
+            ROSConfigError: The action was refused, and nothing was measured to stand still at.
         """
+        if self._observation is None:
+            raise gymnasium.error.ResetNeeded("call reset() first: nothing was observed to start from")
         self._steps += 1
         state = self._state_of(self.env, self._observation)
         row = np.array(action, dtype=np.float64).reshape(1, -1)
@@ -106,6 +110,8 @@ class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
     def _stand(self, action: Any, state: RobotState) -> Any:
         space = self.env.action_space
         still = state.positions if self._mode in _POSITION_MODES else np.zeros(self._gate.n_dof)
+        if still is None:
+            raise ROSConfigError("refused, and `state_of` gives no positions to stand still at")
         return still.astype(space.dtype)
 
 

@@ -26,6 +26,11 @@ class Refusal:
         return self.verdict.violations[0]
 
     @property
+    def accepted(self) -> bool:
+        """Is False: whoever gets a verdict or a refusal may ask both."""
+        return False
+
+    @property
     def code(self) -> str:
         """Is the rule that was broken; `lastgate explain CODE` says what it means."""
         return str(self.violation.code)

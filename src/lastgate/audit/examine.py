@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One episode through the gate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,7 @@ from lastgate.audit.walk import PathWalker, Walk
 from lastgate.contracts import RobotDescription, RSkillManifest, ViolationCode
 from lastgate.gate import Gate
 from lastgate.kernel_config import EVALUATIONS_MAX
-from lastgate.verdict import Unchecked, Violation
+from lastgate.verdict import Unchecked, Verdict, Violation
 from lastgate.world import NoWorld, World
 
 # A chunk of an audit is as long as sixteen of the usual 16 rows, and may look as often.
@@ -40,6 +40,16 @@ class ExamineOptions:
     horizon: int | None = None
     degrees: bool = False
     columns: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ChunkMoment:
+    """Is one recorded chunk with what the gate was told and what it said."""
+
+    chunk: ActionChunk
+    state: RobotState | None
+    world: World | NoWorld
+    verdict: Verdict
 
 
 class Examiner:
@@ -68,6 +78,7 @@ class Examiner:
         if episode.chunks:
             self._examine_chunks(episode, result)
             return
+        _require_equal_lengths(episode)
         wanted = ("action", "state") if self._options.path == "both" else (self._options.path,)
         for path in wanted:
             if path == "action":
@@ -146,7 +157,7 @@ class Examiner:
 
     def _stale_rows(self, episode: Episode, rows: Float64, result: EpisodeResult) -> list[RowViolation]:
         """Returns the rows whose state was too old when they were commanded, as the gate judges age."""
-        if episode.stamps_s is None or len(episode.stamps_s) != len(rows):
+        if episode.stamps_s is None:
             result.unchecked = sorted({*result.unchecked, "state_age"})
             return []
         ages_s = episode.times_s - episode.stamps_s
@@ -176,25 +187,32 @@ class Examiner:
     # ---- Recorded chunks -----------------------------------------------------------------------------
 
     def _examine_chunks(self, episode: Episode, result: EpisodeResult) -> None:
+        if self._options.degrees:
+            raise UnreadableEpisodeError("chunks of a policy are in radians: leave out `--degrees`")
         found: list[RowViolation] = []
-        row = 0
-        for chunk in episode.chunks:
-            verdict = self.gate.check(
-                ActionChunk(chunk.rows, mode=chunk.mode, ee_name=chunk.ee_name, frame_id=chunk.frame_id),
-                state=self._state_of(chunk, episode),
-                world=self._world_at(chunk.sent_s),
-                now_s=chunk.sent_s,
-            )
+        for first_row, moment in self.chunk_moments(episode):
+            verdict = moment.verdict
             if verdict.accepted:
                 _note_clearance(result, verdict.min_clearance_m)
             else:
                 violation = verdict.violations[0]
-                found.append(RowViolation(row + (violation.step or 0), violation))
+                found.append(RowViolation(first_row + (violation.step or 0), violation))
             if verdict.stage > 8:
                 _note_unchecked(result, verdict.unchecked)
-            row += len(chunk.rows)
-        result.rows += row
+            result.rows += len(moment.chunk.rows)
         result.findings += merge_rows("chunk", found)
+
+    def chunk_moments(self, episode: Episode) -> Iterator[tuple[int, "ChunkMoment"]]:
+        """Checks every recorded chunk; yields each with the row of the episode that it begins at."""
+        first_row = 0
+        for recorded in episode.chunks:
+            chunk = ActionChunk(
+                recorded.rows, mode=recorded.mode, ee_name=recorded.ee_name, frame_id=recorded.frame_id
+            )
+            state, world = self._state_of(recorded, episode), self._world_at(recorded.sent_s)
+            verdict = self.gate.check(chunk, state=state, world=world, now_s=recorded.sent_s)
+            yield first_row, ChunkMoment(chunk=chunk, state=state, world=world, verdict=verdict)
+            first_row += len(recorded.rows)
 
     def _state_of(self, chunk: RecordedChunk, episode: Episode) -> RobotState | None:
         if chunk.state is None:
@@ -227,6 +245,20 @@ class Examiner:
         return columns.pick(table, scale=np.pi / 180.0 if self._options.degrees else 1.0)
 
 
+def _require_equal_lengths(episode: Episode) -> None:
+    """Refuses a recording whose tables have different numbers of rows: nobody can tell which belong together."""
+    tables = {
+        "actions": episode.actions,
+        "states": episode.states,
+        "times": episode.times_s,
+        "stamps": episode.stamps_s,
+    }
+    counts = {name: len(table) for name, table in tables.items() if table is not None}
+    if len(set(counts.values())) > 1:
+        spelled = ", ".join(f"{count} {name}" for name, count in counts.items())
+        raise UnreadableEpisodeError(f"rows that do not belong together: {spelled}")
+
+
 def _refused(ages_s: Float64, refusal: Callable[[float], Violation | None]) -> np.ndarray:
     """Returns which ages, all of one sign, are refused: with one, all that are farther from zero are."""
     ordered = np.unique(np.abs(ages_s))
@@ -251,4 +283,4 @@ def _note_unchecked(result: EpisodeResult, unchecked: Unchecked) -> None:
     result.unchecked = sorted({*result.unchecked, *names})
 
 
-__all__ = ["AuditPath", "ExamineOptions", "Examiner"]
+__all__ = ["AuditPath", "ChunkMoment", "ExamineOptions", "Examiner"]

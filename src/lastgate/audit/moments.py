@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from lastgate.action import ActionChunk, RobotState
-from lastgate.audit.episode import UnreadableEpisodeError
+from lastgate.audit.episode import Episode, UnreadableEpisodeError
+from lastgate.audit.examine import Examiner
 from lastgate.audit.job import OpenAudit
 from lastgate.telemetry.card import RejectionCard, rejection_card
 from lastgate.world import World
@@ -35,10 +36,13 @@ def worst_moments(audit: OpenAudit, findings: list[dict[str, Any]]) -> list[Mome
 
 
 def _card(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> RejectionCard | None:
-    if finding["path"] == "chunk" or finding["code"] == "state_unavailable":
+    if finding["code"] == "state_unavailable":
         return None
     try:
-        path, gripper = audit.examiner.path_of(audit.dataset.read(ref), finding["path"])
+        episode = audit.dataset.read(ref)
+        if finding["path"] == "chunk":
+            return _chunk_card(audit.examiner, episode, finding["worst_row"])
+        path, gripper = audit.examiner.path_of(episode, finding["path"])
     except UnreadableEpisodeError:
         return None
     at = finding["worst_row"] + (1 if finding["path"] == "action" else 0)
@@ -57,4 +61,15 @@ def _card(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> RejectionCard 
         verdict = gate.check(chunk, state=state, world=world, now_s=now_s)
         if not verdict.accepted and str(verdict.violations[0].code) == finding["code"]:
             return rejection_card(gate, verdict, chunk=chunk, state=state, world=world)
+    return None
+
+
+def _chunk_card(examiner: Examiner, episode: Episode, row: int) -> RejectionCard | None:
+    for first_row, told in examiner.chunk_moments(episode):
+        if first_row <= row < first_row + len(told.chunk.rows):
+            if told.state is None or told.verdict.accepted:
+                return None
+            return rejection_card(
+                examiner.gate, told.verdict, chunk=told.chunk, state=told.state, world=told.world
+            )
     return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastgate.cli.messages import paint, print_error, print_hint
+from lastgate.cli.messages import paint, print_hint, print_undecided
 
 if TYPE_CHECKING:
     from lastgate.contracts import ApproachViewpoint
@@ -72,9 +72,7 @@ def approach_command(
     except ROSError as error:
         if not as_json:
             raise
-        what, _, hint = str(error).partition("\n\nhint: ")
-        print(json.dumps({"ok": False, "decided": False, "error": what, "hint": hint or None}, indent=2))
-        print_error(str(error))
+        print_undecided(error, ok=False)
         return 2
     if as_json:
         print(json.dumps(report, indent=2, allow_nan=False))

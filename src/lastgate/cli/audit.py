@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lastgate.cli.dataset_arguments import (
+    ActionKeyOption,
+    ColumnsOption,
+    DatasetArgument,
+    DegreesOption,
+    EpisodesOption,
+    RateOption,
+    RobotOption,
+    StateKeyOption,
+)
 from lastgate.cli.messages import paint, print_error, print_note
 
 if TYPE_CHECKING:
@@ -19,16 +29,9 @@ FINDINGS_PRINTED = 10
 
 
 def audit_command(
-    dataset: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATASET", help="LeRobot folder, rosbag2 or .mcap, .hdf5, or a folder of .npz."
-        ),
-    ],
+    dataset: DatasetArgument,
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
+    robot: RobotOption,
     world: Annotated[
         Path | None, typer.Option(metavar="W", help="The obstacles: .json or .yaml by the WorldState schema.")
     ] = None,
@@ -41,18 +44,12 @@ def audit_command(
             metavar="H", help="Rows per chunk of the policy: each then starts at the measured state."
         ),
     ] = None,
-    rate_hz: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Rows per second, where the dataset does not say.")
-    ] = None,
-    degrees: Annotated[bool, typer.Option("--degrees", help="The recording is in degrees.")] = False,
-    columns: Annotated[
-        str | None, typer.Option(metavar="0,1,…", help="Which columns the joints are.")
-    ] = None,
-    action_key: Annotated[
-        str, typer.Option(metavar="K", help="Column, HDF5 path or topic of commands.")
-    ] = "",
-    state_key: Annotated[str, typer.Option(metavar="K", help="The same for what was measured.")] = "",
-    episodes: Annotated[int | None, typer.Option(metavar="N", help="Only the first so many.")] = None,
+    rate_hz: RateOption = None,
+    degrees: DegreesOption = False,
+    columns: ColumnsOption = None,
+    action_key: ActionKeyOption = "",
+    state_key: StateKeyOption = "",
+    episodes: EpisodesOption = None,
     workers: Annotated[
         int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if not said.")
     ] = None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lastgate bench --errors`: misses and phantom stops of every judge of a robot, against its meshes."""
+"""`lastgate bench`: how long the gate and its peers take, or how often they are wrong about the meshes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ import json
 import os
 import platform
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lastgate.contracts.exceptions import ROSConfigError
 
+if TYPE_CHECKING:
+    from lastgate.bench.speed import Timing
+
 
 def bench_command(
     robots: Annotated[
-        list[str] | None, typer.Argument(metavar="[R]...", help="Fleet names; all that have a URDF if none.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[R]...",
+            help="Fleet names or manifests; if none, franka_panda, and with `--errors` all that have a URDF.",
+        ),
     ] = None,
     *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the times as JSON.")] = False,
     errors: Annotated[bool, typer.Option("--errors", help="Both error rates against the meshes.")] = False,
     samples: Annotated[int, typer.Option(min=10, help="Random configurations per robot.")] = 2000,
     near: Annotated[int, typer.Option(min=0, help="Configurations near contact, with the peers.")] = 500,
@@ -30,12 +39,18 @@ def bench_command(
     ] = None,
     page: Annotated[Path | None, typer.Option(metavar="F", help="Markdown page made of that file.")] = None,
 ) -> int:
-    """Measures how often each judge of a robot misses a contact, and how often it refuses what is clear.
+    """Measures how long the gate takes, beside the peers that are installed, as a Python program sees them.
+
+    With `--errors`: how often each judge of a robot misses a contact, and how often it refuses what is clear.
 
     Exits with 1 if the gate missed a contact, and with 2 if something could not be measured.
     """
     if not errors:
-        raise ROSConfigError("say what to measure: `--errors` (`make bench` measures time)")
+        if results is not None or page is not None:
+            raise ROSConfigError("`--results` and `--page` keep error rates: say `--errors` too")
+        return _print_speed(robots or ["franka_panda"], as_json=as_json)
+    if as_json:
+        raise ROSConfigError("`--errors` keeps its numbers as JSON with `--results F`, not with `--json`")
     if page is not None and results is None:
         raise ROSConfigError("`--page` is made of a results file: say `--results F` too")
     stored: dict[str, Any] = {}
@@ -58,6 +73,41 @@ def bench_command(
 
         page.write_text(render_page(stored), encoding="utf-8")
     return 1 if missed else 0
+
+
+def _print_speed(robots: list[str], *, as_json: bool) -> int:
+    from lastgate.bench.scene import STEP_S, scene_of
+    from lastgate.bench.speed import cases_of, measure
+    from lastgate.cli.progress_bar import progress_bar
+    from lastgate.gate import Gate, chosen_lanes
+    from lastgate.robots import load_robot
+
+    machine = f"{_processor()}, {os.cpu_count()} cores, lanes {chosen_lanes()}"
+    if not as_json:
+        print(f"{machine}; all of it free of collisions, so that nobody stops early")
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for name in robots:
+        gate = Gate(load_robot(name), step_s=STEP_S)
+        with progress_bar(name) as progress:
+            cases, missing = cases_of(scene_of(gate))
+            timings = measure(cases, progress=progress)
+        for peer in missing:
+            print(f"note: {peer} is not installed: pip install 'lastgate[oracles]'", file=sys.stderr)
+        tables[name] = [asdict(found) for found in timings]
+        if not as_json:
+            _print_timings(name, timings)
+    if as_json:
+        print(json.dumps({"machine": machine, "robots": tables}, indent=2))
+    return 0
+
+
+def _print_timings(name: str, timings: list[Timing]) -> None:
+    print(f"\n{name:<50}{'p50 µs':>12}{'p99 µs':>12}{'µs per pose':>13}{'calls':>9}")
+    for found in timings:
+        times = (found.p50_us, found.p99_us, found.per_configuration_us)
+        p50, p99, each = (f"{time_us:,.2f}" for time_us in times)
+        print(f"{found.case:<50}{p50:>12}{p99:>12}{each:>13}{found.calls:>9,}")
+    sys.stdout.flush()
 
 
 def _robots_with_urdf() -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastgate.cli.messages import paint, print_error, print_hint, print_note
+from lastgate.cli.messages import paint, print_hint, print_note, print_undecided
 
 if TYPE_CHECKING:
     from lastgate.cli.input_files import StateFile
@@ -86,11 +86,7 @@ def check_command(
     except ROSConfigError as error:
         if not as_json:
             raise
-        what, _, hint = str(error).partition("\n\nhint: ")
-        print(
-            json.dumps({"accepted": False, "decided": False, "error": what, "hint": hint or None}, indent=2)
-        )
-        print_error(str(error))
+        print_undecided(error, accepted=False)
         return 2
     if as_json:
         print(json.dumps(report, indent=2, allow_nan=False))

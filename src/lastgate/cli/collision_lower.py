@@ -148,7 +148,10 @@ def _over_processes(compare: Callable[[Path], str], paths: list[Path]) -> list[s
     """
     from lastgate.cli.progress_bar import progress_bar
 
-    workers = min(len(paths), os.cpu_count() or 1)
+    # The cores this process may use, which a container or a batch system may have made fewer.
+    workers = min(
+        len(paths), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     if workers < 2:
         return [compare(path) for path in paths]
     outcomes: list[str] = []
@@ -215,7 +218,7 @@ def relowered(path: Path, *, scope: Scope) -> tuple[list[LoweredFile], list[str]
     """Returns a manifest and its pieces, before and after, and what a person should know about them."""
     from lastgate.cli.progress_bar import progress_bar
     from lastgate.lowering.convex_file import lower_convex_pieces
-    from lastgate.lowering.lower import lower_robot, sort_pairs_of_manifest
+    from lastgate.lowering.lower import lower_robot, read_description, sort_pairs_of_manifest
     from lastgate.lowering.manifest_splice import read_manifest, splice
 
     before = load_text(path)
@@ -230,7 +233,8 @@ def relowered(path: Path, *, scope: Scope) -> tuple[list[LoweredFile], list[str]
             lowered = lower(robot, path.parent, progress=progress)
         if scope in ("all", "pieces"):
             progress("cutting the links into convex pieces", 0.95)
-            named, text = lower_convex_pieces(robot, path.parent)
+            shapes = lowered.shapes if lowered else read_description(robot, path.parent).shapes
+            named, text = lower_convex_pieces(robot, shapes)
             beside = path.parent / named.file
             files.append(LoweredFile(beside, load_text(beside) if beside.exists() else "", text))
     after = splice(

@@ -3,41 +3,37 @@
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lastgate.cli.audit import audit_job
+from lastgate.cli.dataset_arguments import (
+    ActionKeyOption,
+    ColumnsOption,
+    DatasetArgument,
+    DegreesOption,
+    EpisodesOption,
+    RateOption,
+    RobotOption,
+    StateKeyOption,
+)
 from lastgate.cli.messages import print_note, print_warning
 
 
 def limits_command(
-    dataset: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATASET", help="LeRobot folder, rosbag2 or .mcap, .hdf5, or a folder of .npz."
-        ),
-    ],
+    dataset: DatasetArgument,
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
+    robot: RobotOption,
     quantile: Annotated[
         float, typer.Option(metavar="Q", help="The share of rows that a proposal has to cover.")
     ] = 0.999,
-    rate_hz: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Rows per second, where the dataset does not say.")
-    ] = None,
-    degrees: Annotated[bool, typer.Option("--degrees", help="The recording is in degrees.")] = False,
-    columns: Annotated[
-        str | None, typer.Option(metavar="0,1,…", help="Which columns the joints are.")
-    ] = None,
-    action_key: Annotated[
-        str, typer.Option(metavar="K", help="Column, HDF5 path or topic of commands.")
-    ] = "",
-    state_key: Annotated[str, typer.Option(metavar="K", help="The same for what was measured.")] = "",
-    episodes: Annotated[int | None, typer.Option(metavar="N", help="Only the first so many.")] = None,
+    rate_hz: RateOption = None,
+    degrees: DegreesOption = False,
+    columns: ColumnsOption = None,
+    action_key: ActionKeyOption = "",
+    state_key: StateKeyOption = "",
+    episodes: EpisodesOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> int:
     """Proposes speed and acceleration limits and a tracking margin from what was seen, as a diff of the manifest.

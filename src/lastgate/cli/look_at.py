@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lastgate.cli.messages import paint, print_error, print_note
+from lastgate.cli.messages import paint, print_note, print_undecided
 
 if TYPE_CHECKING:
     from lastgate.action import RobotState
@@ -75,9 +75,7 @@ def look_at_command(
     except ROSError as error:
         if not as_json:
             raise
-        what, _, hint = str(error).partition("\n\nhint: ")
-        print(json.dumps({"ok": False, "decided": False, "error": what, "hint": hint or None}, indent=2))
-        print_error(str(error))
+        print_undecided(error, ok=False)
         return 2
     if as_json:
         print(json.dumps(report, indent=2, allow_nan=False))

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How messages look on stderr: colour on a terminal only, never under NO_COLOR."""
 
+import json
 import os
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 _CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
@@ -39,3 +40,10 @@ def print_note(text: str) -> None:
 def print_warning(text: str) -> None:
     """Prints `warning: …`."""
     print(f"{paint('warning:', 'yellow', stream=sys.stderr)} {text}", file=sys.stderr)
+
+
+def print_undecided(error: Exception, **said: Any) -> None:
+    """Prints as JSON that there is no answer and why, and the error on stderr as well."""
+    what, _, hint = str(error).partition("\n\nhint: ")
+    print(json.dumps({**said, "decided": False, "error": what, "hint": hint or None}, indent=2))
+    print_error(str(error))

@@ -20,12 +20,17 @@ _SUBJECTS_SHOWN = 3
 def add_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the robot is called.")],
     *,
-    urdf: Annotated[str, typer.Option(metavar="REF", help="The URDF: `file:`, `pkg:` or `rd:`.")],
+    urdf: Annotated[
+        str | None, typer.Option(metavar="REF", help="The URDF: `file:`, `pkg:` or `rd:`.")
+    ] = None,
     srdf: Annotated[
         str | None,
         typer.Option(metavar="REF", help="An SRDF whose disabled pairs are taken over, as claims."),
     ] = None,
-    mjcf: Annotated[str | None, typer.Option(metavar="REF", help="An MJCF to note in the manifest.")] = None,
+    mjcf: Annotated[
+        str | None,
+        typer.Option(metavar="REF", help="The MJCF, read where there is no URDF and noted where there is."),
+    ] = None,
     output_dir: Annotated[
         Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder of the manifest.")
     ] = Path(),
@@ -36,6 +41,13 @@ def add_command(
     waive: Annotated[
         list[str] | None,
         typer.Option(metavar="LINK=REASON", help="Let a link go without a volume. Repeatable."),
+    ] = None,
+    velocity_limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JOINT=VALUE",
+            help="Rad/s or m/s, where the description states none; `arm_*=2.0` for several. Repeatable.",
+        ),
     ] = None,
     samples: Annotated[int, typer.Option(min=100, help="Configurations for the error rates.")] = 2000,
 ) -> None:
@@ -49,10 +61,21 @@ def add_command(
             raise ROSConfigError(
                 f"`{path}` is already there; `lastgate collision lower --robot {path}` updates it"
             )
+        if urdf is None and mjcf is None:
+            raise ROSConfigError("say what describes the robot: `--urdf REF` or `--mjcf REF`")
+        if urdf is None and srdf is not None:
+            raise ROSConfigError("`--srdf` speaks of the links of a URDF: give `--urdf REF` with it")
         for option, ref in (("--urdf", urdf), ("--srdf", srdf), ("--mjcf", mjcf)):
             _require_reachable(option, ref, output_dir)
         text = _first_manifest(
-            name, urdf=urdf, srdf=srdf, mjcf=mjcf, folder=output_dir, visual=visual or [], waive=waive or []
+            name,
+            urdf=urdf,
+            srdf=srdf,
+            mjcf=mjcf,
+            folder=output_dir,
+            visual=visual or [],
+            waive=waive or [],
+            velocity_limits=velocity_limit or [],
         )
         lowered_text, pieces, notes = _lowered(text, path)
         _require_armed(lowered_text, pieces[1], path)
@@ -128,20 +151,31 @@ def _require_armed(text: str, pieces: str, path: Path) -> None:
 def _first_manifest(
     name: str,
     *,
-    urdf: str,
+    urdf: str | None,
     srdf: str | None,
     mjcf: str | None,
     folder: Path,
     visual: list[str],
     waive: list[str],
+    velocity_limits: list[str],
 ) -> str:
     from lastgate.assets.resolver import resolve_asset
     from lastgate.lowering.manifest_splice import quoted_name
-    from lastgate.lowering.scaffold import manifest_from_urdf
-    from lastgate.lowering.urdf_reader import read_urdf
 
-    model = read_urdf(resolve_asset(urdf, "urdf", folder), visual_links=frozenset(visual))
-    text = manifest_from_urdf(name, model, urdf_ref=urdf, srdf_ref=srdf, mjcf_ref=mjcf)
+    if urdf is not None:
+        from lastgate.lowering.scaffold import manifest_from_urdf
+        from lastgate.lowering.urdf_reader import read_urdf
+
+        model = read_urdf(resolve_asset(urdf, "urdf", folder), visual_links=frozenset(visual))
+        text = manifest_from_urdf(
+            name, model, urdf_ref=urdf, srdf_ref=srdf, mjcf_ref=mjcf, velocity_limits=velocity_limits
+        )
+    else:
+        from lastgate.lowering.mjcf_model import compile_mjcf
+        from lastgate.lowering.mjcf_scaffold import manifest_from_mjcf
+
+        compiled = compile_mjcf(resolve_asset(str(mjcf), "mjcf", folder))
+        text = manifest_from_mjcf(name, compiled, mjcf_ref=str(mjcf), velocity_limits=velocity_limits)
     if visual:
         text += "\nlowering:\n  visual_links: [" + ", ".join(quoted_name(link) for link in visual) + "]\n"
     if waive:
@@ -164,7 +198,7 @@ def _lowered(text: str, path: Path) -> tuple[str, tuple[str, str], list[str]]:
     robot = read_manifest(text, source=str(path))
     with progress_bar(robot.name) as progress:
         lowered = lower_robot(robot, path.parent, progress=progress)
-        named, pieces_text = lower_convex_pieces(robot, path.parent)
+        named, pieces_text = lower_convex_pieces(robot, lowered.shapes)
     spliced = splice(
         text,
         source=str(path),

@@ -48,7 +48,7 @@ def report_command(
 
 def write_report(path: Path, folder: Path, *, samples: int, notes: list[str]) -> Path:
     """Writes `<robot>_report.md` and `<robot>_report.png`; returns the page."""
-    from lastgate.lowering.report import save_picture
+    from lastgate.lowering.picture import save_picture
 
     report, robot, shapes = _report(path, samples=samples, notes=notes)
     folder.mkdir(parents=True, exist_ok=True)

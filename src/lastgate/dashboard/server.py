@@ -29,9 +29,13 @@ from lastgate.dashboard.control import Control
 from lastgate.dashboard.store import LiveStore
 
 DEFAULT_PORT = 4318
-# Browsers that may look at once. Each costs a frame every 50 ms, and the machine has a robot to mind.
+# Browsers that may look at once. Each costs a look every tenth of a second, and the machine has a robot to mind.
 VIEWERS_MAX = 8
-FRAME_S = 0.05
+FRAME_S = 0.1
+# A page that nobody sees still says in the name of its tab when the gate is latched.
+HIDDEN_FRAME_S = 1.0
+# Also the sign of life: the page calls itself lost after two seconds without one.
+AGES_EVERY_S = 0.5
 SERIES_EVERY_S = 0.5
 # The cards of points, cells and maps change at most this often.
 CLOUD_EVERY_S = 1.0
@@ -63,6 +67,28 @@ async def _body_of(request: Request, most: int) -> bytes:
     return b"".join(parts)
 
 
+class _Viewer:
+    """Is one browser that looks, and what it was told last of each kind."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self.socket = socket
+        self.is_hidden = False
+        self._told: dict[str, str] = {}
+
+    async def send(self, text: str) -> None:
+        await asyncio.wait_for(self.socket.send_text(text), SEND_TIMEOUT_S)
+
+    async def send_changed(self, name: str, text: str) -> None:
+        """Sends it unless it is what was sent before: a robot that stands still costs nothing."""
+        if self._told.get(name) != text:
+            self._told[name] = text
+            await self.send(text)
+
+
+def _as(name: str, told: Callable[[], Any]) -> Callable[[], dict[str, Any]]:
+    return lambda: {"type": name, name: told()}
+
+
 class PageApp:
     """Is the application: which answer belongs to which address."""
 
@@ -77,7 +103,7 @@ class PageApp:
         self._drawing = threading.Lock()
         self._drawn: dict[int, bytes] = {}
         # Two browsers that look at the same moment are sent the same bytes.
-        self._shared: dict[str, tuple[object, str | None]] = {}
+        self._shared: dict[str, tuple[object, str]] = {}
         self.asgi = AccessGuard(
             Starlette(
                 routes=[
@@ -108,8 +134,8 @@ class PageApp:
         return Response(found[0], media_type=found[1])
 
     async def _status(self, _: Request) -> Response:
-        frame = self._store.frame()
-        return JSONResponse({key: frame[key] for key in ("gate", "counts", "ages")})
+        store = self._store
+        return JSONResponse({"gate": store.gate(), "counts": store.counts(), "ages": store.ages()})
 
     async def _ledger(self, _: Request) -> Response:
         entries = [entry.as_json() for entry in self._store.ledger.after(0)]
@@ -186,69 +212,76 @@ class PageApp:
             return
         await socket.accept()
         self.viewers += 1
-        feed = asyncio.create_task(self._feed(socket))
+        viewer = _Viewer(socket)
+        feed = asyncio.create_task(self._feed(viewer))
         try:
-            # Nothing is expected from a browser; whatever it says, the end of it is what matters.
+            # A browser says whether anybody sees it. Whatever else it says, the end of it is what matters.
             while socket.client_state is WebSocketState.CONNECTED:
-                await socket.receive_bytes()
+                viewer.is_hidden = await socket.receive_text() == "hidden"
         except (WebSocketDisconnect, KeyError, RuntimeError):
             pass
         finally:
             self.viewers -= 1
             feed.cancel()
 
-    async def _feed(self, socket: WebSocket) -> None:
-        """Sends what is newest; what came and went while a slow browser was busy is left out, the ledger excepted."""
-        seen: dict[str, object] = {}
-        listed = 0
-        next_series_s = next_cloud_s = 0.0
-
-        async def send(text: str | None) -> None:
-            if text is not None:
-                await asyncio.wait_for(socket.send_text(text), SEND_TIMEOUT_S)
-
+    async def _feed(self, viewer: "_Viewer") -> None:
+        """Sends what changed; what came and went while a slow browser was busy is left out, the ledger excepted."""
+        store = self._store
+        drawn: dict[str, object] = {}
+        listed = points = 0
+        next_ages_s = next_series_s = next_cloud_s = 0.0
         try:
-            await send(_text({"type": "hello", "version": self._version, "run": self._run}))
+            await viewer.send(_text({"type": "hello", "version": self._version, "run": self._run}))
             while True:
-                tick = round(time.monotonic() / FRAME_S)
-                numbers = self._store.numbers()
-                if seen.get("scene") != numbers["scene"]:
-                    await send(self._shared_text("robot", numbers["scene"], self._store.hello))
-                await send(self._shared_text("frame", tick, self._store.frame))
-                if seen.get("candidate") != numbers["candidate"]:
-                    await send(self._shared_text("candidate", numbers["candidate"], self._store.candidate))
-                if seen.get("world") != numbers["world"]:
-                    await send(self._shared_text("obstacles", numbers["world"], self._store.obstacles))
-                seen.update(numbers)
-                entries = self._store.ledger.after(listed, most=LEDGER_BATCH)
+                now_s = time.monotonic()
+                tick = round(now_s / FRAME_S)
+                numbers = store.numbers()
+                # The robot first: volumes and candidates are of it.
+                await viewer.send_changed("robot", self._shared_text("robot", numbers["scene"], store.hello))
+                for name, told in (
+                    ("gate", store.gate),
+                    ("counts", store.counts),
+                    ("volumes", store.volumes),
+                ):
+                    await viewer.send_changed(name, self._shared_text(name, tick, _as(name, told)))
+                for name, key, told in (
+                    ("candidate", "candidate", store.candidate),
+                    ("obstacles", "world", store.obstacles),
+                ):
+                    await viewer.send_changed(name, self._shared_text(name, numbers[key], told))
+                entries = store.ledger.after(listed, most=LEDGER_BATCH)
                 if entries:
                     listed = entries[-1].number
-                    await send(_text({"type": "ledger", "entries": [entry.as_json() for entry in entries]}))
-                now_s = time.monotonic()
+                    await viewer.send(
+                        _text({"type": "ledger", "entries": [entry.as_json() for entry in entries]})
+                    )
+                if now_s >= next_ages_s:
+                    next_ages_s = now_s + AGES_EVERY_S
+                    await viewer.send(_text({"type": "ages", "ages": store.ages()}))
                 if now_s >= next_series_s:
                     next_series_s = now_s + SERIES_EVERY_S
-                    await send(self._shared_text("series", round(now_s / SERIES_EVERY_S), self._store.series))
+                    points, series = store.series(after=points)
+                    await viewer.send(_text(series))
                 if now_s >= next_cloud_s:
                     next_cloud_s = now_s + CLOUD_EVERY_S
-                    await run_in_threadpool(self._store.draw_cards)
-                    await send(self._shared_text("cards", round(now_s), self._store.cards))
-                    if seen.get("cloud") != numbers["world"]:
-                        await send(await self._cloud_text(numbers["world"]))
-                        seen["cloud"] = numbers["world"]
-                await asyncio.sleep(FRAME_S)
+                    await run_in_threadpool(store.draw_cards)
+                    await viewer.send(self._shared_text("cards", round(now_s), store.cards))
+                    if drawn.get("cloud") != numbers["world"]:
+                        await viewer.send_changed("cloud", await self._cloud_text(numbers["world"]))
+                        drawn["cloud"] = numbers["world"]
+                await asyncio.sleep(HIDDEN_FRAME_S if viewer.is_hidden else FRAME_S)
         except (TimeoutError, WebSocketDisconnect, RuntimeError, OSError):
-            await _close_quietly(socket)
+            await _close_quietly(viewer.socket)
 
-    def _shared_text(self, name: str, key: object, make: Callable[[], dict[str, Any]]) -> str | None:
+    def _shared_text(self, name: str, key: object, make: Callable[[], dict[str, Any]]) -> str:
         if name not in self._shared or self._shared[name][0] != key:
             self._shared[name] = key, _text(make())
         return self._shared[name][1]
 
-    async def _cloud_text(self, key: object) -> str | None:
+    async def _cloud_text(self, key: object) -> str:
         """Packing a large grid takes longer than a frame may; it is done beside the loop, once for all browsers."""
         if "cloud" not in self._shared or self._shared["cloud"][0] != key:
-            cloud = await run_in_threadpool(self._store.cloud)
-            self._shared["cloud"] = key, None if cloud is None else _text(cloud)
+            self._shared["cloud"] = key, _text(await run_in_threadpool(self._store.cloud))
         return self._shared["cloud"][1]
 
 

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -113,6 +114,7 @@ class LiveStore:
         self._refusal_noted_s = -math.inf
         self._chunk_received_s: float | None = None
         self._series: deque[tuple[float, float | None, bool]] = deque(maxlen=SERIES_MAX)
+        self._series_noted = 0
         self._latencies_us: deque[float] = deque(maxlen=LATENCIES_MAX)
         self._buckets = [0] * (len(BUCKET_EDGES_US) + 1)
         self._counts = {"accepted": 0, "refused": 0, "while_latched": 0, "lost": 0, "spans": 0}
@@ -240,6 +242,7 @@ class LiveStore:
         with self._lock:
             self._counts[word] += 1
             self._series.append((time.monotonic(), clearance_m, word == "accepted"))
+            self._series_noted += 1
             self._latencies_us.append(duration_us)
             self._buckets[bucket] += 1
             self._chunk_received_s = time.monotonic()
@@ -258,10 +261,10 @@ class LiveStore:
     # ---- Read by whoever looks -------------------------------------------------------------------------
 
     def hello(self) -> dict[str, Any]:
-        """Returns what a browser needs once, and again when `scene` in a frame has another number."""
+        """Returns the robot: what a browser needs once, and again when it is another one."""
         with self._lock:
-            scene, number = self._scene, self._scene_number
-        return {"type": "robot", "scene": number, "robot": None if scene is None else scene.volumes_json()}
+            scene = self._scene
+        return {"type": "robot", "robot": None if scene is None else scene.volumes_json()}
 
     def numbers(self) -> dict[str, int]:
         """Returns numbers that grow with every change of the robot, the candidate and the world."""
@@ -272,13 +275,11 @@ class LiveStore:
                 "world": self._world_number,
             }
 
-    def frame(self) -> dict[str, Any]:
-        """Returns all that changes quickly."""
+    def gate(self) -> dict[str, Any]:
+        """Returns how the gate stands."""
         with self._lock:
-            scene, measured = self._scene, self._measured
-            status, counts = self._status, dict(self._counts)
-            frame: dict[str, Any] = {"type": "frame", "scene": self._scene_number}
-        frame["gate"] = {
+            status = self._status
+        return {
             "state": status.state,
             "name": status.name,
             "source": status.source[:TEXT_CHARACTERS_MAX],
@@ -289,21 +290,27 @@ class LiveStore:
             "actuators": list(status.actuators),
             "note": status.note,
         }
-        frame["counts"] = {**counts, "not_listed": self.ledger.not_listed, "violations": len(self.ledger)}
-        frame["ages"] = self.ages()
-        frame["volumes"] = (
-            None
-            if scene is None or measured is None
-            else scene.placed(measured.positions, measured.gripper_positions)
-        )
-        return frame
+
+    def counts(self) -> dict[str, int]:
+        """Returns how many checks there were of each outcome, and what the ledger holds of them."""
+        with self._lock:
+            counts = dict(self._counts)
+        return {**counts, "not_listed": self.ledger.not_listed, "violations": len(self.ledger)}
+
+    def volumes(self) -> list[float] | None:
+        """Returns where the robot's volumes are, to a tenth of a millimetre; None while nothing was measured."""
+        with self._lock:
+            scene, measured = self._scene, self._measured
+        if scene is None or measured is None:
+            return None
+        return scene.placed(measured.positions, measured.gripper_positions)
 
     def candidate(self) -> dict[str, Any]:
         """Returns the newest candidate path and its verdict; placed here, so that nobody looking costs nothing."""
         with self._lock:
-            noted, scene, number = self._candidate, self._scene, self._candidate_number
+            noted, scene = self._candidate, self._scene
         if noted is None:
-            return {"type": "candidate", "number": number, "candidate": None}
+            return {"type": "candidate", "candidate": None}
         violation = noted.verdict.violations[0] if noted.verdict.violations else None
         placed = None
         if scene is not None and noted.rows is not None and noted.start is not None:
@@ -314,17 +321,15 @@ class LiveStore:
         word = "accepted" if violation is None else str(violation.code)
         return {
             "type": "candidate",
-            "number": number,
             "candidate": {**(placed or {"paths": []}), "verdict": word},
         }
 
     def obstacles(self) -> dict[str, Any]:
         """Returns the obstacles that have a shape."""
         with self._lock:
-            world, number = self._world, self._world_number
+            world = self._world
         return {
             "type": "obstacles",
-            "number": number,
             "world_id": "" if world is None else world.world_id[:TEXT_CHARACTERS_MAX],
             "declared_absent": world is not None and world.declared_absent,
             "obstacles": [] if world is None else world.obstacles_json(),
@@ -344,25 +349,29 @@ class LiveStore:
             png, facts, robot_at = floor
             self.note_card("map", png, facts, robot_at=robot_at)
 
-    def cloud(self) -> dict[str, Any] | None:
-        """Returns points and cells; None where the world has neither."""
+    def cloud(self) -> dict[str, Any]:
+        """Returns points and cells; neither where the world has neither."""
         with self._lock:
-            world, number = self._world, self._world_number
-        if world is None or (world.points is None and world.grid is None):
-            return None
-        return {"type": "cloud", "number": number, **world.cloud_json()}
+            world = self._world
+        return {"type": "cloud", **({} if world is None else world.cloud_json())}
 
-    def series(self) -> dict[str, Any]:
-        """Returns clearances and latencies, for the two charts."""
+    def series(self, *, after: int = 0) -> tuple[int, dict[str, Any]]:
+        """Returns clearances and latencies, for the two charts: of the clearances those since `after`.
+
+        Also returns how many clearances there were: the `after` of the next question.
+        """
         with self._lock:
             now_s = time.monotonic()
-            points = list(self._series)
+            noted = self._series_noted
+            points = list(islice(reversed(self._series), min(noted - after, len(self._series))))[::-1]
             latencies = np.array(self._latencies_us)
             buckets = list(self._buckets)
-        return {
+        return noted, {
             "type": "series",
+            "now_s": round(now_s, 3),
+            "whole": after == 0,
             "clearance": [
-                [round(time_s - now_s, 3), None if metres is None else round(metres, 5), accepted]
+                [round(time_s, 3), None if metres is None else round(metres, 5), accepted]
                 for time_s, metres, accepted in points
             ],
             "bucket_edges_us": BUCKET_EDGES_US,

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from lastgate import _fitting
 from lastgate.lowering.distances import points_to_segment
+from lastgate.lowering.extent import extent
 from lastgate.lowering.ties import without_noise
 
 Array = NDArray[np.float64]
@@ -46,7 +47,8 @@ class Segment:
     @property
     def length_m(self) -> float:
         """Returns the length of the cylindrical part."""
-        return float(np.linalg.norm(self.end - self.start))
+        along = self.end - self.start
+        return math.sqrt(float(along @ along))
 
     @property
     def volume_m3(self) -> float:
@@ -131,26 +133,33 @@ def descend(
 
     The descent ends where a step changes the objective by less than the accuracy.
     """
-    size_m = max(float(np.ptp(points, axis=0).max()), 1e-4)
+    size_m = max(float(extent(points).max()), 1e-4)
     active = _corners_that_can_touch(points, start) / size_m
 
     def scaled_objective(z: Array) -> tuple[float, Array]:
         value, gradient = objective(z * size_m)
         return value, gradient * size_m
 
-    def offsets(z: Array) -> tuple[Array, Array]:
-        along = z[3:6] - z[:3]
-        from_start = active - z[:3]
-        fraction = np.clip(from_start @ along / max(float(along @ along), _SMOOTHING), 0.0, 1.0)
-        return from_start - fraction[:, None] * along, fraction
+    # A gradient is asked for where the value was asked for last.
+    last: list[tuple[bytes, Array, Array, Array]] = []
+
+    def offsets(z: Array) -> tuple[Array, Array, Array]:
+        asked = z.tobytes()
+        if not last or last[0][0] != asked:
+            along = z[3:6] - z[:3]
+            from_start = active - z[:3]
+            fraction = np.clip(from_start @ along / max(float(along @ along), _SMOOTHING), 0.0, 1.0)
+            rest = from_start - fraction[:, None] * along
+            distance = np.sqrt(np.einsum("ij,ij->i", rest, rest) + _SMOOTHING)
+            last[:] = [(asked, rest, fraction, distance)]
+        return last[0][1:]
 
     def slack(z: Array) -> Array:
-        rest, _ = offsets(z)
-        return z[6] - np.sqrt(np.einsum("ij,ij->i", rest, rest) + _SMOOTHING)
+        return z[6] - offsets(z)[2]
 
     def slack_gradient(z: Array) -> Array:
-        rest, fraction = offsets(z)
-        unit = rest / np.sqrt(np.einsum("ij,ij->i", rest, rest) + _SMOOTHING)[:, None]
+        rest, fraction, distance = offsets(z)
+        unit = rest / distance[:, None]
         return np.hstack(
             [unit * (1.0 - fraction)[:, None], unit * fraction[:, None], np.ones((len(unit), 1))]
         )

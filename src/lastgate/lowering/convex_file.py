@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from lastgate.contracts.convex_pieces import ConvexPiecesFile
 from lastgate.contracts.robot import RobotDescription
 from lastgate.lowering.convex_pieces import convex_pieces
-from lastgate.lowering.lower import read_description
+from lastgate.lowering.shapes import LinkShapes
 from lastgate.robots.convex_pieces_file import CONVEX_PIECES_NAME, digest_of, written_pieces
 
 
-def lower_convex_pieces(robot: RobotDescription, manifest_dir: Path) -> tuple[ConvexPiecesFile, str]:
+def lower_convex_pieces(
+    robot: RobotDescription, shapes: dict[str, LinkShapes]
+) -> tuple[ConvexPiecesFile, str]:
     """Returns what a manifest says about its pieces, and the text of the file it names."""
-    shapes = read_description(robot, manifest_dir).shapes
     pieces = convex_pieces(shapes, per_link_max=robot.lowering.pieces_per_link_max)
     comments = [
         f"Convex pieces of {robot.name}, in the frames of its links: `piece LINK RADIUS CORNERS`, then the corners.",

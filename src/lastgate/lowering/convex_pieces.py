@@ -18,6 +18,7 @@ from scipy.spatial import ConvexHull, QhullError
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.lowering.capsule_fit import frames_of
 from lastgate.lowering.convex_hulls import convex_piece
+from lastgate.lowering.extent import extent
 from lastgate.lowering.shapes import LinkShapes, SourceShape
 from lastgate.lowering.surface_points import surface_points
 from lastgate.lowering.ties import without_noise
@@ -37,6 +38,8 @@ _PART_SIZE_MIN_M = 0.008
 # way on a torso as on a wrist, and one of 8 mm is nowhere worth a piece.
 _GAIN_SHARE = 0.008
 _GAIN_LEAST_M3, _GAIN_MOST_M3 = 5e-7, 1.5e-5
+# Who allows a link more pieces than this wants smaller hollows cut out too, in proportion.
+_PIECES_COMMON = 16
 # A part less than this many times as large as what a cut must save is not cut.
 _PART_GAINS_MIN = 4.0
 
@@ -99,6 +102,7 @@ def _cut(meshes: list[SourceShape], *, parts_max: int) -> list[_Part]:
     parts = [_Part(soup, soup, np.empty((0, 3))) for soup in soups]
     whole_m3 = _volume_m3(np.concatenate(soups)) if soups else 0.0
     enough_m3 = float(np.clip(_GAIN_SHARE * whole_m3, _GAIN_LEAST_M3, _GAIN_MOST_M3))
+    enough_m3 *= _PIECES_COMMON / max(parts_max, _PIECES_COMMON)
     while parts and len(parts) < parts_max:
         promises = [_promise_m3(part, enough_m3) for part in parts]
         index = int(np.argmax(promises))
@@ -146,7 +150,7 @@ def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
 
 def _best_cut(part: _Part) -> tuple[float, Array, float] | None:
     """Returns the cut that saves most of the part's hull: what it saves, and the plane."""
-    if not len(part.triangles) or float(np.ptp(part.points, axis=0).max()) < _PART_SIZE_MIN_M:
+    if not len(part.triangles) or float(extent(part.points).max()) < _PART_SIZE_MIN_M:
         return None
     probe = np.concatenate([surface_points(part.triangles, points_max=_PROBE_POINTS_MAX), part.inner_corners])
     tried: list[tuple[float, int, Array, float]] = []
@@ -162,7 +166,7 @@ def _best_cut(part: _Part) -> tuple[float, Array, float] | None:
             if first is not None and second is not None:
                 tried.append((without_noise(first + second), len(tried), axis, offset))
     # Where none saves anything, one through the middle leaves most for the next.
-    longest = int(np.ptp(probe, axis=0).argmax())
+    longest = int(extent(probe).argmax())
     middle = 0.5 * float(probe[:, longest].min() + probe[:, longest].max())
     made = [(axis, offset) for _, _, axis, offset in sorted(tried, key=lambda cut: cut[:2])[:_CUTS_MADE]]
     best: tuple[float, Array, float] | None = None

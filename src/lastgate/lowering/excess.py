@@ -17,6 +17,7 @@ from scipy import ndimage
 from lastgate import _fitting
 from lastgate.lowering.capsule_fit import Segment
 from lastgate.lowering.distances import points_to_segment
+from lastgate.lowering.extent import extent, lowest
 from lastgate.lowering.surface_points import surface_samples
 
 Array = NDArray[np.float64]
@@ -42,7 +43,7 @@ class ExcessField:
     def around(triangles: Array) -> ExcessField:
         """Returns the field of a surface; whatever the surface encloses weighs nothing and is left out."""
         corners = triangles.reshape(-1, 3)
-        low, size = corners.min(axis=0), np.ptp(corners, axis=0)
+        low, size = lowest(corners), extent(corners)
         margin_m = max(_PADDING * float(size.max()), 2.0 * _CELL_MIN_M)
         cell_m = max((float(np.prod(size + 2.0 * margin_m)) / _CELLS) ** (1.0 / 3.0), _CELL_MIN_M)
         origin = low - margin_m
@@ -60,7 +61,11 @@ class ExcessField:
         """Returns at most a bounded number of points within a multiple of a capsule's radius."""
         reach_m = scale * core.radius_m
         low, high = np.minimum(core.start, core.end) - reach_m, np.maximum(core.start, core.end) + reach_m
-        chosen = np.flatnonzero(((self.points >= low) & (self.points <= high)).all(axis=1))
+        inside = np.ones(len(self.points), dtype=bool)
+        for axis in range(3):
+            along = self.points[:, axis]
+            inside &= (along >= low[axis]) & (along <= high[axis])
+        chosen = np.flatnonzero(inside)
         chosen = chosen[points_to_segment(self.points[chosen], core.start, core.end) <= reach_m]
         stride = max(1, math.ceil(len(chosen) / _POINTS_MAX))
         return ExcessField(self.points[chosen[::stride]], self.weights[chosen[::stride]])

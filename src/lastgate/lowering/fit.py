@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lastgate.lowering.capsule_fit import Segment, cheap_capsule, fit_capsule, frames_of
 from lastgate.lowering.excess import ExcessField, Mask
+from lastgate.lowering.extent import extent
 from lastgate.lowering.shapes import LinkShapes
 from lastgate.lowering.surface_points import surface_points
 from lastgate.lowering.ties import without_noise
@@ -146,7 +147,7 @@ def fit_link(shapes: LinkShapes, *, volumes_max: int, gain_min: float = MARGINAL
 
 
 def _best_cut(piece: Piece) -> tuple[Piece, Piece] | None:
-    if float(np.ptp(piece.triangles.reshape(-1, 3), axis=0).max()) < _PIECE_SIZE_MIN_M:
+    if float(extent(piece.triangles.reshape(-1, 3)).max()) < _PIECE_SIZE_MIN_M:
         return None
     probe = surface_points(piece.triangles, points_max=_PROBE_POINTS_MAX)
     cuts: list[tuple[float, int, Array, float]] = []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -73,19 +74,27 @@ class LinkMeshes:
                     return True
         return False
 
-    def distance_m(self, link_a: str, pose_a: Array, link_b: str, pose_b: Array) -> float:
-        """Returns the least distance between the shapes of two links, not above 0 where they meet."""
+    def distance_m(
+        self, link_a: str, pose_a: Array, link_b: str, pose_b: Array, *, at_most_m: float
+    ) -> float:
+        """Returns the least distance between the shapes of two links, not above 0 where they meet.
+
+        Whatever is not below the bound is returned as the bound: nobody asks how far away what is far away is. Not a
+        number where Coal finds none, which is no distance.
+        """
         coal = self._coal
         request = coal.DistanceRequest()
-        least = float("inf")
+        least = at_most_m
         for part_a, place_a in self._parts[link_a]:
             at_a = self._place(pose_a @ place_a)
             for part_b, place_b in self._parts[link_b]:
                 result = coal.DistanceResult()
-                least = min(
-                    least,
-                    coal.distance(part_a, at_a, part_b, self._place(pose_b @ place_b), request, result),
-                )
+                # Coal looks for less than what the result already holds.
+                result.min_distance = least
+                found = coal.distance(part_a, at_a, part_b, self._place(pose_b @ place_b), request, result)
+                if math.isnan(found):
+                    return found
+                least = min(least, found)
         return least
 
     def _place(self, pose: Array) -> Any:

@@ -11,6 +11,7 @@ import trimesh
 from numpy.typing import NDArray
 
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.lowering.extent import extent
 
 Array = NDArray[np.float64]
 
@@ -50,7 +51,7 @@ def load_triangles(path: Path, scale: tuple[float, float, float] = (1.0, 1.0, 1.
     triangles = np.concatenate(soups) * np.asarray(scale, dtype=np.float64)
     if not np.isfinite(triangles).all():
         raise ROSConfigError(f"mesh has coordinates that are not finite: `{path}`")
-    size_m = float(np.ptp(triangles.reshape(-1, 3), axis=0).max())
+    size_m = float(extent(triangles.reshape(-1, 3)).max())
     if size_m > LINK_SIZE_MAX_M:
         raise ROSConfigError(
             f"mesh is {size_m:.4f} m long, more than the {LINK_SIZE_MAX_M:.4f} m any link may be: `{path}`; "

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +60,11 @@ def read_mjcf(robot: RobotDescription, manifest_dir: Path | None) -> MjcfModel:
         raise ROSConfigError(f"robot `{robot.name}` names no MJCF")
     path = resolve_asset(robot.assets.mjcf, "mjcf", manifest_dir)
     mounts = [(mount, resolve_asset(mount.ref, "mjcf", manifest_dir)) for mount in robot.assets.mjcf_mounts]
+    return compile_mjcf(path, mounts)
+
+
+def compile_mjcf(path: Path, mounts: Sequence[tuple[MjcfMount, Path]] = ()) -> MjcfModel:
+    """Compiles an MJCF file with others mounted on it."""
     for file in (path, *(mounted for _, mounted in mounts)):
         load_xml(file)
     current = path

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from lastgate.contracts.robot import JointSpec, RobotDescription
 from lastgate.lowering.diagnostics import Diagnostic
+from lastgate.lowering.extent import extent
 from lastgate.lowering.joint_frames import JointFrame, written_vector
 from lastgate.lowering.mesh_reader import LINK_SIZE_MAX_M
 from lastgate.lowering.mjcf_model import WORLD, MjcfModel, pose_of
@@ -246,7 +247,7 @@ def _shape(
             np.float64
         )
         faces = model.mesh_face[first_face : first_face + int(model.mesh_facenum[mesh])]
-        size_m = float(np.ptp(vertices, axis=0).max())
+        size_m = float(extent(vertices).max())
         if size_m > LINK_SIZE_MAX_M:
             problems.append(
                 Diagnostic(

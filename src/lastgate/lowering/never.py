@@ -26,11 +26,10 @@ _Step = tuple[TreeJoint, bool]
 
 @dataclass(frozen=True)
 class NeverProof:
-    """The outcome: proved with a clearance, refuted by a contact, or undecided within the bound."""
+    """The outcome: proved, refuted by a contact, or undecided within the bound."""
 
     proved: bool
     contact: bool
-    clearance_m: float
     evaluations: int
 
 
@@ -59,7 +58,7 @@ def prove_never(
             for joint in joints
         ]
     )
-    spent, least = 0, float("inf")
+    spent = 0
     bands_a = {f"a{index}": band for index, band in enumerate(_bands(path_a, shapes[link_a]))}
     bands_b = {f"b{index}": band for index, band in enumerate(_bands(path_b, shapes[link_b]))}
     meshes = LinkMeshes(bands_a | bands_b)
@@ -70,9 +69,8 @@ def prove_never(
             outcome = search.run(lower, upper, evaluations_max - spent)
             spent += outcome.evaluations
             if not outcome.proved:
-                return NeverProof(False, outcome.contact, 0.0, spent)
-            least = min(least, outcome.clearance_m)
-    return NeverProof(True, False, least, spent)
+                return NeverProof(False, outcome.contact, spent)
+    return NeverProof(True, False, spent)
 
 
 class _Search:
@@ -93,15 +91,14 @@ class _Search:
         self.first_b = sum(joint.is_moving for joint, _ in path_a)
         # The box with the least certain clearance first: a contact is found early, a proof needs all anyway.
         self.boxes: list[tuple[float, int, Array, Array]] = []
-        self.least_m = float("inf")
         self.evaluations = 0
 
     def run(self, lower: Array, upper: Array, evaluations_max: int) -> NeverProof:
         if not self._examine(lower, upper):
-            return NeverProof(False, True, 0.0, self.evaluations)
+            return NeverProof(False, True, self.evaluations)
         while self.boxes:
             if self.evaluations + 2 > evaluations_max:
-                return NeverProof(False, False, 0.0, self.evaluations)
+                return NeverProof(False, False, self.evaluations)
             _, _, low, high = heapq.heappop(self.boxes)
             side = int(np.argmax((high - low) * self.reach))
             middle = 0.5 * (low[side] + high[side])
@@ -109,20 +106,22 @@ class _Search:
                 box_low, box_high = low.copy(), high.copy()
                 box_low[side], box_high[side] = half_low, half_high
                 if not self._examine(box_low, box_high):
-                    return NeverProof(False, True, 0.0, self.evaluations)
-        return NeverProof(True, False, self.least_m, self.evaluations)
+                    return NeverProof(False, True, self.evaluations)
+        return NeverProof(True, False, self.evaluations)
 
     def _examine(self, low: Array, high: Array) -> bool:
         self.evaluations += 1
         centre, half = 0.5 * (low + high), 0.5 * (high - low)
         pose_a, pose_b = _pose(self.path_a, centre, 0), _pose(self.path_b, centre, self.first_b)
-        distance_m = self.meshes.distance_m(self.part_a, pose_a, self.part_b, pose_b) - _DISTANCE_ALLOWANCE_M
+        moved_m = float(half @ self.reach)
+        # A box is settled by any distance above this one.
+        enough_m = moved_m + 2.0 * _DISTANCE_ALLOWANCE_M
+        found_m = self.meshes.distance_m(self.part_a, pose_a, self.part_b, pose_b, at_most_m=enough_m)
+        distance_m = found_m - _DISTANCE_ALLOWANCE_M
         if not distance_m > 0.0:
             return False
-        spare_m = distance_m - float(half @ self.reach)
-        if spare_m > 0.0:
-            self.least_m = min(self.least_m, spare_m)
-        else:
+        spare_m = distance_m - moved_m
+        if not spare_m > 0.0:
             heapq.heappush(self.boxes, (spare_m, self.evaluations, low, high))
         return True
 

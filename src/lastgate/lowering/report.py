@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lowered robot looks like in numbers and in a picture."""
+"""What a lowered robot looks like in numbers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from scipy.spatial import cKDTree
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry
-from lastgate.lowering.kinematics import KinematicTree
 from lastgate.lowering.measure import ErrorRates
+from lastgate.lowering.picture import volume_surface
 from lastgate.lowering.prove import Containment, prove_containment
-from lastgate.lowering.rigid import apply, transform
+from lastgate.lowering.rigid import transform
 from lastgate.lowering.shapes import LinkShapes
 from lastgate.lowering.surface_points import surface_samples
 
@@ -197,7 +196,7 @@ def _growth(robot: RobotDescription, shapes: LinkShapes) -> LinkGrowth:
 
 def _skin(volume: LinkCollisionGeometry, others: list[LinkCollisionGeometry]) -> Array:
     """Returns points on a volume's surface that no other volume of the link covers."""
-    corners = _mesh(volume, 16).reshape(-1, 3)
+    corners = volume_surface(volume, 16).reshape(-1, 3)
     points = np.unique(np.round(corners, 7), axis=0)
     for other in others:
         start, end = _ends(other)
@@ -213,79 +212,3 @@ def _ends(volume: LinkCollisionGeometry) -> tuple[Array, Array]:
     pose = transform(volume.origin_xyz_rpy[:3], volume.origin_xyz_rpy[3:])
     half = 0.5 * volume.shape.length_m if isinstance(volume.shape, CapsuleShape) else 0.0
     return pose[:3, 3] - half * pose[:3, 2], pose[:3, 3] + half * pose[:3, 2]
-
-
-def _mesh(volume: LinkCollisionGeometry, rings: int) -> Array:
-    """Returns the surface of a volume as quads (n, 4, 3) in the link's frame."""
-    pose = transform(volume.origin_xyz_rpy[:3], volume.origin_xyz_rpy[3:])
-    half = 0.5 * volume.shape.length_m if isinstance(volume.shape, CapsuleShape) else 0.0
-    radius = volume.shape.radius_m
-    latitude = np.concatenate(
-        [np.linspace(-np.pi / 2, 0.0, rings // 2 + 1), np.linspace(0.0, np.pi / 2, rings // 2 + 1)]
-    )
-    height = radius * np.sin(latitude) + np.where(np.arange(len(latitude)) <= rings // 2, -half, half)
-    angle = np.linspace(0.0, 2.0 * np.pi, rings + 1)
-    grid = np.stack(
-        [
-            radius * np.cos(latitude)[:, None] * np.cos(angle)[None],
-            radius * np.cos(latitude)[:, None] * np.sin(angle)[None],
-            np.broadcast_to(height[:, None], (len(latitude), len(angle))),
-        ],
-        axis=2,
-    )
-    quads = np.stack([grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]], axis=2).reshape(-1, 4, 3)
-    return apply(pose, quads)
-
-
-def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: Path) -> None:
-    """Draws meshes (grey) and volumes (coloured) with every joint in the middle of its range."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
-
-    tree = KinematicTree.of(robot.base_frame, robot.joints)
-    poses = tree.placements((0.5 * (tree.lower + tree.upper))[None])
-    figure = pyplot.figure(figsize=(11, 6), dpi=110)
-    colours = pyplot.get_cmap("tab20").colors
-    bounds: list[Array] = []
-    for column, azimuth in enumerate((-60, 30)):
-        axes: Any = figure.add_subplot(1, 2, column + 1, projection="3d")
-        for index, (link, link_shapes) in enumerate(shapes.items()):
-            pose = poses[link][0]
-            triangles = apply(pose, link_shapes.triangles[:: max(1, len(link_shapes.triangles) // 1500)])
-            if len(triangles):
-                axes.add_collection3d(
-                    Poly3DCollection(list(triangles), facecolor="0.55", edgecolor="0.4", linewidth=0.1)
-                )
-            for volume in robot.collision_geometry:
-                if volume.link_name == link:
-                    quads = apply(pose, _mesh(volume, 12))
-                    bounds.append(quads.reshape(-1, 3))
-                    axes.add_collection3d(
-                        Poly3DCollection(
-                            list(quads),
-                            facecolor=(*colours[index % 20], 0.12),
-                            edgecolor=(*colours[index % 20], 0.35),
-                            linewidth=0.2,
-                        )
-                    )
-        corners = np.concatenate(bounds)
-        centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
-        reach = 0.5 * float(np.ptp(corners, axis=0).max())
-        axes.set(
-            xlim=centre[0] + [-reach, reach],
-            ylim=centre[1] + [-reach, reach],
-            zlim=centre[2] + [-reach, reach],
-        )
-        axes.set_box_aspect((1, 1, 1), zoom=1.35)
-        axes.view_init(elev=18, azim=azimuth)
-        axes.set_xlabel("x, m")
-        axes.set_ylabel("y, m")
-    figure.suptitle(
-        f"{robot.name}: collision meshes and the {len(robot.collision_geometry)} volumes that contain them"
-    )
-    # No date in the file: the same robot gives the same bytes.
-    figure.savefig(path, metadata={"Software": None})
-    pyplot.close(figure)

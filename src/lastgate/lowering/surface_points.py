@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate.lowering.extent import extent, lowest
+
 Array = NDArray[np.float64]
 
 # Triangles longer than this share of the part's extent get points between their corners: a cut through a long one
@@ -36,18 +38,26 @@ def surface_samples(triangles: Array, spacing_m: float) -> Array:
 
 def surface_points(triangles: Array, *, points_max: int) -> Array:
     """Returns a bounded number of points on a surface: the first in each cell of a grid over it."""
-    size_m = max(float(np.ptp(triangles.reshape(-1, 3), axis=0).max()), 1e-9)
+    size_m = max(float(extent(triangles.reshape(-1, 3)).max()), 1e-9)
     return first_in_cells(surface_samples(triangles, _SPACING * size_m), points_max=points_max)
 
 
 def first_in_cells(points: Array, *, points_max: int) -> Array:
     """Returns at most so many of the points, the first in each cell of a grid that grows coarser until they fit."""
-    low, size_m = points.min(axis=0), max(float(np.ptp(points, axis=0).max()), 1e-9)
+    low, size_m = lowest(points), max(float(extent(points).max()), 1e-9)
     cells = _CELLS
     while True:
         cell = np.floor((points - low) / size_m * cells).astype(np.int64)
-        _, first = np.unique((cell[:, 0] * 128 + cell[:, 1]) * 128 + cell[:, 2], return_index=True)
-        points = points[np.sort(first)]
+        points = points[_first_of_each((cell[:, 0] * 128 + cell[:, 1]) * 128 + cell[:, 2])]
         if len(points) <= points_max:
             return points
         cells = cells * 3 // 4
+
+
+def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns where each key occurs first, in order; a table takes a third of the time that sorting does."""
+    index = np.arange(len(keys))
+    first = np.empty(int(keys.max()) + 1, dtype=np.int64)
+    # Of several values for one place the last stays, so they come last to first.
+    first[keys[::-1]] = index[::-1]
+    return np.flatnonzero(first[keys] == index)

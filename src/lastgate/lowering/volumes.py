@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Volume:
     xyz: tuple[float, float, float]
     rpy: tuple[float, float, float]
 
-    @property
+    @cached_property
     def ends(self) -> tuple[Array, Array]:
         """Returns both ends of the core segment in the link's frame."""
         direction = rotation_from_rpy(*self.rpy)[:, 2]

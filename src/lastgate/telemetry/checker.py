@@ -2,7 +2,7 @@
 """What decides like a gate: a gate, or something around one."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NotRequired, Protocol, TypedDict, Unpack
 
 from lastgate.action import ActionChunk, RobotState
 from lastgate.declared_contact import DeclaredContact
@@ -10,18 +10,19 @@ from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
 
+class Circumstances(TypedDict):
+    """Is what `Gate.check` is told beside the chunk, by its names."""
+
+    state: RobotState | None
+    world: World | NoWorld | None
+    now_s: float
+    recovery: NotRequired[bool]
+    declared_contacts: NotRequired[Sequence[DeclaredContact]]
+
+
 class Checker(Protocol):
     """Decides about chunks; `Gate`, `Recorder` and `SpanRecorder` do, so that one can stand around another."""
 
-    def check(
-        self,
-        chunk: ActionChunk,
-        *,
-        state: RobotState | None,
-        world: World | NoWorld | None,
-        now_s: float,
-        recovery: bool = False,
-        declared_contacts: Sequence[DeclaredContact] = (),
-    ) -> Verdict:
+    def check(self, chunk: ActionChunk, **told: Unpack[Circumstances]) -> Verdict:
         """Returns the verdict of the gate inside."""
         ...

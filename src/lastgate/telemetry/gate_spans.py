@@ -2,15 +2,13 @@
 """Spans from a gate in this process."""
 
 import time
-from collections.abc import Sequence
+from typing import Unpack
 
-from lastgate.action import ActionChunk, RobotState
-from lastgate.declared_contact import DeclaredContact
+from lastgate.action import ActionChunk
 from lastgate.telemetry.check_span import CheckedChunk
-from lastgate.telemetry.checker import Checker
+from lastgate.telemetry.checker import Checker, Circumstances
 from lastgate.telemetry.span_sender import SpanSender
 from lastgate.verdict import Verdict
-from lastgate.world import NoWorld, World
 
 
 class SpanRecorder:
@@ -25,26 +23,10 @@ class SpanRecorder:
         self.gate = gate
         self._sender = sender
 
-    def check(
-        self,
-        chunk: ActionChunk,
-        *,
-        state: RobotState | None,
-        world: World | NoWorld | None,
-        now_s: float,
-        recovery: bool = False,
-        declared_contacts: Sequence[DeclaredContact] = (),
-    ) -> Verdict:
+    def check(self, chunk: ActionChunk, **told: Unpack[Circumstances]) -> Verdict:
         """Returns what `Gate.check` returns."""
         begun_ns, began = time.time_ns(), time.perf_counter_ns()
-        verdict = self.gate.check(
-            chunk,
-            state=state,
-            world=world,
-            now_s=now_s,
-            recovery=recovery,
-            declared_contacts=declared_contacts,
-        )
+        verdict = self.gate.check(chunk, **told)
         duration_ns = time.perf_counter_ns() - began
         violation = None if verdict.accepted else verdict.violations[0]
         self._sender.put(

@@ -119,6 +119,8 @@ class KernelRecorder:
             reasons.append("the robot held something, which is not recorded from a kernel")
         world = self._world_of(told, reasons)
         verdict: _core.Verdict = told["verdict"]
+        if _is_stale_by_arrival(verdict, told["world_held_s"]):
+            reasons.append("its world came too long ago, and only a kernel knows when one comes")
         chunk = _chunk_of(payload)
         if payload and chunk is None:
             reasons.append("its numbers do not fill its rows, and only a message can say so")
@@ -173,6 +175,12 @@ class KernelRecorder:
         return recorded_world(
             world.parts, base_frame=self._gate.robot.base_frame, snapshot_id=world.snapshot_id
         )
+
+
+def _is_stale_by_arrival(verdict: _core.Verdict, held_s: float) -> bool:
+    violation = verdict.violation
+    unavailable = _core.violation_word(violation.code) == "world_unavailable"
+    return not verdict.accepted and unavailable and held_s > 0.0 and violation.value == held_s
 
 
 def _chunk_message(told: dict) -> bytes:

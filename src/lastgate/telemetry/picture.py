@@ -144,7 +144,11 @@ def _draw_scene(axes: Any, scene: Scene, *, centre: Float64, reach_m: float, azi
             edges.append((*(0.75 * part for part in tint), 0.25 * _ALPHA[role]))
     # One collection: only within one are faces sorted by their distance from the camera.
     if shown:
-        axes.add_collection3d(Poly3DCollection(shown, facecolors=colours, edgecolors=edges, linewidths=0.3))
+        # Of equally many corners: Matplotlib fills up what a shorter face lacks with whatever lies in memory, and NumPy
+        # then warns of overflows now and then.
+        corners = max(len(face) for face in shown)
+        equal = np.array([np.vstack([face, *[face[-1:]] * (corners - len(face))]) for face in shown])
+        axes.add_collection3d(Poly3DCollection(equal, facecolors=colours, edgecolors=edges, linewidths=0.3))
     axes.computed_zorder = False
     for role, faces in scene.frames:
         _draw_frame(axes, _COLOURS[role], faces, centre, reach_m)

@@ -5,17 +5,17 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 from lastgate.action import ActionChunk, RobotState
 from lastgate.contracts import ROSConfigError
 from lastgate.declared_contact import DeclaredContact
 from lastgate.gate import Gate
 from lastgate.held_shape import HeldShape
+from lastgate.telemetry.checker import Circumstances
 from lastgate.telemetry.recording_file import RecordedInputs, RecordingFile, chunk_message
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
@@ -100,37 +100,21 @@ class Recorder:
         """Is how many checks the file holds."""
         return 0 if self._file is None else self._file.checks
 
-    def check(
-        self,
-        chunk: ActionChunk,
-        *,
-        state: RobotState | None,
-        world: World | NoWorld | None,
-        now_s: float,
-        recovery: bool = False,
-        declared_contacts: Sequence[DeclaredContact] = (),
-    ) -> Verdict:
+    def check(self, chunk: ActionChunk, **told: Unpack[Circumstances]) -> Verdict:
         """Returns what `Gate.check` returns."""
         wall_ns, began = time.time_ns(), time.perf_counter_ns()
-        verdict = self.gate.check(
-            chunk,
-            state=state,
-            world=world,
-            now_s=now_s,
-            recovery=recovery,
-            declared_contacts=declared_contacts,
-        )
+        verdict = self.gate.check(chunk, **told)
         duration_ns = time.perf_counter_ns() - began
         self._seen += 1
         seen = _Seen(
             wall_ns,
             duration_ns,
             chunk,
-            state,
-            world,
-            float(now_s),
-            recovery,
-            tuple(declared_contacts),
+            told["state"],
+            told["world"],
+            float(told["now_s"]),
+            told.get("recovery", False),
+            tuple(told.get("declared_contacts", ())),
             self.gate.held_shapes,
             verdict,
         )

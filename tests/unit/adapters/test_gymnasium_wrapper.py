@@ -160,3 +160,19 @@ class Discrete(TwoLinkEnv):
 def test_environment_that_does_not_fit_is_refused(env, arguments, says):
     with pytest.raises(lg.ROSConfigError, match=says):
         wrapped(env(), **arguments)
+
+
+def test_step_before_reset_says_what_is_missing():
+    env = wrapped()
+    with pytest.raises(gymnasium.error.ResetNeeded, match="reset"):
+        env.step(np.zeros(2, np.float32))
+    env.reset()
+    assert env.step(np.zeros(2, np.float32))[4]["refusal"] is None
+
+
+def test_refused_action_without_positions_to_stand_at_is_an_error():
+    env = wrapped(state_of=lambda env, observation: lg.RobotState(positions=None, stamp_s=0.0))
+    env.reset()
+    with pytest.raises(lg.ROSConfigError, match="no positions"):
+        env.step(np.zeros(2, np.float32))
+    assert env.unwrapped.seen == []

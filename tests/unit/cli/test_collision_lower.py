@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`collision lower` and `check`: a diff by default, drift is 1, what cannot be checked is 2."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,26 @@ def test_bare_links_are_refused_with_the_option_that_covers_each(cli: typer.Type
         cli, [*arguments, "--visual", "upper", "--waive", "lower=a wire in this test"]
     )
     assert outcome.exit_code == 0, outcome.stderr
+
+
+def test_joint_without_a_speed_is_refused_until_one_is_stated(cli: typer.Typer, tmp_path: Path) -> None:
+    text = URDF.read_text()
+    still = re.sub(r'velocity="[^"]*"', 'velocity="0"', text)
+    assert still != text
+    (tmp_path / "arm.urdf").write_text(still)
+    arguments = ["add", "arm", "--urdf", "file:arm.urdf", "-o", str(tmp_path), "--samples", "100"]
+    outcome = CliRunner().invoke(cli, [*arguments, "--velocity-limit", "elbow=2.5"])
+    assert outcome.exit_code == 2
+    assert "arm.urdf:16: joint `shoulder` needs a positive velocity limit" in outcome.stderr
+    assert "`--velocity-limit 'shoulder=VALUE'` (rad/s)" in outcome.stderr
+    assert "joint `elbow`" not in outcome.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["arm.urdf"]
+    outcome = CliRunner().invoke(
+        cli, [*arguments, "--velocity-limit", "elbow=2.5", "--velocity-limit", "*=1.5"]
+    )
+    assert outcome.exit_code == 0, outcome.stderr
+    written = (tmp_path / "robot.yaml").read_text()
+    assert re.findall(r"velocity_limit: (\S+)", written) == ["1.5", "2.5"]
 
 
 def test_robot_no_gate_would_arm_with_is_not_written(cli: typer.Typer, tmp_path: Path) -> None:

@@ -58,7 +58,25 @@ def test_links_that_can_meet_are_refuted_and_those_that_cannot_are_proved(chain:
     assert prove_never(chain, near, "a", "c", evaluations_max=5000).contact
     proof = prove_never(chain, far, "a", "c", evaluations_max=5000)
     assert proof.proved
-    assert proof.clearance_m > 0.0
+    assert not proof.contact
+
+
+def test_distance_is_exact_below_its_bound_and_the_bound_above() -> None:
+    corners = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]])
+    sides = np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
+    meshes = LinkMeshes(
+        {
+            link: LinkShapes.of(link, [SourceShape("mesh", np.eye(4), (), corners[sides])])
+            for link in ("a", "b")
+        }
+    )
+    apart = np.eye(4)
+    apart[0, 3] = 0.35
+    for at_most_m, expected_m in ((1.0, 0.25), (0.26, 0.25), (0.25, 0.25), (0.2, 0.2), (1e-6, 1e-6)):
+        found_m = meshes.distance_m("a", np.eye(4), "b", apart, at_most_m=at_most_m)
+        assert found_m == pytest.approx(expected_m, abs=1e-12), at_most_m
+    apart[0, 3] = 0.05
+    assert meshes.distance_m("a", np.eye(4), "b", apart, at_most_m=0.2) <= 0.0
 
 
 def test_proof_that_runs_out_of_work_is_neither(chain: KinematicTree) -> None:

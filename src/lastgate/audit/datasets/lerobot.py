@@ -2,6 +2,7 @@
 """LeRobot datasets: v2 has one parquet file per episode, v3 many episodes per file and a table that says where."""
 
 import json
+import math
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,8 @@ class LeRobotDataset:
         path = self._folder / "meta" / "info.json"
         try:
             info = json.loads(path.read_text(encoding="utf-8"))
-            usable = float(info["fps"]) > 0 and isinstance(info["features"], dict) and info["data_path"]
+            usable = 0 < float(info["fps"]) < math.inf and isinstance(info["data_path"], str)
+            usable &= isinstance(info["features"], dict)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ROSConfigError(f"{path}: not the description of a LeRobot dataset: {error!r}") from None
         if not usable:
@@ -76,7 +78,9 @@ class LeRobotDataset:
             except _PARQUET_ERRORS as error:
                 raise ROSConfigError(f"{path}: the list of episodes cannot be read: {error}") from None
             for entry in table:
-                file = self._data_path.format(
+                if not all(isinstance(entry[column], int) for column in _EPISODE_COLUMNS):
+                    raise ROSConfigError(f"{path}: an episode without its place in the files")
+                file = self._file_of(
                     chunk_index=entry["data/chunk_index"], file_index=entry["data/file_index"]
                 )
                 # The indices count through the whole dataset; the first episode of a file tells where it begins.
@@ -92,12 +96,22 @@ class LeRobotDataset:
         return sorted(refs, key=lambda ref: ref.number)
 
     def _list_v2(self, info: dict[str, Any]) -> list[EpisodeRef]:
-        total, per_chunk = int(info["total_episodes"]), int(info.get("chunks_size", 1000))
+        total, per_chunk = info.get("total_episodes"), info.get("chunks_size", 1000)
+        if not isinstance(total, int) or not isinstance(per_chunk, int) or per_chunk < 1:
+            raise ROSConfigError(f"{self._folder}: total_episodes or chunks_size cannot be used")
         refs = []
         for number in range(total):
-            file = self._data_path.format(episode_chunk=number // per_chunk, episode_index=number)
+            file = self._file_of(episode_chunk=number // per_chunk, episode_index=number)
             refs.append(EpisodeRef(number=number, name=f"episode {number}", file=file))
         return refs
+
+    def _file_of(self, **numbers: int) -> str:
+        try:
+            return self._data_path.format(**numbers)
+        except (LookupError, ValueError, AttributeError):
+            raise ROSConfigError(
+                f"{self._folder}: data_path `{self._data_path}` names no file of an episode"
+            ) from None
 
     def read(self, ref: EpisodeRef) -> Episode:
         """Reads the rows of one episode, and of those columns that are looked at."""

@@ -34,8 +34,12 @@ class NpzDataset:
     def read(self, ref: EpisodeRef) -> Episode:
         """Reads one file."""
         try:
-            # allow_pickle stays off: a dataset must not be able to run code.
-            with np.load(self._folder / ref.file, allow_pickle=False) as arrays:
+            # allow_pickle stays off: a dataset must not be able to run code. Opened here, because NumPy leaves a file
+            # that is cut off open.
+            with (
+                (self._folder / ref.file).open("rb") as file,
+                np.load(file, allow_pickle=False) as arrays,
+            ):
                 actions = _numbers(arrays, self._action_key, dimensions=2, file=ref.file)
                 states = _numbers(arrays, self._state_key, dimensions=2, file=ref.file)
                 times = _numbers(arrays, "timestamp", dimensions=1, file=ref.file)

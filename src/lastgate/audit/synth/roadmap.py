@@ -41,6 +41,7 @@ SPEED_CODES = ("joint_acceleration_limit", "ee_speed", "ee_angular_speed", "ee_a
 SWING_TRAVEL_MAX = 2.0
 SWING_ROWS = 7  # odd, so that the fastest moment lies between two rows
 BEAD_RADIUS_M = 0.002
+BEAD_PLACES_MAX = 8
 FLOOR_Z_M = -0.05
 LIMIT_APPROACH = 0.01
 LIMIT_OVERSHOOT = 0.05
@@ -162,8 +163,13 @@ class _Builder:
                 for name in self.gate.gripper_joint_names
             ]
         )
-        self.obstacles: tuple[WorldCollisionPrimitive, ...] = ()
-        self.world = self._world_of(())
+        pieces = self.gate.robot.collision_geometry
+        self.piece_links = [piece.link_name for piece in pieces for _ in range(2)]
+        self.piece_radii_m = np.array([piece.shape.radius_m for piece in pieces]).repeat(2)
+        self.piece_ends = np.array(
+            [capsule_ends(piece.shape, piece.origin_xyz_rpy) for piece in pieces]
+        ).reshape(-1, 3)
+        self._stand_in(())
 
     def build(self) -> Roadmap:
         self._add_floor_if_it_leaves_room()
@@ -197,6 +203,12 @@ class _Builder:
                     f"robot `{self.gate.robot.name}` has no room for a planted {fault} that can be reached"
                 )
         return roadmap
+
+    def _stand_in(self, obstacles: tuple[WorldCollisionPrimitive, ...]) -> None:
+        self.obstacles = obstacles
+        self.world = self._world_of(obstacles)
+        # What was clear in another world says nothing about this one.
+        self.clear_poses: list[Float64] = []
 
     # ---- Looks ---------------------------------------------------------------------------------------
 
@@ -235,10 +247,10 @@ class _Builder:
     def _clear_pose(self) -> Float64:
         inner = self.limits + np.array([1.0, -1.0]) * 0.1 * np.diff(self.limits, axis=1)
         for _ in range(SEARCH_MAX // 64):
+            if self.clear_poses:
+                return self.clear_poses.pop()
             poses = self.random.uniform(inner[:, 0], inner[:, 1], (64, len(inner)))
-            clear = np.flatnonzero(self._are_clear(self.clean_gate, poses))
-            if len(clear):
-                return poses[clear[0]]
+            self.clear_poses = list(poses[self._are_clear(self.clean_gate, poses)])
         raise ROSPlanningError(f"robot `{self.gate.robot.name}`: no random pose is clear")
 
     # ---- The world -----------------------------------------------------------------------------------
@@ -252,8 +264,7 @@ class _Builder:
         poses = self.random.uniform(self.limits[:, 0], self.limits[:, 1], (512, len(self.limits)))
         with_floor = self._are_clear(self.clean_gate, poses, self._world_of([floor])).mean()
         if with_floor > 0.3 * self._are_clear(self.clean_gate, poses).mean():
-            self.obstacles = (floor,)
-            self.world = self._world_of(self.obstacles)
+            self._stand_in((floor,))
 
     def _find_swings(self) -> list[Float64]:
         """Returns paths, first pose included, that cross a bead between two rows and touch nothing at any row."""
@@ -262,12 +273,13 @@ class _Builder:
             if len(swings) == DETOURS_PER_FAULT:
                 break
             path = self._random_swing()
-            if path is None or not self._is_clean_path(path):
+            places = [] if path is None else self._places_for_a_bead(path)
+            if path is None or not places or not self._is_clean_path(path):
                 continue
-            bead = self._bead_for(path, name=f"bead_{len(swings)}")
-            others = [self._are_clear(self.clean_gate, _dense(s)) for s in swings]
+            bead = self._bead_for(path, places, name=f"bead_{len(swings)}")
             if bead is None:
                 continue
+            others = [self._are_clear(self.clean_gate, _dense(s)) for s in swings]
             world = self._world_of((*self.obstacles, bead))
             # Earlier swings must not run into this one's bead.
             if any(
@@ -275,7 +287,7 @@ class _Builder:
                 for s, before in zip(swings, others, strict=True)
             ):
                 continue
-            self.obstacles, self.world = (*self.obstacles, bead), world
+            self._stand_in((*self.obstacles, bead))
             swings.append(path)
         if not swings:
             raise ROSPlanningError(
@@ -295,22 +307,30 @@ class _Builder:
             return None
         return np.vstack([start, rows_between(start, goal, count=SWING_ROWS)])
 
-    def _bead_for(self, path: Float64, *, name: str) -> WorldCollisionPrimitive | None:
+    def _places_for_a_bead(self, path: Float64) -> list[Float64]:
+        """Returns ends of volumes in the middle of the path that have left the place at the row after it."""
+        after = path[SWING_ROWS // 2 + 1]
+        middle = (path[SWING_ROWS // 2] + after) / 2
+        fingers = self.gripper if len(self.gripper) else None
+        at = [self.gate.link_poses(where, gripper_positions=fingers) for where in (middle, after)]
+        here, there = (np.array([frames[link] for link in self.piece_links]) for frames in at)
+        points, left = (
+            np.einsum("nij,nj->ni", frames[:, :, :3], self.piece_ends) + frames[:, :, 3]
+            for frames in (here, there)
+        )
+        # Half of the middle step must carry the whole volume past the bead: no point of it is farther away than its
+        # end has travelled.
+        travel_m = np.linalg.norm(left - points, axis=1)
+        passes = travel_m > self.piece_radii_m + BEAD_RADIUS_M + CLEARANCE_M
+        best_first = np.argsort(-travel_m / self.piece_radii_m, kind="stable")
+        return [points[index] for index in best_first if passes[index]][:BEAD_PLACES_MAX]
+
+    def _bead_for(
+        self, path: Float64, places: Sequence[Float64], *, name: str
+    ) -> WorldCollisionPrimitive | None:
         """Returns a bead that the middle of the path hits and none of its rows comes near."""
         before, after = path[SWING_ROWS // 2], path[SWING_ROWS // 2 + 1]
-        middle = (before + after) / 2
-        fingers = self.gripper if len(self.gripper) else None
-        frames = self.gate.link_poses(middle, gripper_positions=fingers)
-        moved = self.gate.link_poses(after, gripper_positions=fingers)
-        candidates = []
-        for piece in self.gate.robot.collision_geometry:
-            frame = frames[piece.link_name]
-            way = moved[piece.link_name] - frame
-            # Half of the middle step must carry the whole volume past the bead.
-            for local in np.array(capsule_ends(piece.shape, piece.origin_xyz_rpy)).reshape(-1, 3):
-                travel_m = float(np.linalg.norm(way[:, :3] @ local + way[:, 3]))
-                candidates.append((travel_m / piece.shape.radius_m, frame[:, :3] @ local + frame[:, 3]))
-        for _, point in sorted(candidates, key=lambda c: -c[0])[:8]:
+        for point in places:
             x, y, z = (float(round(value, 6)) for value in point)
             bead = WorldCollisionPrimitive(
                 shape=SphereShape(shape="sphere", radius_m=BEAD_RADIUS_M),

@@ -5,22 +5,24 @@ const NAMES = { chunk: "candidate", state: "joint state", world: "world", points
 const spelled = (seconds) => (seconds < 10 ? `${seconds.toFixed(2)} s` : seconds < 3600 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 3600)} h`);
 
 export function showAges(table, ages, limits) {
-  const rows = Object.entries(NAMES).map(([key, name]) => {
-    const row = document.createElement("tr");
+  Object.entries(NAMES).forEach(([key, name], index) => {
+    const row = table.rows[index] ?? addRow(table, key, name);
     const age = ages[key];
     const limit = { state: limits?.state_age_s_max, world: limits?.world_age_s_max, points: limits?.world_age_s_max, voxels: limits?.world_age_s_max }[key];
     const stale = age !== null && limit !== undefined && age > limit;
     row.dataset.stale = String(stale);
     row.dataset.never = String(age === null);
-    row.dataset.name = key;
-    for (const words of [name, age === null ? "never" : `${stale ? "stale · " : ""}${spelled(age)}`]) {
-      const cell = document.createElement("td");
-      cell.textContent = words;
-      row.append(cell);
-    }
-    return row;
+    const words = age === null ? "never" : `${stale ? "stale · " : ""}${spelled(age)}`;
+    if (row.cells[1].textContent !== words) row.cells[1].textContent = words;
   });
-  table.replaceChildren(...rows);
+}
+
+function addRow(table, key, name) {
+  const row = table.insertRow();
+  row.dataset.name = key;
+  row.insertCell().textContent = name;
+  row.insertCell();
+  return row;
 }
 
 function showPicture({ image, empty, facts, age }, name, card) {

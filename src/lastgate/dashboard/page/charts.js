@@ -2,7 +2,9 @@
 // Two charts on plain canvases: clearance over time, and how long checks took.
 import { colour } from "./theme.js";
 
-const SPAN_S = 30;
+export const SPAN_S = 30;
+// A dot is this wide: more of them side by side are one blot, and each is drawn by hand.
+const DOT = 3;
 
 function prepared(canvas) {
   const scale = Math.min(2, devicePixelRatio || 1);
@@ -36,11 +38,11 @@ function niceStep(most) {
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough);
 }
 
-export function drawClearance(canvas, points) {
+/** Points are [when, metres or null, passed] on the clock of `now`; the smallest clearance of each column of dots is drawn. */
+export function drawClearance(canvas, points, now) {
   const { context, width, height } = prepared(canvas);
   const [left, bottom, top] = [44, height - 16, 6];
-  const accepted = points.filter(([, metres]) => metres !== null);
-  const most = Math.max(0.02, ...accepted.map(([, metres]) => metres)) * 1.1;
+  const most = points.reduce((sum, [, metres]) => Math.max(sum, metres ?? 0), 0.02) * 1.1;
   const x = (seconds) => left + (1 + seconds / SPAN_S) * (width - left - 6);
   const y = (metres) => bottom - (metres / most) * (bottom - top);
   for (let at = 0, step = niceStep(most); at <= most; at += step) {
@@ -48,23 +50,25 @@ export function drawClearance(canvas, points) {
     text(context, `${Math.round(at * 1000)} mm`, left - 5, y(at) + 4, "right");
   }
   for (let seconds = -SPAN_S; seconds <= 0; seconds += 10) text(context, seconds ? `${seconds} s` : "now", x(seconds), height - 3, seconds === -SPAN_S ? "left" : seconds ? "center" : "right");
-  const shown = points.filter(([seconds]) => seconds > -SPAN_S);
-  for (const [seconds, metres, passed] of shown) if (!passed && metres === null) line(context, x(seconds), top, x(seconds), bottom, colour("bad"), 2);
-  context.fillStyle = colour("good");
-  for (const [seconds, metres] of shown) {
-    if (metres === null) continue;
-    context.beginPath();
-    context.arc(x(seconds), y(Math.max(0, metres)), 2.4, 0, 7);
-    context.fill();
+  const least = new Map();
+  const refused = new Set();
+  for (const [at, metres, passed] of points) {
+    const column = Math.round(x(at - now) / DOT);
+    if (metres !== null) least.set(column, Math.min(least.get(column) ?? Infinity, Math.max(0, metres)));
+    else if (!passed) refused.add(column);
   }
-  if (!shown.length) text(context, "no checks in the last 30 s", (left + width) / 2, height / 2, "center");
+  for (const column of refused) line(context, column * DOT, top, column * DOT, bottom, colour("bad"), 2);
+  context.fillStyle = colour("good");
+  for (const [column, metres] of least) context.fillRect((column - 0.5) * DOT, y(metres) - DOT / 2, DOT, DOT);
+  if (!points.length) text(context, "no checks in the last 30 s", (left + width) / 2, height / 2, "center");
 }
 
 const spelled = (us) => (us < 1000 ? `${+us.toPrecision(3)} µs` : `${+(us / 1000).toPrecision(3)} ms`);
 
 export function drawLatency(canvas, words, { buckets, bucket_edges_us: edges, percentiles_us: percentiles }) {
   const { context, width, height } = prepared(canvas);
-  words.textContent = percentiles ? `p50 ${spelled(percentiles.p50)} · p99 ${spelled(percentiles.p99)} · worst ${spelled(percentiles.worst)}` : "";
+  const said = percentiles ? `p50 ${spelled(percentiles.p50)} · p99 ${spelled(percentiles.p99)} · worst ${spelled(percentiles.worst)}` : "";
+  if (words.textContent !== said) words.textContent = said;
   const [left, bottom, top] = [6, height - 16, 8];
   const most = Math.max(...buckets);
   const bar = (width - left - 18) / buckets.length;
@@ -78,6 +82,7 @@ export function drawLatency(canvas, words, { buckets, bucket_edges_us: edges, pe
     context.fillRect(left + index * bar + 1, bottom - tall, bar - 2, tall);
   });
   edges.forEach((edge, index) => {
-    if (index % 4 === 0) text(context, spelled(edge), left + (index + 1) * bar, height - 3, "center");
+    // The unit where it changes; in between there is no room for it.
+    if (index % 4 === 0) text(context, index % 12 ? `${edge < 1000 ? edge : edge / 1000}` : spelled(edge), left + (index + 1) * bar, height - 3, "center");
   });
 }

@@ -2,6 +2,8 @@
 // The two buttons. The stop needs nothing; the reset needs the token, and says why it is refused.
 
 const ANSWER_TIMEOUT_MS = 4000;
+const SAID_MS = 12000;
+const STATE_WORDS = { none: "no kernel", lost: "kernel lost" };
 
 async function post(address, body, headers = {}) {
   const response = await fetch(address, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", ...headers }, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) });
@@ -49,13 +51,18 @@ export class Controls {
   lose() {
     this.state.textContent = "no data";
     this.state.dataset.state = "lost";
+    document.title = "NO DATA · lastgate";
     this.gate = null;
     this.#paint();
   }
 
+  nameTab({ state }) {
+    document.title = state === "active" ? "lastgate" : `${(STATE_WORDS[state] ?? state).toUpperCase()} · lastgate`;
+  }
+
   show(gate) {
     this.gate = gate;
-    this.state.textContent = { none: "no kernel", lost: "kernel lost" }[gate.state] ?? gate.state;
+    this.state.textContent = STATE_WORDS[gate.state] ?? gate.state;
     this.state.dataset.state = gate.state;
     this.#paint();
   }
@@ -78,7 +85,8 @@ export class Controls {
   }
 
   #say(said) {
-    this.said = said && { ...said, until: performance.now() + 12000 };
+    this.said = said && { ...said, until: performance.now() + SAID_MS };
+    if (said) setTimeout(() => this.#paint(), SAID_MS + 50);
     this.#paint();
   }
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the parts of the page together: each message goes to the part that shows it.
+// Puts the parts of the page together: each message waits for the next frame, and goes to the part that shows it.
 import { showAges, showPictures } from "./cards.js";
-import { drawClearance, drawLatency } from "./charts.js";
+import { drawClearance, drawLatency, SPAN_S } from "./charts.js";
 import { Controls } from "./controls.js";
 import { Feed } from "./feed.js";
 import { LedgerList } from "./ledger.js";
+import { Pacer } from "./pacer.js";
 import { onThemeChange, startTheme } from "./theme.js";
 import { LiveView } from "./view.js";
 
 const part = (id) => document.getElementById(id);
 startTheme(part("theme"));
 
-const view = new LiveView({ canvas: part("scene"), labels: part("labels"), note: part("view-note") });
+const pacer = new Pacer(present);
+const view = new LiveView({ canvas: part("scene"), labels: part("labels"), note: part("view-note"), ask: (urgent) => pacer.ask(urgent) });
 const controls = new Controls({
   estop: part("estop"), reset: part("reset"), strip: part("strip"), stripTitle: part("strip-title"), stripText: part("strip-text"),
   dialog: part("token-dialog"), token: part("token"), state: part("gate-state"),
@@ -28,9 +30,12 @@ const pictures = { cloud: cardParts("cloud"), map: cardParts("map"), mark: part(
 const ages = part("ages").tBodies[0];
 
 let robot = null;
+let gate = null;
 let series = null;
+let clearance = [];
 let obstacles = null;
-let agesShownAt = 0;
+// What came since the last frame: of each kind the newest, of the ledger all.
+let waiting = new Map();
 
 function showVerdict(candidate) {
   const box = part("verdict");
@@ -45,32 +50,45 @@ function showVerdict(candidate) {
 
 function drawCharts() {
   if (!series) return;
-  drawClearance(part("clearance"), series.clearance);
+  drawClearance(part("clearance"), clearance, series.now_s);
   drawLatency(part("latency"), part("percentiles"), series);
 }
 
-const handlers = {
+const say = (id, words) => {
+  const element = part(id);
+  if (element.textContent !== String(words)) element.textContent = words;
+};
+
+function nameRobot() {
+  say("robot-name", [robot?.name, gate?.name !== robot?.name && gate?.name, gate?.model_digest && `model ${gate.model_digest.slice(0, 8)}`].filter(Boolean).join(" · "));
+}
+
+const showers = {
   hello({ run }) {
     ledger.belongsTo(run);
   },
   robot(message) {
     robot = message.robot;
     view.setRobot(robot);
+    nameRobot();
   },
-  frame({ gate, counts, ages: old, volumes }) {
-    part("robot-name").textContent = [robot?.name, gate.name !== robot?.name && gate.name, gate.model_digest && `model ${gate.model_digest.slice(0, 8)}`].filter(Boolean).join(" · ");
-    part("count-checked").textContent = counts.accepted + counts.refused + counts.while_latched;
-    part("count-accepted").textContent = counts.accepted;
-    part("count-refused").textContent = counts.refused;
-    part("count-latched").textContent = counts.while_latched;
+  gate(message) {
+    gate = message.gate;
+    nameRobot();
     controls.show(gate);
+  },
+  counts({ counts }) {
+    say("count-checked", counts.accepted + counts.refused + counts.while_latched);
+    say("count-accepted", counts.accepted);
+    say("count-refused", counts.refused);
+    say("count-latched", counts.while_latched);
     ledger.count(counts);
+  },
+  volumes({ volumes }) {
     view.setVolumes(volumes);
-    // Digits that change twenty times a second cannot be read.
-    if (performance.now() - agesShownAt > 200) {
-      agesShownAt = performance.now();
-      showAges(ages, old, robot);
-    }
+  },
+  ages({ ages: old }) {
+    showAges(ages, old, robot);
   },
   candidate({ candidate }) {
     view.setCandidate(candidate);
@@ -94,11 +112,33 @@ const handlers = {
     showPictures(pictures, cards);
   },
 };
+const URGENT = new Set(["hello", "gate", "ledger"]);
 
-new Feed(handlers, (silent) => {
+function take(message) {
+  // Of these two every message counts; of all others the newest.
+  if (message.type === "ledger") message.entries = [...(waiting.get("ledger")?.entries ?? []), ...message.entries];
+  if (message.type === "series") clearance = [...(message.whole ? [] : clearance), ...message.clearance].filter(([at_s]) => at_s > message.now_s - SPAN_S);
+  // The name of a tab is read while the page is not seen, and no frame is drawn then.
+  if (message.type === "gate") controls.nameTab(message.gate);
+  // Set anew, so that what came last is shown last: a robot before its volumes.
+  waiting.delete(message.type);
+  waiting.set(message.type, message);
+  pacer.ask(URGENT.has(message.type));
+}
+
+function present() {
+  const shown = waiting;
+  waiting = new Map();
+  for (const [type, message] of shown) showers[type]?.(message);
+  view.draw();
+}
+
+const feed = new Feed(take, (silent) => {
+  if (part("lost").hidden === !silent) return;
   part("lost").hidden = !silent;
   if (silent) controls.lose();
 });
+document.addEventListener("visibilitychange", () => feed.lookAway(document.hidden));
 addEventListener("keydown", (event) => {
   if (event.key === "Escape") document.querySelectorAll("dialog[open]").forEach((dialog) => dialog.close("cancel"));
 });

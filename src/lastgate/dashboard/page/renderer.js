@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws four kinds of things with WebGL2: capsules (a sphere is a short one), boxes, points and lines.
-// Every kind is one mesh that is drawn once per instance.
+// Every kind is one mesh that is drawn once per instance. What is drawn again unchanged is not handed over again.
 
 const LIGHT = `
 vec3 lit(vec3 colour, vec3 normal) {
@@ -54,7 +54,7 @@ layout(location=0) in vec3 at; layout(location=1) in vec4 tint; uniform mat4 cam
 void main() { v_colour = tint; gl_Position = camera * vec4(at, 1.0); }`;
 
 /** A sphere cut at its equator: both halves know their end, so that pulling them apart makes a capsule. */
-function capsuleMesh(around = 20, rings = 6) {
+function capsuleMesh(around, rings) {
   const points = [];
   const triangles = [];
   const angles = [];
@@ -93,50 +93,76 @@ function boxMesh() {
   return new Float32Array(points);
 }
 
+/** Tells whether the processor does the drawing: smooth edges then cost more than all the rest. */
+function isDrawnInSoftware() {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl) throw new Error("this browser has no WebGL2");
+  const names = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = String(gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return /swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+}
+
 export class Renderer {
   constructor(canvas) {
-    this.gl = canvas.getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: false });
-    if (!this.gl) throw new Error("this browser has no WebGL2");
+    this.gl = canvas.getContext("webgl2", { antialias: !isDrawnInSoftware(), alpha: true, premultipliedAlpha: true });
     this.canvas = canvas;
-    const mesh = capsuleMesh();
-    this.capsules = this.#kind(CAPSULE, SHADED, mesh.points, [4], [3, 3, 1, 4], mesh.triangles);
-    this.boxes = this.#kind(BOX, SHADED, boxMesh(), [3, 3], [3, 4, 3, 4], null);
-    this.points = this.#plain(POINT, [3]);
-    this.lines = this.#plain(LINE, [3, 4]);
+    this.pixel = new Uint8Array(4);
+    const capsule = this.#kind(CAPSULE, SHADED, [4], [3, 3, 1, 4]);
+    const box = this.#kind(BOX, SHADED, [3, 3], [3, 4, 3, 4]);
+    const round = capsuleMesh(16, 4);
+    // A path is a few pixels thick.
+    const thin = capsuleMesh(6, 1);
+    const cube = { points: boxMesh(), triangles: null };
+    this.batches = {
+      lines: this.#batch({ program: this.#program(LINE, FLAT), meshSizes: [], instanceSizes: [3, 4] }, null),
+      points: this.#batch({ program: this.#program(POINT, FLAT), meshSizes: [], instanceSizes: [3] }, null),
+      boxes: this.#batch(box, cube),
+      clearBoxes: this.#batch(box, cube),
+      worldCapsules: this.#batch(capsule, round),
+      robotCapsules: this.#batch(capsule, round),
+      thinCapsules: this.#batch(capsule, thin),
+      clearCapsules: this.#batch(capsule, round),
+    };
   }
 
-  /** Numbers per instance: capsules 11 (a, b, radius, rgba), boxes 14 (centre, quaternion, half size, rgba). */
-  draw(camera, { capsules, boxes, clearCapsules, clearBoxes, points, pointTint, pointSize, lines }) {
+  /** Draws and waits for it. Numbers per instance: capsules 11 (a, b, radius, rgba), boxes 14 (centre, quaternion, half size, rgba). */
+  draw(camera, { pointTint, pointSize, ...numbers }) {
     const gl = this.gl;
+    for (const [name, batch] of Object.entries(this.batches)) this.#fill(batch, numbers[name]);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.enable(gl.DEPTH_TEST);
+    gl.enable(gl.CULL_FACE);
     gl.enable(gl.BLEND);
+    // Onto nothing, this leaves colours multiplied by how opaque they are, which is what the canvas is said to hold.
     gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    this.#drawPlain(this.lines, gl.LINES, camera, lines);
-    this.#drawKind(this.boxes, camera, boxes);
-    this.#drawKind(this.capsules, camera, capsules);
-    if (points.length) {
-      gl.useProgram(this.points.program);
-      gl.uniform4fv(gl.getUniformLocation(this.points.program, "tint"), pointTint);
-      gl.uniform1f(gl.getUniformLocation(this.points.program, "size"), pointSize);
+    const { lines, points, boxes, clearBoxes, worldCapsules, robotCapsules, thinCapsules, clearCapsules } = this.batches;
+    this.#drawPlain(lines, gl.LINES, camera);
+    for (const batch of [boxes, worldCapsules, robotCapsules, thinCapsules]) this.#drawInstances(batch, camera);
+    if (points.count) {
+      gl.useProgram(points.program);
+      gl.uniform4fv(gl.getUniformLocation(points.program, "tint"), pointTint);
+      gl.uniform1f(gl.getUniformLocation(points.program, "size"), pointSize);
     }
-    this.#drawPlain(this.points, gl.POINTS, camera, points);
+    this.#drawPlain(points, gl.POINTS, camera);
     gl.depthMask(false);
-    this.#drawKind(this.boxes, camera, clearBoxes);
+    this.#drawInstances(clearBoxes, camera);
     gl.depthMask(true);
     // A ghost hides its own far side: its nearest surface is found first, then painted once.
     // Pushed back a little, so that where ghost and robot coincide the robot is seen.
     gl.enable(gl.POLYGON_OFFSET_FILL);
     gl.polygonOffset(2, 8);
     gl.colorMask(false, false, false, false);
-    this.#drawKind(this.capsules, camera, clearCapsules);
+    this.#drawInstances(clearCapsules, camera);
     gl.colorMask(true, true, true, true);
     gl.depthFunc(gl.LEQUAL);
-    this.#drawKind(this.capsules, camera, clearCapsules);
+    this.#drawInstances(clearCapsules, camera);
     gl.depthFunc(gl.LESS);
     gl.disable(gl.POLYGON_OFFSET_FILL);
+    // Asking for a pixel waits until all is drawn. Whoever paces the frames must know what they cost.
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
   }
 
   #program(vertex, fragment) {
@@ -167,51 +193,58 @@ export class Renderer {
     return stride / 4;
   }
 
-  #kind(vertex, fragment, mesh, meshSizes, instanceSizes, triangles) {
+  #kind(vertex, fragment, meshSizes, instanceSizes) {
+    return { program: this.#program(vertex, fragment), meshSizes, instanceSizes };
+  }
+
+  /** A set of things of one kind that are drawn together, with memory of its own. */
+  #batch({ program, meshSizes, instanceSizes }, mesh) {
     const gl = this.gl;
     const array = gl.createVertexArray();
     gl.bindVertexArray(array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
-    gl.bufferData(gl.ARRAY_BUFFER, mesh, gl.STATIC_DRAW);
-    const numbers = this.#attributes(meshSizes, 0, 0);
-    if (triangles) {
+    let corners = 0;
+    if (mesh) {
+      gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
+      gl.bufferData(gl.ARRAY_BUFFER, mesh.points, gl.STATIC_DRAW);
+      corners = mesh.points.length / this.#attributes(meshSizes, 0, 0);
+    }
+    if (mesh?.triangles) {
       gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
-      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, triangles, gl.STATIC_DRAW);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, mesh.triangles, gl.STATIC_DRAW);
     }
     const buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    const perInstance = this.#attributes(instanceSizes, meshSizes.length, 1);
-    return { program: this.#program(vertex, fragment), array, buffer, perInstance, indices: triangles?.length, corners: mesh.length / numbers };
+    const perInstance = this.#attributes(instanceSizes, meshSizes.length, mesh ? 1 : 0);
+    return { program, array, buffer, perInstance, corners, indices: mesh?.triangles?.length, numbers: null, count: 0 };
   }
 
-  #plain(vertex, sizes) {
+  #fill(batch, numbers) {
+    if (batch.numbers === numbers) return;
     const gl = this.gl;
-    const array = gl.createVertexArray();
-    gl.bindVertexArray(array);
-    const buffer = gl.createBuffer();
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    return { program: this.#program(vertex, FLAT), array, buffer, perInstance: this.#attributes(sizes, 0, 0) };
-  }
-
-  #ready(kind, camera, numbers) {
-    const gl = this.gl;
-    gl.useProgram(kind.program);
-    gl.uniformMatrix4fv(gl.getUniformLocation(kind.program, "camera"), false, camera);
-    gl.bindVertexArray(kind.array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, kind.buffer);
+    gl.bindBuffer(gl.ARRAY_BUFFER, batch.buffer);
     gl.bufferData(gl.ARRAY_BUFFER, numbers, gl.DYNAMIC_DRAW);
-    return numbers.length / kind.perInstance;
+    batch.numbers = numbers;
+    batch.count = numbers.length / batch.perInstance;
   }
 
-  #drawKind(kind, camera, numbers) {
-    if (!numbers.length) return;
+  #ready(batch, camera) {
     const gl = this.gl;
-    const count = this.#ready(kind, camera, numbers);
-    if (kind.indices) gl.drawElementsInstanced(gl.TRIANGLES, kind.indices, gl.UNSIGNED_SHORT, 0, count);
-    else gl.drawArraysInstanced(gl.TRIANGLES, 0, kind.corners, count);
+    gl.useProgram(batch.program);
+    gl.uniformMatrix4fv(gl.getUniformLocation(batch.program, "camera"), false, camera);
+    gl.bindVertexArray(batch.array);
   }
 
-  #drawPlain(kind, mode, camera, numbers) {
-    if (numbers.length) this.gl.drawArrays(mode, 0, this.#ready(kind, camera, numbers));
+  #drawInstances(batch, camera) {
+    if (!batch.count) return;
+    const gl = this.gl;
+    this.#ready(batch, camera);
+    if (batch.indices) gl.drawElementsInstanced(gl.TRIANGLES, batch.indices, gl.UNSIGNED_SHORT, 0, batch.count);
+    else gl.drawArraysInstanced(gl.TRIANGLES, 0, batch.corners, batch.count);
+  }
+
+  #drawPlain(batch, mode, camera) {
+    if (!batch.count) return;
+    this.#ready(batch, camera);
+    this.gl.drawArrays(mode, 0, batch.count);
   }
 }

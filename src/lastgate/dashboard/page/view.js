@@ -19,8 +19,9 @@ function unpacked(text) {
 }
 
 export class LiveView {
-  constructor({ canvas, labels, note }) {
+  constructor({ canvas, labels, note, ask }) {
     this.canvas = canvas;
+    this.ask = ask;
     this.labels = labels;
     this.note = note;
     this.robot = null;
@@ -31,7 +32,7 @@ export class LiveView {
     this.cells = NOTHING;
     this.cellSize = 0;
     this.shows = { labels: true, ghost: true };
-    this.asked = false;
+    this.changed = false;
     this.drawn = 0;
     try {
       this.renderer = new Renderer(canvas);
@@ -39,8 +40,18 @@ export class LiveView {
       this.#say(`The 3-D view cannot be drawn: ${error.message}`);
       return;
     }
-    this.camera = new OrbitCamera(canvas, () => this.#ask());
-    new ResizeObserver(() => this.#ask()).observe(canvas);
+    canvas.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault();
+      this.renderer = null;
+      this.#say("The 3-D view was lost with the graphics driver and comes back with it.");
+    });
+    canvas.addEventListener("webglcontextrestored", () => {
+      this.renderer = new Renderer(canvas);
+      this.#say("");
+      this.#ask();
+    });
+    this.camera = new OrbitCamera(canvas, () => this.#ask(true));
+    new ResizeObserver(() => this.#ask(true)).observe(canvas);
     onThemeChange(() => this.#repaint());
     this.#repaint();
   }
@@ -59,7 +70,7 @@ export class LiveView {
 
   toggle(name) {
     this.shows[name] = !this.shows[name];
-    this.#ask();
+    this.#ask(true);
     return this.shows[name];
   }
 
@@ -72,7 +83,6 @@ export class LiveView {
   setVolumes(volumes) {
     const fits = this.robot && volumes && volumes.length === this.robot.radius_m.length * 6;
     const first = fits && !this.volumes;
-    if (fits && this.volumes && volumes.every((number, at) => number === this.volumes[at])) return;
     this.volumes = fits ? volumes : null;
     if (first && !this.camera?.touched) this.fit();
     this.#ask();
@@ -84,7 +94,6 @@ export class LiveView {
   }
 
   setObstacles(obstacles) {
-    if (JSON.stringify(obstacles) === JSON.stringify(this.obstacles)) return;
     this.obstacles = obstacles;
     this.#nameObstacles();
     this.#paintWorld();
@@ -117,15 +126,16 @@ export class LiveView {
     this.tints = { robot: rgba("robot"), world: rgba("world"), good: rgba("good"), bad: rgba("bad"), mark: rgba("mark") };
     const soft = rgba("soft", 0.22);
     const lines = [];
-    for (let k = -10; k <= 10; k++) {
-      const at = (k / 10) * FLOOR_HALF_M;
-      for (const ends of [[at, -FLOOR_HALF_M, 0, at, FLOOR_HALF_M, 0], [-FLOOR_HALF_M, at, 0, FLOOR_HALF_M, at, 0]])
-        lines.push(...ends.slice(0, 3), ...soft, ...ends.slice(3), ...soft);
-    }
+    // The axes before the floor, which lies in them: of two lines at one place the first is seen.
     for (const [axis, tint] of [[0, [0.9, 0.3, 0.25, 1]], [1, [0.3, 0.75, 0.35, 1]], [2, [0.3, 0.5, 0.95, 1]]]) {
       const end = [0, 0, 0];
       end[axis] = 0.25;
       lines.push(0, 0, 0, ...tint, ...end, ...tint);
+    }
+    for (let k = -10; k <= 10; k++) {
+      const at = (k / 10) * FLOOR_HALF_M;
+      for (const ends of [[at, -FLOOR_HALF_M, 0, at, FLOOR_HALF_M, 0], [-FLOOR_HALF_M, at, 0, FLOOR_HALF_M, at, 0]])
+        lines.push(...ends.slice(0, 3), ...soft, ...ends.slice(3), ...soft);
     }
     this.lines = new Float32Array(lines);
     this.#paintWorld();
@@ -150,7 +160,7 @@ export class LiveView {
     const half = this.cellSize * 0.48;
     for (let cell = 0; cell * 3 < this.cells.length; cell++)
       cells.set([...this.cells.subarray(cell * 3, cell * 3 + 3), 0, 0, 0, 1, half, half, half, ...this.tints.world], cell * 14);
-    this.worldCapsules = capsules;
+    this.worldCapsules = new Float32Array(capsules);
     this.worldBoxes = new Float32Array(boxes.length + cells.length);
     this.worldBoxes.set(boxes);
     this.worldBoxes.set(cells, boxes.length);
@@ -158,29 +168,32 @@ export class LiveView {
     this.#ask();
   }
 
-  #ask() {
-    if (this.asked || !this.renderer) return;
-    this.asked = true;
-    requestAnimationFrame(() => {
-      this.asked = false;
-      this.#draw();
-    });
+  #ask(urgent = false) {
+    if (!this.renderer) return;
+    this.changed = true;
+    this.ask(urgent);
   }
 
-  #draw() {
+  /** Draws, if anything is other than it was, and returns when it is drawn. */
+  draw() {
+    if (!this.changed || !this.renderer) return;
+    this.changed = false;
     const scale = Math.min(2, devicePixelRatio || 1);
     const [width, height] = [Math.round(this.canvas.clientWidth * scale), Math.round(this.canvas.clientHeight * scale)];
     if (this.canvas.width !== width) this.canvas.width = width;
     if (this.canvas.height !== height) this.canvas.height = height;
     const camera = this.camera.matrix();
-    const solid = [...this.worldCapsules];
+    const robot = [];
+    const thin = [];
     const ghost = [];
-    if (this.volumes) this.#addVolumes(solid, this.volumes, () => this.tints.robot);
-    if (this.candidate) this.#addCandidate(solid, ghost);
+    if (this.volumes) this.#addVolumes(robot, this.volumes, () => this.tints.robot);
+    if (this.candidate) this.#addCandidate(thin, ghost);
     this.renderer.draw(camera, {
       lines: this.lines,
       boxes: this.worldBoxes,
-      capsules: new Float32Array(solid),
+      worldCapsules: this.worldCapsules,
+      robotCapsules: new Float32Array(robot),
+      thinCapsules: new Float32Array(thin),
       clearBoxes: this.walls,
       clearCapsules: new Float32Array(ghost),
       points: this.points,
@@ -197,31 +210,35 @@ export class LiveView {
     this.robot.radius_m.forEach((radius, index) => into.push(...ends.slice(index * 6, index * 6 + 6), radius, ...tintOf(index)));
   }
 
-  #addCandidate(solid, ghost) {
+  #addCandidate(thin, ghost) {
     const { paths, ghost: ends, blamed = [], witness, verdict } = this.candidate;
     const tint = verdict === "accepted" ? this.tints.good : this.tints.bad;
     for (const path of paths)
-      for (let at = 0; at + 6 <= path.length; at += 3) solid.push(...path.slice(at, at + 6), PATH_RADIUS_M, ...tint);
+      for (let at = 0; at + 6 <= path.length; at += 3) thin.push(...path.slice(at, at + 6), PATH_RADIUS_M, ...tint);
     if (ends && this.robot && this.shows.ghost && ends.length === this.robot.radius_m.length * 6) {
       const accused = new Set(blamed);
       const [pale, strong] = [[...tint.slice(0, 3), 0.22], [...this.tints.bad.slice(0, 3), 0.75]];
       this.#addVolumes(ghost, ends, (index) => (accused.has(index) ? strong : pale));
     }
     if (witness) {
-      for (const end of [witness.slice(0, 3), witness.slice(3)]) solid.push(...end, ...end, WITNESS_RADIUS_M, ...this.tints.mark);
-      solid.push(...witness, PATH_RADIUS_M / 2, ...this.tints.mark);
+      for (const end of [witness.slice(0, 3), witness.slice(3)]) thin.push(...end, ...end, WITNESS_RADIUS_M, ...this.tints.mark);
+      thin.push(...witness, PATH_RADIUS_M / 2, ...this.tints.mark);
     }
   }
 
   #placeLabels(camera) {
     this.labels.hidden = !this.shows.labels;
-    if (!this.shows.labels) return;
+    const { clientWidth, clientHeight } = this.canvas;
+    // They stand still as long as the camera and the world do.
+    const seen = [this.shows.labels, clientWidth, clientHeight, ...camera].join();
+    if (!this.shows.labels || (seen === this.seenFrom && this.labelled === this.labelsPlaced)) return;
+    this.seenFrom = seen;
+    this.labelsPlaced = this.labelled;
     [...this.labels.children].forEach((label, index) => {
       const at = project(camera, this.labelled[index]);
       const inside = at && Math.abs(at[0]) < 0.97 && Math.abs(at[1]) < 0.95;
       label.hidden = !inside;
-      if (inside)
-        label.style.transform = `translate(${((at[0] + 1) / 2) * this.canvas.clientWidth}px, ${((1 - at[1]) / 2) * this.canvas.clientHeight}px) translate(-50%, -100%)`;
+      if (inside) label.style.transform = `translate(${((at[0] + 1) / 2) * clientWidth}px, ${((1 - at[1]) / 2) * clientHeight}px) translate(-50%, -100%)`;
     });
   }
 }

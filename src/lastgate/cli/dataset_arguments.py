@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the commands that read recordings are told which, and how to read them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DatasetArgument = Annotated[
+    Path,
+    typer.Argument(metavar="DATASET", help="LeRobot folder, rosbag2 or .mcap, .hdf5, or a folder of .npz."),
+]
+RobotOption = Annotated[
+    str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
+]
+RateOption = Annotated[
+    float | None, typer.Option(metavar="HZ", help="Rows per second, where the dataset does not say.")
+]
+DegreesOption = Annotated[bool, typer.Option("--degrees", help="The recording is in degrees.")]
+ColumnsOption = Annotated[str | None, typer.Option(metavar="0,1,…", help="Which columns the joints are.")]
+ActionKeyOption = Annotated[str, typer.Option(metavar="K", help="Column, HDF5 path or topic of commands.")]
+StateKeyOption = Annotated[str, typer.Option(metavar="K", help="The same for what was measured.")]
+EpisodesOption = Annotated[int | None, typer.Option(metavar="N", help="Only the first so many.")]
