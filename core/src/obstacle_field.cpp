@@ -236,9 +236,22 @@ void ObstacleField::bound_groups() {
     }
 }
 
-bool ObstacleField::has_obstacles(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
-    const Brick& brick = bricks_[x / brick_edge + std::size_t{brick_count_[0]} * (y / brick_edge + std::size_t{brick_count_[1]} * (z / brick_edge))];
-    return (brick.bits >> (x % brick_edge + brick_edge * (y % brick_edge + brick_edge * (z % brick_edge))) & 1) != 0;
+/// One byte per block, because they are asked often and the bits of a brick must be looked for.
+std::vector<std::uint8_t> ObstacleField::blocks_with_obstacles() const {
+    std::vector<std::uint8_t> found(std::size_t{block_count_[0]} * block_count_[1] * block_count_[2], 0);
+    for (std::size_t index = 0; index < bricks_.size(); ++index) {
+        const std::size_t bx = index % brick_count_[0] * brick_edge;
+        const std::size_t by = index / brick_count_[0] % brick_count_[1] * brick_edge;
+        const std::size_t bz = index / brick_count_[0] / brick_count_[1] * brick_edge;
+        for (std::uint64_t rest = bricks_[index].bits; rest != 0; rest &= rest - 1) {
+            const auto bit = static_cast<std::uint32_t>(std::countr_zero(rest));
+            const std::size_t x = bx + bit % brick_edge;
+            const std::size_t y = by + bit / brick_edge % brick_edge;
+            const std::size_t z = bz + bit / brick_edge / brick_edge;
+            found[x + std::size_t{block_count_[0]} * (y + std::size_t{block_count_[1]} * z)] = 1;
+        }
+    }
+    return found;
 }
 
 /// Squared number of whole blocks between each block and the nearest one with obstacles, axis by axis:
@@ -250,25 +263,22 @@ void ObstacleField::spread_clearance() {
     const std::size_t width = block_count_[0];
     block_gap_.assign(blocks, far);
     // Along x by counting from both ends.
-    for (std::size_t base = 0, row = 0; base < blocks; base += width, ++row) {
-        const auto occupied = [&](std::size_t x) {
-            return has_obstacles(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(row % block_count_[1]), static_cast<std::uint32_t>(row / block_count_[1]));
-        };
+    std::vector<std::uint8_t> from = blocks_with_obstacles();
+    for (std::size_t base = 0; base < blocks; base += width) {
         int since = reach;
         for (std::size_t x = 0; x < width; ++x) {
-            since = occupied(x) ? 0 : std::min(since + 1, reach);
+            since = from[base + x] != 0 ? 0 : std::min(since + 1, reach);
             const int between = std::max(since - 1, 0);
             block_gap_[base + x] = static_cast<std::uint8_t>(between * between);
         }
         since = reach;
         for (std::size_t x = width; x-- > 0;) {
-            since = occupied(x) ? 0 : std::min(since + 1, reach);
+            since = from[base + x] != 0 ? 0 : std::min(since + 1, reach);
             const int between = std::max(since - 1, 0);
             block_gap_[base + x] = std::min(block_gap_[base + x], static_cast<std::uint8_t>(between * between));
         }
     }
     // Along y and z by taking the smallest of the neighbours, whole rows at once.
-    std::vector<std::uint8_t> from(blocks);
     const std::size_t stride[3] = {1, width, width * block_count_[1]};
     for (std::size_t axis = 1; axis < 3; ++axis) {
         from.swap(block_gap_);

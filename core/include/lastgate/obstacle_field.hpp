@@ -134,7 +134,7 @@ class ObstacleField {
     std::size_t block_index(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
         return x + std::size_t{block_count_[0]} * (y + std::size_t{block_count_[1]} * z);
     }
-    bool has_obstacles(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept;
+    std::vector<std::uint8_t> blocks_with_obstacles() const;
     bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
     /// Of a cell inside the grid.
     bool cell_bit(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
