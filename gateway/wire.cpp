@@ -16,8 +16,9 @@ namespace lastgate {
 namespace {
 
 // In this process only: exported settings would break other programs with another version of Cyclone. A peer at
-// 127.0.0.1 finds those who do not use multicast; with the library's own bound the tenth participant would not start.
-constexpr const char* discovery = "<Discovery><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer Address=\"127.0.0.1\"/></Peers></Discovery>";
+// 127.0.0.1 finds those who do not use multicast; with the library's own bound the tenth participant would not start, and
+// with its own interval of half a minute who missed one announcement, as happens on a busy machine, waits for the next.
+constexpr const char* discovery = "<Discovery><SPDPInterval>1s</SPDPInterval><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer Address=\"127.0.0.1\"/></Peers></Discovery>";
 constexpr const char* every_interface = "<General><Interfaces><NetworkInterface autodetermine=\"true\"/><NetworkInterface name=\"lo\"/></Interfaces></General>";
 constexpr const char* loopback = "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces><AllowMulticast>false</AllowMulticast></General>";
 

@@ -185,7 +185,7 @@ class RosPeer:
         return answer
 
     def meet(self) -> None:
-        assert self.ask("meet", timeout_s=30.0) == {"met": True}
+        assert self.ask("meet", timeout_s=60.0) == {"met": True}
 
     def publish(self, topic: str, message, *, raw: bool = False) -> None:
         payload = message if isinstance(message, bytes) else ros.to_bytes(message)

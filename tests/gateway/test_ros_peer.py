@@ -21,6 +21,7 @@ CHUNK = "openral_msgs/msg/ActionChunk"
 FAILURE = "openral_msgs/msg/FailureTrigger"
 STATUS = "openral_msgs/msg/SafetyStatus"
 ACTIVE, LATCHED = 2, 3
+STATE_TRIES = 5
 
 JOINTS = ["j0", "j1", "j2"]
 HOME = [0.0, 0.0, 0.0]
@@ -57,9 +58,17 @@ def judged(peer, topic: str):
 
 
 def propose(peer, chunk, joints=JOINTS, positions=HOME):
-    """Proposes a chunk once; returns what passed, or the failure."""
-    peer.propose(chunk, joints, positions)
-    return judged(peer, "/openral/safe_action")
+    """Proposes a chunk; returns what passed, or the failure.
+
+    State and chunk travel on two topics, which DDS does not order: a chunk that overtook the first state is refused for
+    that and for nothing else, and proposed again.
+    """
+    for _ in range(STATE_TRIES):
+        peer.propose(chunk, joints, positions)
+        found = judged(peer, "/openral/safe_action")
+        if isinstance(found, bytes) or getattr(evidence_of(found), "state", None) != "state_unavailable":
+            break
+    return found
 
 
 def wait_status(peer, state: int, timeout_s: float = 5.0):
