@@ -162,11 +162,10 @@ def test_frame_that_is_no_request_resets_nothing(start_kernel, start_gateway, do
 # ---- Deaths ----------------------------------------------------------------------------------------
 
 
-def test_killed_gateway_is_a_stale_input(start_kernel, start_gateway, start_peer):
+def test_killed_gateway_is_a_stale_input(start_kernel, start_gateway, start_met_peer):
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
     gateway = start_gateway(kernel.instance)
-    peer = start_peer()
-    peer.meet()
+    peer = start_met_peer()
     assert isinstance(propose(peer, good_chunk()), bytes)
     gateway.process.send_signal(signal.SIGKILL)
     gateway.process.wait()
@@ -226,11 +225,10 @@ def test_unusable_options_are_refused(start_kernel, start_gateway, options):
     assert gateway.process.wait(10) == 2
 
 
-def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start_gateway, start_peer):
+def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start_gateway, start_met_peer):
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
     start_gateway(kernel.instance)
-    peer = start_peer()
-    peer.meet()
+    peer = start_met_peer()
     assert isinstance(propose(peer, good_chunk()), bytes)
     peer.ask("forget")
     os.kill(kernel.pid, signal.SIGKILL)
@@ -252,12 +250,12 @@ def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start
     assert back.status().latched
 
 
-def test_publisher_that_was_killed_is_silent_long_before_dds_says_so(start_kernel, start_gateway, start_peer):
+def test_publisher_that_was_killed_is_silent_long_before_dds_says_so(
+    start_kernel, start_gateway, start_met_peer
+):
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
     start_gateway(kernel.instance)
-    policy, watcher = start_peer(), start_peer()
-    policy.meet()
-    watcher.meet()
+    policy, watcher = start_met_peer(), start_met_peer()
     assert isinstance(propose(policy, good_chunk()), bytes)
     policy.process.kill()
     policy.process.wait()
@@ -273,11 +271,10 @@ def test_publisher_that_was_killed_is_silent_long_before_dds_says_so(start_kerne
     assert json.loads(answer["evidence"])["state"] == "state_unavailable"
 
 
-def test_paused_gateway_passes_nothing_old_on(start_kernel, start_gateway, start_peer):
+def test_paused_gateway_passes_nothing_old_on(start_kernel, start_gateway, start_met_peer):
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
     gateway = start_gateway(kernel.instance)
-    peer = start_peer()
-    peer.meet()
+    peer = start_met_peer()
     assert isinstance(propose(peer, good_chunk()), bytes)
     gateway.process.send_signal(signal.SIGSTOP)
     try:

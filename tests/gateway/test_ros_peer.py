@@ -106,12 +106,11 @@ def distro(request) -> str:
 
 
 @pytest.fixture
-def front(start_kernel, start_gateway, start_peer, distro):
+def front(start_kernel, start_gateway, start_met_peer, distro):
     """A kernel for three stacked joints, a gateway before it, and a node that has met it."""
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
     start_gateway(kernel.instance)
-    peer = start_peer(distro)
-    peer.meet()
+    peer = start_met_peer(distro)
     return kernel, peer
 
 
@@ -182,12 +181,11 @@ def test_violation_is_reported_stopped_and_reset(front):
 
 
 def test_reset_that_the_kernel_refuses_is_refused_to_the_client(
-    start_kernel, start_gateway, start_peer, distro
+    start_kernel, start_gateway, start_met_peer, distro
 ):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=600.0)
     start_gateway(kernel.instance)
-    peer = start_peer(distro)
-    peer.meet()
+    peer = start_met_peer(distro)
     peer.publish("/openral/estop", ros.make("std_msgs/msg/Empty", structure_needs_at_least_one_member=0))
     wait_status(peer, LATCHED)
     answer = peer.ask("call_reset", timeout_s=5.0)
@@ -229,12 +227,11 @@ def test_chunk_without_measured_state_is_refused(front):
     assert peer.take_bytes("/openral/safe_action", 0.2) is None
 
 
-def test_node_that_starts_late_learns_of_the_latch(front, start_peer, distro):
+def test_node_that_starts_late_learns_of_the_latch(front, start_met_peer, distro):
     _, peer = front
     peer.publish("/openral/estop", ros.make("std_msgs/msg/Empty", structure_needs_at_least_one_member=0))
     wait_status(peer, LATCHED)
-    late = start_peer(distro)
-    late.meet()
+    late = start_met_peer(distro)
     assert late.take("/openral/safety_status", STATUS, 5.0).state == LATCHED
 
 
@@ -288,12 +285,11 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("given", WORLDS)
-def test_world_from_the_wire_decides(start_kernel, start_gateway, start_peer, distro, given):
+def test_world_from_the_wire_decides(start_kernel, start_gateway, start_met_peer, distro, given):
     topic, world = WORLDS[given]
     kernel = start_kernel(arm_of_one_link(), on_stale="drop")
     start_gateway(kernel.instance)
-    peer = start_peer(distro)
-    peer.meet()
+    peer = start_met_peer(distro)
     chunk = ros.action_chunk(np.array([[0.0], [0.01]]))
 
     def arrives(x_m: float, timeout_s: float) -> bool:
@@ -316,11 +312,10 @@ def test_world_from_the_wire_decides(start_kernel, start_gateway, start_peer, di
     assert (collision.collision_kind, collision.link_a) == ("world", "arm")
 
 
-def test_base_twist_crosses_the_gate(start_kernel, start_gateway, start_peer, distro):
+def test_base_twist_crosses_the_gate(start_kernel, start_gateway, start_met_peer, distro):
     kernel = start_kernel(cart(), without_world=True, on_stale="drop", on_violation="hold")
     start_gateway(kernel.instance)
-    peer = start_peer(distro)
-    peer.meet()
+    peer = start_met_peer(distro)
 
     def twist(forward: float):
         vector = "geometry_msgs/msg/Vector3"
@@ -346,11 +341,10 @@ def floor_of_four_metres():
     return lg.World(floor_map=floor_map, stamp_s=now_s)
 
 
-def test_goal_of_the_base_is_answered_over_the_service(start_kernel, start_gateway, start_peer, distro):
+def test_goal_of_the_base_is_answered_over_the_service(start_kernel, start_gateway, start_met_peer, distro):
     kernel = start_kernel(cart())
     start_gateway(kernel.instance)
-    peer = start_peer(distro)
-    peer.meet()
+    peer = start_met_peer(distro)
 
     def ask(frame_id: str, x: float):
         kernel.publish_world(floor_of_four_metres())
