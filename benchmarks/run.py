@@ -94,7 +94,8 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
         CompiledMujocoPeer(scene, large, loop),
     )
     pinocchio = PinocchioPeer(scene, small)
-    agreed = require_agreement(scene, {"MuJoCo": mujoco_small, "Pinocchio with Coal": pinocchio})
+    contenders = {"MuJoCo": mujoco_small, "Pinocchio with Coal": pinocchio}
+    agreed = require_agreement(scene, contenders, of_each_min=50)
     print(f"gate, MuJoCo and Pinocchio agree about {agreed} random poses", file=sys.stderr, flush=True)
     samples: Samples = {}
     rows = len(scene.rows)

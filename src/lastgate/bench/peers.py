@@ -113,14 +113,16 @@ def _whole(scene: Scene, names: list[str], row: Float64) -> Float64:
     return np.array([values[name] for name in names])
 
 
-def require_agreement(scene: Scene, peers: dict[str, MujocoPeer | PinocchioPeer]) -> int:
-    """Returns how many random poses everybody judged alike.
+def require_agreement(
+    scene: Scene, peers: dict[str, MujocoPeer | PinocchioPeer], *, of_each_min: int = 1
+) -> int:
+    """Returns how many random poses everybody judged alike, at least `of_each_min` of them free and as many not.
 
     A peer that is blind to some pair would be fast for the wrong reason. Poses within 1 mm of contact are
     left out: there, rounding may decide.
 
     Raises:
-        ROSConfigError: Somebody judges a pose otherwise.
+        ROSConfigError: Somebody judges a pose otherwise, or the poses are too much alike to tell.
     """
     limits = {joint.name: joint.position_limits or (-np.pi, np.pi) for joint in scene.robot.actuated_joints}
     low, high = np.array([limits[name] for name in scene.gate.joint_names]).T
@@ -131,6 +133,8 @@ def require_agreement(scene: Scene, peers: dict[str, MujocoPeer | PinocchioPeer]
     gate = Gate(volumes_alone, step_s=scene.gate.step_s)
     ours = gate.check_batch(poses, world=scene.worlds[0], gripper_positions=scene.fingers)
     decided = np.abs(ours.clearance_m) > 1e-3
+    if min(ours.accepted[decided].sum(), (~ours.accepted[decided]).sum()) < of_each_min:
+        raise ROSConfigError("the random poses are nearly all free or nearly all colliding")
     for name, peer in peers.items():
         theirs = np.array([not peer.collides(pose) for pose in poses])
         if (different := int((theirs != ours.accepted)[decided].sum())) > 0:

@@ -75,6 +75,14 @@ def test_peer_that_is_blind_to_the_obstacles_is_not_timed():
         bench_peers.require_agreement(scene, {"MuJoCo": blind})
 
 
+def test_poses_that_are_all_alike_tell_nothing_about_a_peer():
+    scene = scene_of(lg.Gate(lg.load_robot("pusht_2d"), step_s=STEP_S))
+    peer = bench_peers.MujocoPeer(scene, scene.worlds[0])
+    assert bench_peers.require_agreement(scene, {"MuJoCo": peer}) > 0
+    with pytest.raises(ROSConfigError, match="nearly all free or nearly all colliding"):
+        bench_peers.require_agreement(scene, {"MuJoCo": peer}, of_each_min=1000)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
