@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "doors.hpp"
+#include "instance.hpp"
 #include "kernel.hpp"
 #include "latch_file.hpp"
 #include "snapshot_mailbox.hpp"
@@ -74,7 +75,7 @@ class KernelProcess {
     Now now() const noexcept;
 
     ProcessOptions options_;
-    SharedMemory instance_lock_;
+    Instance instance_;  ///< Before everything that lies in memory under its name, which it removes at the end.
     LatchFile latch_file_;
     Kernel kernel_;
     std::uint64_t kernel_id_;

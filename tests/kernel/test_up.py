@@ -117,6 +117,7 @@ def test_kernel_that_dies_ends_the_group(start_up):
     os.kill(up.child("lastgate-kernel"), signal.SIGKILL)
     assert up.process.wait(30) == 3
     assert up.said("kernel is gone (code -9)")
+    assert list(Path("/dev/shm").glob(f"lastgate.{up.name}.*")) == []
 
 
 def test_group_that_is_killed_takes_its_kernel_with_it(start_up):

@@ -157,6 +157,10 @@ def _run(
         # The kernel first: without it nothing moves, and no source is missed.
         for member in members:
             member.end()
+        if kernel.process.returncode != 0:  # one that ends in order removes it itself
+            from lastgate import _core
+
+            _core.remove_what_a_killed_kernel_left(name)
 
 
 def _report_missing(members: list[_Member]) -> None:
