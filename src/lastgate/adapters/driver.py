@@ -31,6 +31,14 @@ class StopReason(StrEnum):
     REFUSED = "a chunk was refused"
 
 
+class StopBehaviour(StrEnum):
+    """Is how something that moves comes to rest: declared once, and the same for every reason to stop."""
+
+    HOLD = "hold"  # the last set point stays
+    RAMP = "ramp"  # the set point slows down from the last one
+    DAMP = "damp"  # nothing pulls anywhere; speed is resisted, and weight carried
+
+
 class Actuator(Protocol):
     """Is what moves: one set point per tick, and a stop that starts from the last one."""
 
@@ -39,7 +47,7 @@ class Actuator(Protocol):
         ...
 
     def stop(self) -> None:
-        """Does one tick of the declared stop: hold, ramp down, or damp. Called every tick while it stands."""
+        """Does one tick of its `StopBehaviour`. Called every tick while it stands."""
         ...
 
     def is_stopped(self) -> bool:

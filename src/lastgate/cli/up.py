@@ -115,7 +115,9 @@ def up_command(
         others["pendant"] = ["pendant", "--robot", name, "--device", pendant]
     if sys.stdin.isatty():
         others["human"] = ["human", "--robot", name]
-    if page and _has_dashboard():
+    if page and not _has_dashboard():
+        print_warning("the page is not started: `pip install 'lastgate[dashboard]'`, or say `--no-page`")
+    elif page:
         others["dashboard"] = ["dashboard", "--robot", robot, "--instance", name, "--port", str(port)]
     if envelope.deadman_required and not wants_deadman:
         print_warning("the envelope requires a deadman and none is started: nothing passes until one runs")
