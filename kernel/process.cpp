@@ -89,6 +89,8 @@ void KernelProcess::shut_down() noexcept {
 void KernelProcess::run() {
     std::thread stops(&KernelProcess::listen_for_stops, this);
     std::thread worlds(&KernelProcess::build_worlds, this);
+    // Only now: a thread inherits the priority and the processor of whoever starts it.
+    become_decider(options_.real_time);
     std::int64_t worked_ns = monotonic_ns();
     while (!ending_.load(std::memory_order_acquire)) {
         const std::uint32_t seen = board_->doorbell.rung();
@@ -337,6 +339,7 @@ AnswerFrame KernelProcess::reset() {
 // ---- The thread that listens for stops -------------------------------------------------------------
 
 void KernelProcess::listen_for_stops() {
+    become_listener(options_.real_time);
     while (!ending_.load(std::memory_order_acquire)) {
         const std::uint32_t rung = board_->estop_bell.rung();
         const bool asked = rung != estop_seen_;
@@ -434,6 +437,7 @@ void KernelProcess::write_status(Now moment) {
 // ---- The thread that builds worlds -----------------------------------------------------------------
 
 void KernelProcess::build_worlds() {
+    become_builder();
     WorldBuilder builder(kernel_.config().base_frame);
     std::vector<std::byte> bytes(world_ring.slot_bytes);
     while (!ending_.load(std::memory_order_acquire)) {

@@ -11,6 +11,7 @@
 #include "instance.hpp"
 #include "kernel.hpp"
 #include "latch_file.hpp"
+#include "real_time.hpp"
 #include "snapshot_mailbox.hpp"
 #include "world_builder.hpp"
 
@@ -22,6 +23,7 @@ struct ProcessOptions {
     std::string latch_path;
     std::int64_t spin_ns = 50'000;  ///< How long to look for work before going to sleep; negative: always.
     bool start_active = true;
+    RealTime real_time;
 };
 
 /// The process around a `Kernel`: rings in, rings out, three threads.

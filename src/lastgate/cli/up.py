@@ -18,6 +18,9 @@ EXIT_MISSING = 3
 _ARMED_WITHIN_S = 20.0
 _END_WITHIN_S = 10.0
 _LOOK_EVERY_S = 0.1
+# Any real-time priority puts the kernel before whatever draws, logs or plans here; a low one leaves room for the
+# drivers and the network, which must come before it.
+KERNEL_PRIORITY = 10
 
 
 @dataclass(slots=True)
@@ -76,6 +79,10 @@ def up_command(
     ] = None,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Start `lastgate dashboard`.")] = True,
     port: Annotated[int, typer.Option(metavar="P", help="Where the page listens.")] = 4318,
+    sched_fifo: Annotated[
+        int,
+        typer.Option(metavar="PRIORITY", help="Real-time priority of the kernel, where allowed; 0 for none."),
+    ] = KERNEL_PRIORITY,
     kernel_options: Annotated[
         list[str] | None,
         typer.Argument(metavar="-- OPTIONS", help="Further options of `lastgate kernel run`."),
@@ -102,6 +109,8 @@ def up_command(
         str(rate_hz),
         "--instance",
         name,
+        "--sched-fifo",
+        str(sched_fifo),
         "--exit-with-parent",
     ]
     kernel += ["--skill", str(skill)] if skill is not None else []
