@@ -368,7 +368,8 @@ void bind_doors(nb::module_& module) {
         .def_prop_ro("kernel_is_alive", &Seat::kernel_is_alive)
         .def_prop_ro("kernel_id", [](const Seat& seat) { return seat.board().kernel_id; })
         .def_prop_ro("kernel_state", [](const Seat& seat) { return seat.board().state.load(std::memory_order_acquire); })
-        .def_prop_ro("latch_sequence", [](const Seat& seat) { return seat.board().latch_sequence.load(std::memory_order_acquire); });
+        .def_prop_ro("latch_sequence", [](const Seat& seat) { return seat.board().latch_sequence.load(std::memory_order_acquire); })
+        .def_prop_ro("stopped_at", [](const Seat& seat) { return seat.board().stopped_at.load(std::memory_order_acquire); });
 
     module.def("kernel_is_alive", [](const std::string& instance) {
         try {

@@ -198,7 +198,8 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
         if (stop_asked_.load(std::memory_order_acquire) && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", now());
         decision = kernel_.conclude(finding, world, now());
         if (decision.pass && decision.report) passed_broken_.fetch_add(1, std::memory_order_relaxed);
-        if (decision.pass) frame.safe_sequence = safe_actions_.write(head.type, safe, kernel_id_);
+        if (decision.pass) safe_sequence_ = frame.safe_sequence = safe_actions_.write(head.type, safe, kernel_id_);
+        if (decision.controlled_stop) board_->stopped_at.store(safe_sequence_, std::memory_order_release);
         if (decision.report) failures_.write(MessageType::failure_trigger, decision.failure, kernel_id_);
         if (decision.latch || decision.report) note_change(now());
         frame.latched = kernel_.latch().latched() ? 1 : 0;

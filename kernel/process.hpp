@@ -107,6 +107,7 @@ class KernelProcess {
     bool synced_held_ = false;
     bool unwritten_ = false;               ///< The system would not take the record; tried again until it does.
     std::uint64_t lost_ = 0;
+    std::uint64_t safe_sequence_ = 0;      ///< Of the last chunk that passed.
     std::vector<std::byte> payload_;       ///< Where chunks are copied to before anything is believed.
     std::vector<std::byte> safe_;          ///< The same bytes as they came.
     std::vector<std::byte> verdict_;

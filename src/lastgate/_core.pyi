@@ -583,6 +583,9 @@ class Seat:
     @property
     def latch_sequence(self) -> int: ...
 
+    @property
+    def stopped_at(self) -> int: ...
+
 def kernel_is_alive(instance: str) -> bool: ...
 
 DOORS_MAX: int = 4
