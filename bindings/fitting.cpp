@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation only: checks shapes and hands arrays to fitting/.
 #include "capsules.hpp"
+#include "points.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -70,6 +73,13 @@ nb::typed<nb::tuple, double, nb::ndarray<nb::numpy, double>> overlap_cost(const 
     return nb::make_tuple(cost.value, owned(std::move(gradient), {fitting::capsule_columns}));
 }
 
+nb::ndarray<nb::numpy, std::int64_t> distinct(const Points& points) {
+    const std::vector<std::size_t> first = fitting::distinct(span_of(points));
+    auto index = std::make_unique<std::int64_t[]>(first.size());
+    std::copy(first.begin(), first.end(), index.get());
+    return owned(std::move(index), {first.size()});
+}
+
 }  // namespace
 
 NB_MODULE(_fitting, module) {
@@ -82,6 +92,7 @@ NB_MODULE(_fitting, module) {
                "Returns (poses, a, b) clearances; a pose (3, 4) takes b's frame to a's.");
     module.def("any_within", &any_within, "poses"_a.noconvert(), "a"_a.noconvert(), "b"_a.noconvert(), "within_m"_a,
                "Returns per pose whether some capsule of a and some of b are within a distance of each other.");
+    module.def("distinct", &distinct, "points"_a.noconvert(), "Returns where each point occurs first, in order.");
     module.def("overlap_cost", &overlap_cost, "capsule"_a.noconvert(), "others"_a.noconvert(), nb::kw_only(),
                "near_m"_a, "half_m"_a,
                "Returns the summed d / (d + half_m) over others nearer than near_m by d, and its gradient.");
