@@ -7,14 +7,15 @@ mesh whatever the planes are. The planes only decide how much they contain besid
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
+from lastgate import _fitting
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.lowering.capsule_fit import frames_of
 from lastgate.lowering.convex_hulls import convex_piece
@@ -186,26 +187,9 @@ def _best_cut(part: _Part) -> _Cut | None:
 
 
 def _growing_hulls_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
-    """Returns per offset, lowest first, the volume of the hull of what lies below it; None where that is too little.
-
-    Each hull is that of the corners of the one before and the points since, which is much less to look at.
-    """
-    found: list[float | None] = []
-    corners, reached = np.empty((0, 3)), -np.inf
-    for offset in offsets:
-        corners = np.concatenate([corners, points[(height > reached) & (height <= offset)]])
-        reached = offset
-        if len(corners) < 4:
-            found.append(None)
-            continue
-        try:
-            hull = ConvexHull(corners)
-        except QhullError:
-            found.append(0.0)
-            continue
-        corners = corners[hull.vertices]
-        found.append(float(hull.volume))
-    return found
+    """Returns per offset, lowest first, the volume of the hull of what lies below it; None where that is too little."""
+    found = _fitting.growing_hulls(points, height, np.array(offsets))
+    return [None if math.isnan(volume_m3) else volume_m3 for volume_m3 in found.tolist()]
 
 
 def _volume_m3(triangles: Array) -> float:
