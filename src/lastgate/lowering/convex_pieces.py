@@ -188,7 +188,9 @@ def _best_cut(part: _Part) -> _Cut | None:
 
 def _growing_hulls_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
     """Returns per offset, lowest first, the volume of the hull of what lies below it; None where that is too little."""
-    found = _fitting.growing_hulls(points, height, np.array(offsets))
+    found = _fitting.growing_hulls(
+        np.ascontiguousarray(points), np.ascontiguousarray(height), np.array(offsets)
+    )
     return [None if math.isnan(volume_m3) else volume_m3 for volume_m3 in found.tolist()]
 
 

@@ -80,7 +80,7 @@ def splice(
         raise LoweringError(f"{source}: the pieces read back differ from those lowered; nothing was written")
     if pieces is not None:
         before, after = ({k: v for k, v in side.items() if k != PIECES_KEY} for side in (before, after))
-    _require_same(before, after, robot, frames, geometry, pairs, source=source)
+    _require_same(before, after, frames, geometry, pairs, robot=robot, source=source)
     return changed
 
 
@@ -216,11 +216,11 @@ def _quoted(text: str) -> str:
 def _require_same(
     before: dict[str, Any],
     after: dict[str, Any],
-    robot: RobotDescription,
     frames: dict[str, JointFrame] | None,
     geometry: Sequence[LinkCollisionGeometry] | None,
     pairs: Sequence[AllowedCollisionPair] | None,
     *,
+    robot: RobotDescription,
     source: str,
 ) -> None:
     held = {
