@@ -116,6 +116,12 @@ def load_world(path: Path, *, robot: RobotDescription) -> WorldState:
             "which a file does not carry\n\n"
             "hint: leave it out, and list what it shows under `collision_primitives`"
         )
+    if "collision_primitives" not in world.model_fields_set:
+        # As for `World`: that nobody filled it does not mean that nothing is there.
+        raise ROSConfigError(
+            f"{path}: `collision_primitives` is missing\n\n"
+            "hint: `collision_primitives: []` says that nothing is there"
+        )
     elsewhere = sorted({p.pose.frame_id for p in world.collision_primitives} - {"", robot.base_frame})
     if elsewhere:
         raise ROSConfigError(

@@ -405,3 +405,16 @@ def test_json_verdict_of_a_rejected_chunk_carries_evidence_that_the_schema_reads
         assert type(lg.read_evidence(json.dumps(violation["evidence"]))) is kind
         with pytest.raises(ValidationError):
             lg.read_evidence(json.dumps(violation["evidence"] | {"more": 1}))
+
+
+@pytest.mark.parametrize("text", ["{}", '{"stamp_s": 1.0}'])
+def test_world_that_nobody_filled_is_refused_and_one_said_to_be_empty_is_not(
+    text, lastgate, tmp_path, planar_arm
+):
+    chunk, world = _write(tmp_path / "chunk.npy", SMALL_TURN), tmp_path / "world.json"
+    world.write_text(text)
+    done = lastgate("check", chunk, "--robot", planar_arm, "--world", world)
+    assert (done.code, done.out) == (2, "")
+    assert f"{world}: `collision_primitives` is missing" in done.err
+    world.write_text(json.dumps(json.loads(text) | {"collision_primitives": []}))
+    assert lastgate("check", chunk, "--robot", planar_arm, "--world", world).code == 0
