@@ -124,7 +124,9 @@ def up_command(
         others["pendant"] = ["pendant", "--robot", name, "--device", pendant]
     if sys.stdin.isatty():
         others["human"] = ["human", "--robot", name]
-    if page and _has_dashboard():
+    if page and not _has_dashboard():
+        print_warning("the page is not started: `pip install 'lastgate[dashboard]'`, or say `--no-page`")
+    elif page:
         others["dashboard"] = ["dashboard", "--robot", robot, "--instance", name, "--port", str(port)]
     if envelope.deadman_required and not wants_deadman:
         print_warning("the envelope requires a deadman and none is started: nothing passes until one runs")
@@ -166,6 +168,10 @@ def _run(
         # The kernel first: without it nothing moves, and no source is missed.
         for member in members:
             member.end()
+        if kernel.process.returncode != 0:  # one that ends in order removes it itself
+            from lastgate import _core
+
+            _core.remove_what_a_killed_kernel_left(name)
 
 
 def _report_missing(members: list[_Member]) -> None:
