@@ -129,7 +129,7 @@ def hull_m3(points: Array) -> float:
 
 
 def sets_of_points(rng: np.random.Generator) -> dict[str, Array]:
-    """Returns clouds, and what meshes are made of: flat sides, straight edges, rounds, repeated and nearly equal points."""
+    """Returns clouds, and what meshes are made of: flat sides, rounds, repeated and nearly equal points."""
     grid = np.stack(np.meshgrid(*[np.linspace(-0.05, 0.05, 6)] * 3), axis=-1).reshape(-1, 3)
     turned = grid @ rotation_from_rpy(0.3, -0.7, 1.1).T + (0.4, -0.2, 0.9)
     angle = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
