@@ -188,6 +188,21 @@ def test_wrong_usage_exits_with_2_and_no_traceback(arguments, lastgate):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["collision", "check", "my_arm"], "hint: `lastgate collision check --robot my_arm`"),
+        (["collision", "check", "my_arm", "other"], "hint: `lastgate collision check --help`"),
+        (["collision", "check", "my_arm", "--robot", "other"], "hint: `lastgate collision check --help`"),
+        (["robot", "list", "my_arm"], "hint: `lastgate robot list --help`"),
+    ],
+)
+def test_robot_without_its_option_is_refused_with_the_spelling_that_works(arguments, hint, lastgate):
+    done = lastgate(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.rstrip().endswith(hint)
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["robot", "vendor-urdf", "no_such_robot"],
