@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from threadpoolctl import threadpool_limits
+
 from lastgate.contracts.convex_pieces import ConvexPiecesFile
 from lastgate.contracts.robot import RobotDescription
 from lastgate.lowering.convex_pieces import convex_pieces
@@ -10,6 +12,8 @@ from lastgate.lowering.shapes import LinkShapes
 from lastgate.robots.convex_pieces_file import CONVEX_PIECES_NAME, digest_of, written_pieces
 
 
+# As in lower_robot: one thread gives the same bytes on any number of cores.
+@threadpool_limits.wrap(limits=1)
 def lower_convex_pieces(
     robot: RobotDescription, shapes: dict[str, LinkShapes]
 ) -> tuple[ConvexPiecesFile, str]:

@@ -41,14 +41,40 @@ def convex_piece(link: str, points: Array, *, ball_radius_m: float = 0.0) -> Con
 
 def _farthest_m(points: Array, corners: Array) -> float:
     """Returns a number that is never below the distance of any point from the hull of some corners."""
-    nearest_m = cKDTree(corners).query(points)[0]
+    at_most_m = _at_most_m(points, corners)
     farthest_m = 0.0
-    for index in np.argsort(-nearest_m, kind="stable"):
-        # No point is farther from the hull than from the corner nearest to it: the rest cannot be farther.
-        if nearest_m[index] <= farthest_m:
+    for index in np.argsort(-at_most_m, kind="stable"):
+        if at_most_m[index] <= farthest_m:
             break
         farthest_m = max(farthest_m, distance_to_hull_m(points[index], corners))
     return farthest_m
+
+
+def _at_most_m(points: Array, corners: Array) -> Array:
+    """Returns per point a distance from the hull of some corners that it cannot exceed, quickly.
+
+    That is the distance from the nearest corner, or from a point of the face it lies farthest beyond.
+    """
+    nearest_m = cKDTree(corners).query(points)[0]
+    try:
+        hull = ConvexHull(corners)
+    except (QhullError, ValueError):
+        return nearest_m
+    beyond = (points @ hull.equations[:, :3].T + hull.equations[:, 3]).argmax(axis=1)
+    origin, *ends = (corners[hull.simplices[beyond, corner]] for corner in range(3))
+    along, across, offset = ends[0] - origin, ends[1] - origin, points - origin
+    aa, bb, ab, ao, bo = (
+        np.einsum("ij,ij->i", first, second)
+        for first, second in (
+            (along, along), (across, across), (along, across), (along, offset), (across, offset)
+        )
+    )  # fmt: skip
+    area = np.maximum(aa * bb - ab * ab, np.finfo(np.float64).tiny)
+    # Where the point's foot is beside the face, the weights are clipped: they still name a point of it.
+    first, second = np.maximum((bb * ao - ab * bo) / area, 0.0), np.maximum((aa * bo - ab * ao) / area, 0.0)
+    total = np.maximum(first + second, 1.0)
+    foot = offset - (first / total)[:, None] * along - (second / total)[:, None] * across
+    return np.minimum(nearest_m, np.sqrt(np.einsum("ij,ij->i", foot, foot)))
 
 
 def distance_to_hull_m(point: Array, corners: Array) -> float:

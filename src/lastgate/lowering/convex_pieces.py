@@ -7,6 +7,7 @@ mesh whatever the planes are. The planes only decide how much they contain besid
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
+from lastgate import _fitting
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.lowering.capsule_fit import frames_of
 from lastgate.lowering.convex_hulls import convex_piece
@@ -45,31 +47,39 @@ _PART_GAINS_MIN = 4.0
 
 
 @dataclass
+class _Cut:
+    """A plane through a part, and what the hulls of both sides save."""
+
+    saved_m3: float
+    sides: tuple[_Part, _Part]
+
+
+@dataclass
 class _Part:
     """What lies on one side of every cut so far."""
 
     triangles: Array
     solid: Array  # the whole mesh it is a part of
-    inner_corners: Array  # where three cuts meet inside the solid: no corner of the surface, yet of the part
     cuts: list[tuple[Array, float]] = field(default_factory=list)
 
     @cached_property
-    def best_cut(self) -> tuple[float, Array, float] | None:
-        """Returns what the best cut found saves, and its plane."""
+    def best_cut(self) -> _Cut | None:
+        """Returns the best cut found."""
         return _best_cut(self)
 
     @cached_property
     def halves(self) -> list[_Part]:
         """Returns both sides of the best cut."""
-        if self.best_cut is None:
-            return []
-        _, normal, offset = self.best_cut
-        sides = [_side(self, normal, offset), _side(self, -normal, -offset)]
-        return [side for side in sides if len(side.triangles)]
+        return [] if self.best_cut is None else [side for side in self.best_cut.sides if len(side.triangles)]
 
     @cached_property
     def hull_m3(self) -> float:
         return _volume_m3(self.triangles)
+
+    @cached_property
+    def inner_corners(self) -> Array:
+        """Returns where three cuts meet inside the solid: no corner of the surface, yet of the part."""
+        return _inner_corners(self.cuts, self.solid)
 
     @property
     def points(self) -> Array:
@@ -99,7 +109,7 @@ def pieces_of_link(shapes: LinkShapes, *, per_link_max: int) -> list[ConvexPiece
 
 def _cut(meshes: list[SourceShape], *, parts_max: int) -> list[_Part]:
     soups = [mesh.triangles_in_link() for mesh in meshes]
-    parts = [_Part(soup, soup, np.empty((0, 3))) for soup in soups]
+    parts = [_Part(soup, soup) for soup in soups]
     whole_m3 = _volume_m3(np.concatenate(soups)) if soups else 0.0
     enough_m3 = float(np.clip(_GAIN_SHARE * whole_m3, _GAIN_LEAST_M3, _GAIN_MOST_M3))
     enough_m3 *= _PIECES_COMMON / max(parts_max, _PIECES_COMMON)
@@ -119,16 +129,15 @@ def _promise_m3(part: _Part, enough_m3: float) -> float:
     """
     if part.hull_m3 < _PART_GAINS_MIN * enough_m3 or part.best_cut is None:
         return 0.0
-    gain = part.best_cut[0]
+    gain = part.best_cut.saved_m3
     if gain >= enough_m3 or part.cuts:
         return gain
-    deeper = sorted((half.best_cut[0] for half in part.halves if half.best_cut), reverse=True)
+    deeper = sorted((half.best_cut.saved_m3 for half in part.halves if half.best_cut), reverse=True)
     return max([gain, *(float(gain + sum(deeper[:count])) / (1 + count) for count in (1, 2))])
 
 
 def _side(part: _Part, normal: Array, offset: float) -> _Part:
-    cuts = [*part.cuts, (normal, offset)]
-    return _Part(clip(part.triangles, normal, offset), part.solid, _inner_corners(cuts, part.solid), cuts)
+    return _Part(clip(part.triangles, normal, offset), part.solid, [*part.cuts, (normal, offset)])
 
 
 def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
@@ -148,8 +157,8 @@ def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
     return np.array(found).reshape(-1, 3)
 
 
-def _best_cut(part: _Part) -> tuple[float, Array, float] | None:
-    """Returns the cut that saves most of the part's hull: what it saves, and the plane."""
+def _best_cut(part: _Part) -> _Cut | None:
+    """Returns the cut that saves most of the part's hull."""
     if not len(part.triangles) or float(extent(part.points).max()) < _PART_SIZE_MIN_M:
         return None
     probe = np.concatenate([surface_points(part.triangles, points_max=_PROBE_POINTS_MAX), part.inner_corners])
@@ -169,17 +178,27 @@ def _best_cut(part: _Part) -> tuple[float, Array, float] | None:
     longest = int(extent(probe).argmax())
     middle = 0.5 * float(probe[:, longest].min() + probe[:, longest].max())
     made = [(axis, offset) for _, _, axis, offset in sorted(tried, key=lambda cut: cut[:2])[:_CUTS_MADE]]
-    best: tuple[float, Array, float] | None = None
+    best: _Cut | None = None
     for axis, offset in [(np.eye(3)[longest], middle), *made]:
-        halves = (clip(part.triangles, axis, offset), clip(part.triangles, -axis, -offset))
-        gain = part.hull_m3 - sum(_volume_m3(half) for half in halves)
-        if best is None or without_noise(gain) > without_noise(best[0]):
-            best = (gain, axis, offset)
+        sides = (_side(part, axis, offset), _side(part, -axis, -offset))
+        gain = part.hull_m3 - sum(side.hull_m3 for side in sides)
+        if best is None or without_noise(gain) > without_noise(best.saved_m3):
+            best = _Cut(gain, sides)
     return best
 
 
 def _growing_hulls_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
-    """Returns per offset, lowest first, the volume of the hull of what lies below it; None where that is too little.
+    """Returns per offset, lowest first, the volume of the hull of what lies below it; None where that is too little."""
+    found = _fitting.growing_hulls(
+        np.ascontiguousarray(points), np.ascontiguousarray(height), np.array(offsets)
+    )
+    if found is None:
+        return _hulls_one_by_one_m3(points, height, offsets)
+    return [None if math.isnan(volume_m3) else volume_m3 for volume_m3 in found.tolist()]
+
+
+def _hulls_one_by_one_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
+    """Returns the same by Qhull, which copes with sides that are flat but for rounding.
 
     Each hull is that of the corners of the one before and the points since, which is much less to look at.
     """
