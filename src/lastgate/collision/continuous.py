@@ -46,7 +46,7 @@ class CCDConfig:
     """
 
     safety_margin_m: float = 0.0
-    step_max: float = 1.0 / 16.0
+    step_max: float = 1.0 / 32.0
     check_self_collision: bool = True
 
     def __post_init__(self) -> None:
