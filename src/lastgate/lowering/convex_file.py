@@ -14,7 +14,8 @@ def lower_convex_pieces(
     robot: RobotDescription, shapes: dict[str, LinkShapes]
 ) -> tuple[ConvexPiecesFile, str]:
     """Returns what a manifest says about its pieces, and the text of the file it names."""
-    pieces = convex_pieces(shapes, per_link_max=robot.lowering.pieces_per_link_max)
+    options = robot.lowering
+    pieces = convex_pieces(shapes, per_link_max=options.pieces_per_link_max, fine_links=options.fine_links)
     comments = [
         f"Convex pieces of {robot.name}, in the frames of its links: `piece LINK RADIUS CORNERS`, then the corners.",
         "A piece is every point within RADIUS of the hull of its corners; the pieces of a link contain it.",
