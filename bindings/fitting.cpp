@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation only: checks shapes and hands arrays to fitting/.
 #include "capsules.hpp"
+#include "growing_hull.hpp"
+#include "points.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,6 +22,7 @@ namespace {
 
 using Points = nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 using Capsules = nb::ndarray<const double, nb::shape<-1, 7>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const double, nb::shape<-1>, nb::c_contig, nb::device::cpu>;
 using Vector7 = nb::ndarray<const double, nb::shape<7>, nb::c_contig, nb::device::cpu>;
 using Poses = nb::ndarray<const double, nb::shape<-1, 3, 4>, nb::c_contig, nb::device::cpu>;
 
@@ -70,6 +75,22 @@ nb::typed<nb::tuple, double, nb::ndarray<nb::numpy, double>> overlap_cost(const 
     return nb::make_tuple(cost.value, owned(std::move(gradient), {fitting::capsule_columns}));
 }
 
+nb::ndarray<nb::numpy, std::int64_t> distinct(const Points& points) {
+    const std::vector<std::size_t> first = fitting::distinct(span_of(points));
+    auto index = std::make_unique<std::int64_t[]>(first.size());
+    std::copy(first.begin(), first.end(), index.get());
+    return owned(std::move(index), {first.size()});
+}
+
+nb::ndarray<nb::numpy, double> growing_hulls(const Points& points, const Numbers& height, const Numbers& offsets) {
+    if (points.shape(0) != height.shape(0)) {
+        throw std::invalid_argument("every point needs a height");
+    }
+    auto volume_m3 = std::make_unique<double[]>(offsets.shape(0));
+    fitting::growing_hulls(span_of(points), span_of(height), span_of(offsets), {volume_m3.get(), offsets.shape(0)});
+    return owned(std::move(volume_m3), {offsets.shape(0)});
+}
+
 }  // namespace
 
 NB_MODULE(_fitting, module) {
@@ -82,6 +103,11 @@ NB_MODULE(_fitting, module) {
                "Returns (poses, a, b) clearances; a pose (3, 4) takes b's frame to a's.");
     module.def("any_within", &any_within, "poses"_a.noconvert(), "a"_a.noconvert(), "b"_a.noconvert(), "within_m"_a,
                "Returns per pose whether some capsule of a and some of b are within a distance of each other.");
+    module.def("distinct", &distinct, "points"_a.noconvert(), "Returns where each point occurs first, in order.");
+    module.def("growing_hulls", &growing_hulls, "points"_a.noconvert(), "height"_a.noconvert(),
+               "offsets"_a.noconvert(),
+               "Returns per offset, lowest first, the volume of the hull of the points not above it: 0 where they are "
+               "flat, not a number where they are fewer than four.");
     module.def("overlap_cost", &overlap_cost, "capsule"_a.noconvert(), "others"_a.noconvert(), nb::kw_only(),
                "near_m"_a, "half_m"_a,
                "Returns the summed d / (d + half_m) over others nearer than near_m by d, and its gradient.");

@@ -15,6 +15,7 @@
 
 #include "client.hpp"
 #include "evidence.hpp"
+#include "instance.hpp"
 #include "messages.hpp"
 #include "requests.hpp"
 #include "world_builder.hpp"
@@ -284,6 +285,7 @@ nb::object world_of_messages(const std::vector<std::tuple<std::uint32_t, nb::byt
 }
 
 void bind_doors(nb::module_& module) {
+    module.def("remove_what_a_killed_kernel_left", &remove_what_a_killed_kernel_left, "instance"_a);
     module.def("decode_world_snapshot", &decode_world_snapshot, "payload"_a, nb::sig("def decode_world_snapshot(payload: bytes) -> dict | None"));
     module.def("world_of_messages", &world_of_messages, "messages"_a, "base_frame"_a, "id"_a, nb::sig("def world_of_messages(messages: Sequence[tuple[int, bytes]], base_frame: str, id: int) -> dict | None"));
     nb::class_<DoorClient>(module, "DoorClient")
@@ -366,7 +368,8 @@ void bind_doors(nb::module_& module) {
         .def_prop_ro("kernel_is_alive", &Seat::kernel_is_alive)
         .def_prop_ro("kernel_id", [](const Seat& seat) { return seat.board().kernel_id; })
         .def_prop_ro("kernel_state", [](const Seat& seat) { return seat.board().state.load(std::memory_order_acquire); })
-        .def_prop_ro("latch_sequence", [](const Seat& seat) { return seat.board().latch_sequence.load(std::memory_order_acquire); });
+        .def_prop_ro("latch_sequence", [](const Seat& seat) { return seat.board().latch_sequence.load(std::memory_order_acquire); })
+        .def_prop_ro("stopped_at", [](const Seat& seat) { return seat.board().stopped_at.load(std::memory_order_acquire); });
 
     module.def("kernel_is_alive", [](const std::string& instance) {
         try {

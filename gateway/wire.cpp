@@ -8,6 +8,7 @@
 
 #include "dds/dds.h"
 #include "dds/ddsi/ddsi_serdata.h"
+#include "dds/ddsi/ddsi_typelookup.h"
 #include "raw_type.hpp"
 #include "shared_memory.hpp"
 #include "type_hashes.hpp"
@@ -207,3 +208,14 @@ bool Reader::is_believed(std::uint64_t publication) {
 }
 
 }  // namespace lastgate
+
+// ---- Nothing is asked or told about types -----------------------------------------------------------
+
+// These two stand in for Cyclone's own, which the dynamic linker passes over: its library calls them through its table of
+// exported names. Everybody on the network hears the answers that Fast DDS 3 gives to anybody's question about a type, and
+// Cyclone 0.10.2 reads them all; on such a type that holds a sequence it follows a null pointer, and the gateway is gone.
+// Types are compared by name and hash here, so there is nothing in those messages that could be missed.
+extern "C" {
+[[gnu::visibility("default")]] void ddsi_tl_handle_request(struct ddsi_domaingv*, struct ddsi_serdata*) {}
+[[gnu::visibility("default")]] void ddsi_tl_handle_reply(struct ddsi_domaingv*, struct ddsi_serdata*) {}
+}

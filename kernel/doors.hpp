@@ -131,7 +131,7 @@ struct BoardSeat {
 /// The small things that must never wait behind a message. Everything is atomic or written once.
 struct Board {
     static constexpr std::uint32_t magic_value = 0x6C674264U;
-    static constexpr std::uint32_t version_value = 3;
+    static constexpr std::uint32_t version_value = 4;
     std::uint32_t magic;
     std::uint32_t version;
     std::uint64_t kernel_id;
@@ -141,6 +141,7 @@ struct Board {
     std::atomic<std::int64_t> heartbeat_ns;    ///< Of the kernel.
     std::atomic<std::uint32_t> state;          ///< `LifecycleState`.
     std::atomic<std::uint32_t> latch_sequence;
+    std::atomic<std::uint64_t> stopped_at;     ///< Up to this safe action drivers move no more: a controlled stop came after it.
     alignas(64) Bell doorbell;    ///< Rung by whoever put a chunk, a state or a question into a ring of a door.
     alignas(64) Bell builder_bell;  ///< Rung by whoever put a world into one: who builds worlds need not wake for chunks.
     alignas(64) Bell estop_bell;  ///< Rung by whoever wants a stop. This alone stops; the seats say why.

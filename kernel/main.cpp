@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // lastgate-kernel: reads one flat configuration file, then decides about chunks until it is told to end.
-#include <pthread.h>
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 
 #include <charconv>
@@ -38,9 +35,6 @@ struct Arguments {
     KernelSettings settings;
     ProcessOptions options;
     LaneBuild lanes = best_lane_build();
-    int fifo_priority = 0;
-    int cpu = -1;
-    bool lock_memory = false;
     bool exit_with_parent = false;
     bool remove_config = false;  ///< The file was made for this start only.
 };
@@ -50,6 +44,14 @@ double number_of(std::string_view flag, std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size()) throw std::invalid_argument(std::string(flag) + " needs a number, got `" + std::string(text) + "`");
     return value;
+}
+
+int priority_of(std::string_view flag, std::string_view text) {
+    const double value = number_of(flag, text);
+    if (!(value >= 0.0 && value <= fifo_priority_max && value == static_cast<int>(value))) {
+        throw std::invalid_argument(std::string(flag) + " must be a whole number from 0 to " + std::to_string(fifo_priority_max) + ", got `" + std::string(text) + "`");
+    }
+    return static_cast<int>(value);
 }
 
 template <typename Choice>
@@ -82,9 +84,9 @@ Arguments read_arguments(int count, char** values) {
         else if (flag == "--require-actuator") arguments.settings.required_actuators.emplace_back(next());
         else if (flag == "--spin-us") arguments.options.spin_ns = static_cast<std::int64_t>(number_of(flag, next()) * 1000.0);
         else if (flag == "--lanes") arguments.lanes = choice_of<LaneBuild>(flag, next(), {{"avx2", LaneBuild::avx2}, {"generic", LaneBuild::generic}});
-        else if (flag == "--sched-fifo") arguments.fifo_priority = static_cast<int>(number_of(flag, next()));
-        else if (flag == "--cpu") arguments.cpu = static_cast<int>(number_of(flag, next()));
-        else if (flag == "--lock-memory") arguments.lock_memory = true;
+        else if (flag == "--sched-fifo") arguments.options.real_time.fifo_priority = priority_of(flag, next());
+        else if (flag == "--cpu") arguments.options.real_time.cpu = static_cast<int>(number_of(flag, next()));
+        else if (flag == "--lock-memory") arguments.options.real_time.lock_memory = true;
         else if (flag == "--exit-with-parent") arguments.exit_with_parent = true;
         else if (flag == "--remove-config") arguments.remove_config = true;
         else throw std::invalid_argument("unknown option `" + std::string(flag) + "`");
@@ -96,22 +98,6 @@ Arguments read_arguments(int count, char** values) {
     if (!plain) throw std::invalid_argument("--instance must be at most 64 letters, digits, `_` and `-`");
     if (arguments.lanes == LaneBuild::avx2 && best_lane_build() != LaneBuild::avx2) throw std::invalid_argument("--lanes avx2 cannot run on this machine");
     return arguments;
-}
-
-/// Asks for what makes a thread punctual, and says so when it is refused: it runs on, less punctually.
-void ask_for_real_time(const Arguments& arguments) {
-    const auto warn = [](const char* what, int why) { std::fprintf(stderr, "lastgate-kernel: warning: %s refused: %s\n", what, std::strerror(why)); };
-    if (arguments.cpu >= 0) {
-        cpu_set_t cpus;
-        CPU_ZERO(&cpus);
-        if (arguments.cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(arguments.cpu), &cpus);
-        if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) warn("--cpu", errno);
-    }
-    if (arguments.fifo_priority > 0) {
-        const sched_param parameters{arguments.fifo_priority};
-        if (const int why = pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameters); why != 0) warn("--sched-fifo", why);
-    }
-    if (arguments.lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) warn("--lock-memory", errno);
 }
 
 KernelProcess* running = nullptr;
@@ -128,7 +114,7 @@ int serve(const Arguments& arguments, const std::string& text) {
     sigaction(SIGTERM, &action, nullptr);
     sigaction(SIGINT, &action, nullptr);
     if (arguments.exit_with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
-    ask_for_real_time(arguments);
+    lock_memory_if_asked(arguments.options.real_time);
     if (arguments.settings.warn_only) std::fprintf(stderr, "lastgate-kernel: WARN ONLY: everything passes, nothing is stopped\n");
     // For whoever started us: from this line on the doors are open, and they are ours.
     std::printf("ready %s\n", robot.c_str());

@@ -17,12 +17,6 @@ namespace {
 /// Different with every start, so that nobody takes an old kernel's word for a new one's.
 std::uint64_t new_identity() noexcept { return (static_cast<std::uint64_t>(monotonic_ns()) << 16U) ^ static_cast<std::uint64_t>(getpid()) ^ 1U; }
 
-SharedMemory claimed_instance(const std::string& instance) {
-    SharedMemory lock = SharedMemory::create_or_open(ring_name(instance, "lock"), 8);
-    if (!lock.claim()) throw std::runtime_error("a kernel for `" + instance + "` is already running");
-    return lock;
-}
-
 /// A status at least this often, so that one who starts late learns how things stand.
 constexpr std::int64_t status_period_ns = 1'000'000'000;
 /// And, where nothing is stopped, a loud line as often.
@@ -38,7 +32,7 @@ std::span<const std::byte> bytes_of(const Frame& frame) noexcept {
 
 KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::string model_digest, ProcessOptions options)
     : options_(std::move(options)),
-      instance_lock_(claimed_instance(options_.instance)),
+      instance_(options_.instance),
       latch_file_(options_.latch_path),
       kernel_(std::move(config), std::move(settings), std::move(model_digest), latch_file_.read()),
       kernel_id_(new_identity()),
@@ -79,11 +73,6 @@ KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::
 KernelProcess::~KernelProcess() {
     // Whoever still looks at the board sees a kernel that no longer beats.
     board_->heartbeat_ns.store(0, std::memory_order_release);
-    const std::string& instance = options_.instance;
-    for (const char* ring : {"board", "safe_actions", "failures", "statuses", "traces", "inputs"}) SharedMemory::remove(ring_name(instance, ring));
-    for (std::size_t door = 0; door < doors_max; ++door) {
-        for (const char* ring : {"chunks", "states", "worlds", "verdicts"}) SharedMemory::remove(door_ring_name(instance, ring, door));
-    }
 }
 
 Now KernelProcess::now() const noexcept { return {wall_clock_s(), static_cast<double>(monotonic_ns()) * 1e-9}; }
@@ -100,6 +89,8 @@ void KernelProcess::shut_down() noexcept {
 void KernelProcess::run() {
     std::thread stops(&KernelProcess::listen_for_stops, this);
     std::thread worlds(&KernelProcess::build_worlds, this);
+    // Only now: a thread inherits the priority and the processor of whoever starts it.
+    become_decider(options_.real_time);
     std::int64_t worked_ns = monotonic_ns();
     while (!ending_.load(std::memory_order_acquire)) {
         const std::uint32_t seen = board_->doorbell.rung();
@@ -207,7 +198,8 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
         if (stop_asked_.load(std::memory_order_acquire) && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", now());
         decision = kernel_.conclude(finding, world, now());
         if (decision.pass && decision.report) passed_broken_.fetch_add(1, std::memory_order_relaxed);
-        if (decision.pass) frame.safe_sequence = safe_actions_.write(head.type, safe, kernel_id_);
+        if (decision.pass) safe_sequence_ = frame.safe_sequence = safe_actions_.write(head.type, safe, kernel_id_);
+        if (decision.controlled_stop) board_->stopped_at.store(safe_sequence_, std::memory_order_release);
         if (decision.report) failures_.write(MessageType::failure_trigger, decision.failure, kernel_id_);
         if (decision.latch || decision.report) note_change(now());
         frame.latched = kernel_.latch().latched() ? 1 : 0;
@@ -348,6 +340,7 @@ AnswerFrame KernelProcess::reset() {
 // ---- The thread that listens for stops -------------------------------------------------------------
 
 void KernelProcess::listen_for_stops() {
+    become_listener(options_.real_time);
     while (!ending_.load(std::memory_order_acquire)) {
         const std::uint32_t rung = board_->estop_bell.rung();
         const bool asked = rung != estop_seen_;
@@ -445,6 +438,7 @@ void KernelProcess::write_status(Now moment) {
 // ---- The thread that builds worlds -----------------------------------------------------------------
 
 void KernelProcess::build_worlds() {
+    become_builder();
     WorldBuilder builder(kernel_.config().base_frame);
     std::vector<std::byte> bytes(world_ring.slot_bytes);
     while (!ending_.load(std::memory_order_acquire)) {

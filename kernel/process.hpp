@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "doors.hpp"
+#include "instance.hpp"
 #include "kernel.hpp"
 #include "latch_file.hpp"
+#include "real_time.hpp"
 #include "snapshot_mailbox.hpp"
 #include "world_builder.hpp"
 
@@ -21,6 +23,7 @@ struct ProcessOptions {
     std::string latch_path;
     std::int64_t spin_ns = 50'000;  ///< How long to look for work before going to sleep; negative: always.
     bool start_active = true;
+    RealTime real_time;
 };
 
 /// The process around a `Kernel`: rings in, rings out, three threads.
@@ -74,7 +77,7 @@ class KernelProcess {
     Now now() const noexcept;
 
     ProcessOptions options_;
-    SharedMemory instance_lock_;
+    Instance instance_;  ///< Before everything that lies in memory under its name, which it removes at the end.
     LatchFile latch_file_;
     Kernel kernel_;
     std::uint64_t kernel_id_;
@@ -104,6 +107,7 @@ class KernelProcess {
     bool synced_held_ = false;
     bool unwritten_ = false;               ///< The system would not take the record; tried again until it does.
     std::uint64_t lost_ = 0;
+    std::uint64_t safe_sequence_ = 0;      ///< Of the last chunk that passed.
     std::vector<std::byte> payload_;       ///< Where chunks are copied to before anything is believed.
     std::vector<std::byte> safe_;          ///< The same bytes as they came.
     std::vector<std::byte> verdict_;

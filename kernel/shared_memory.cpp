@@ -88,6 +88,16 @@ SharedMemory SharedMemory::open(const std::string& name, std::size_t bytes_min) 
 
 bool SharedMemory::claim() noexcept { return flock(file_, LOCK_EX | LOCK_NB) == 0; }
 
+bool SharedMemory::is_named(const std::string& name) const noexcept {
+    const int other = shm_open(("/" + name).c_str(), O_RDONLY | O_CLOEXEC, 0);
+    if (other < 0) return false;
+    struct stat mine {};
+    struct stat theirs {};
+    const bool same = fstat(file_, &mine) == 0 && fstat(other, &theirs) == 0 && mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
+    close(other);
+    return same;
+}
+
 void SharedMemory::remove(const std::string& name) noexcept { shm_unlink(("/" + name).c_str()); }
 
 void Bell::ring() noexcept {

@@ -30,6 +30,8 @@ class SharedMemory {
     /// Claims the right to write, for as long as this object lives; false when another process has it.
     /// The system gives it back when a process dies, however it dies.
     [[nodiscard]] bool claim() noexcept;
+    /// False when the name was removed since, or belongs to other memory now.
+    [[nodiscard]] bool is_named(const std::string& name) const noexcept;
 
     std::span<std::byte> bytes() const noexcept { return {bytes_, size_}; }
     /// Removes the name; the memory goes when the last process lets go of it.

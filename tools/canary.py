@@ -38,6 +38,7 @@ TESTS = (
     "contact_test",
     "containment_test",
     "latch_test",
+    "instance_test",
     "clock_test",
     "mutation_test",
     "sweep_oracle_test",
@@ -292,6 +293,12 @@ FAULTS = (
         "kernel/cdr.hpp",
         r" \|\| !is_utf8\(text\)\) return fail",
         ") return fail",
+    ),
+    Fault(
+        "lock_that_nobody_can_find_is_believed",
+        "kernel/instance.cpp",
+        r"if \(lock\.is_named\(name\)\) return lock;",
+        "return lock;",
     ),
     # Headers, which rebuild half of the core, come last.
     Fault(

@@ -28,6 +28,14 @@ def any_within(poses: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 4),
     Returns per pose whether some capsule of a and some of b are within a distance of each other.
     """
 
+def distinct(points: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+    """Returns where each point occurs first, in order."""
+
+def growing_hulls(points: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)], height: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+    """
+    Returns per offset, lowest first, the volume of the hull of the points not above it: 0 where they are flat, not a number where they are fewer than four.
+    """
+
 def overlap_cost(capsule: Annotated[NDArray[numpy.float64], dict(shape=(7), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, 7), order='C', device='cpu', writable=False)], *, near_m: float, half_m: float) -> tuple[float, NDArray[numpy.float64]]:
     """
     Returns the summed d / (d + half_m) over others nearer than near_m by d, and its gradient.

@@ -389,6 +389,8 @@ class KernelClient:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+        if self._process.returncode != 0:  # one that ends in order removes it itself
+            _core.remove_what_a_killed_kernel_left(self.instance)
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._messages.close(END_TIMEOUT_S)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bridge node in source form does in a real ROS 2 what the gateway does from outside."""
 
-import os
 import signal
 import subprocess
 import sysconfig
@@ -10,7 +9,7 @@ import time
 import numpy as np
 import pytest
 import ros_messages as ros
-from conftest import DISTROS, ROOT, absent
+from conftest import DISTROS, ROOT, ros_environment, ros_python
 from paper_robots import stacked
 from test_ros_peer import FAILURE, HOME, JOINTS, LATCHED, evidence_of, propose, reset, wait_status
 
@@ -26,22 +25,14 @@ START = (
 @pytest.fixture(params=DISTROS)
 def bridged(request, start_kernel, start_peer, domain):
     """A kernel, a bridge node before it, and a node that talks to the bridge."""
-    environment = ROOT / "build" / "ros" / request.param
-    if not (environment / ".ready").exists():
-        absent(f"there is no ROS 2 {request.param} in build/ros: `make test-gateway` puts it there")
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop", required_sources=["gateway"])
     bridge = subprocess.Popen(
         [
-            *(environment / "bin" / "python", "-c", START),
+            *(ros_python(request.param), "-c", START),
             *(sysconfig.get_paths()["platlib"], str(ROOT / "ros2" / "lastgate_bridge")),
             *("--ros-args", "-p", f"instance:={kernel.instance}"),
         ],
-        env={
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST",
-            "ROS_LOG_DIR": "/tmp",
-        },
+        env=ros_environment(domain),
     )
     peer = start_peer(request.param)
     assert peer.ask("meet_bridge", timeout_s=40.0) == {"met": True}

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 import ros_messages as ros
-from conftest import PATIENCE_S, joint_state, program
+from conftest import DISTROS, PATIENCE_S, joint_state, program, ros_environment, ros_python
 from paper_robots import stacked
 from test_ros_peer import HOME, JOINTS, LATCHED, diagnostics, propose, wait_status
 
@@ -223,6 +223,35 @@ def test_unusable_options_are_refused(start_kernel, start_gateway, options):
     kernel = start_kernel(stacked(3), without_world=True)
     gateway = start_gateway(kernel.instance, *options)
     assert gateway.process.wait(10) == 2
+
+
+# Knows none of the messages that it meets, so it asks for their definitions; everybody hears what it is answered.
+BYSTANDER = """
+import time
+import rclpy
+rclpy.init()
+node = rclpy.create_node("bystander")
+ending = time.monotonic() + 3.0
+while time.monotonic() < ending:
+    rclpy.spin_once(node, timeout_sec=0.1)
+met = "lastgate_gateway" in node.get_node_names() and "lastgate_peer" in node.get_node_names()
+node.destroy_node()
+rclpy.shutdown()
+raise SystemExit(0 if met else 4)
+"""
+
+
+@pytest.mark.parametrize("distro", DISTROS)
+def test_gateway_outlives_what_others_tell_each_other_about_types(
+    start_kernel, start_gateway, start_met_peer, domain, distro
+):
+    kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
+    gateway = start_gateway(kernel.instance)
+    peer = start_met_peer(distro)
+    bystander = [ros_python(distro), "-c", BYSTANDER]
+    assert subprocess.run(bystander, env=ros_environment(domain), timeout=60, check=False).returncode == 0
+    assert gateway.process.poll() is None, "the gateway is gone"
+    assert isinstance(propose(peer, good_chunk()), bytes)
 
 
 def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start_gateway, start_met_peer):

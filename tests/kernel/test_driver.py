@@ -24,8 +24,8 @@ def logic():
     return DriverLogic(step_s=0.1, patience_s=0.2, kernel_id=7)
 
 
-def value_at(driver, now_s, *, kernel_alive=True, latched=False):
-    found = driver.row_at(now_s=now_s, kernel_alive=kernel_alive, latched=latched)
+def value_at(driver, now_s, *, kernel_alive=True, latched=False, stopped_at=0):
+    found = driver.row_at(now_s=now_s, kernel_alive=kernel_alive, latched=latched, stopped_at=stopped_at)
     return None if found is None else found[0][0]
 
 
@@ -58,7 +58,11 @@ def test_same_chunk_twice_is_taken_once():
 
 @pytest.mark.parametrize(
     ("how", "reason"),
-    [({"latched": True}, StopReason.LATCHED), ({"kernel_alive": False}, StopReason.KERNEL_GONE)],
+    [
+        ({"latched": True}, StopReason.LATCHED),
+        ({"kernel_alive": False}, StopReason.KERNEL_GONE),
+        ({"stopped_at": 1}, StopReason.UNINFORMED),
+    ],
 )
 def test_stop_drops_the_chunk_for_good(how, reason):
     driver = logic()
@@ -141,6 +145,29 @@ def test_reset_waits_until_the_arm_has_come_to_rest(driven):
     arm.is_stopped = lambda: True
     run(driver, 0.1)
     assert kernel.reset().success
+
+
+@pytest.mark.parametrize("on_stale", ["stop", "drop"])
+def test_stale_data_stop_the_arm_where_that_is_asked_for_and_nothing_is_latched(start_kernel, on_stale):
+    kernel = start_kernel(stacked(2), without_world=True, on_stale=on_stale)
+    driver = SafeActionDriver(kernel.instance, Arm(), name="arm", step_s=0.1)
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted  # 25 s of motion
+    assert run(driver, 0.1) > 0
+    time.sleep(0.3)
+    refused = kernel.submit(np.full((2, 2), 0.01))
+    assert [violation.code for violation in refused.violations] == [lg.ViolationCode.state_unavailable]
+    assert not kernel.status().latched
+    moved = run(driver, 0.1)
+    if on_stale == "drop":  # what was accepted goes on
+        assert moved > 0
+    else:
+        assert moved == 0
+        assert driver.logic.reason is StopReason.UNINFORMED
+        kernel.observe(np.zeros(2))
+        assert kernel.submit(np.full((250, 2), 0.01)).accepted
+        assert run(driver, 0.1) > 0  # without anybody's reset
+    driver.close()
 
 
 def test_death_of_the_kernel_stops_the_arm(driven):

@@ -4,6 +4,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -301,6 +302,34 @@ def test_second_kernel_of_one_name_refuses_to_start(start_kernel):
     with pytest.raises(lg.ROSConfigError, match="already running"):
         start_kernel(stacked(3), without_world=True, instance=first.instance)
     assert submit(first, [[0.01] * 3]).accepted
+
+
+def memory_of(instance: str) -> list[str]:
+    return sorted(path.name for path in Path("/dev/shm").glob(f"lastgate.{instance}.*"))
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_nothing_lies_in_memory_after_a_kernel(start_kernel, killed):
+    kernel = start_kernel(stacked(3), without_world=True)
+    assert f"lastgate.{kernel.instance}.lock" in memory_of(kernel.instance)
+    if killed:
+        os.kill(kernel.pid, signal.SIGKILL)
+    kernel.close()
+    assert memory_of(kernel.instance) == []
+
+
+def test_refused_kernel_and_client_of_a_dead_one_leave_the_memory_of_a_running_one_alone(start_kernel):
+    first = start_kernel(stacked(3), without_world=True)
+    os.kill(first.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
+    second = start_kernel(stacked(3), without_world=True, instance=first.instance)
+    before = memory_of(second.instance)
+    with pytest.raises(lg.ROSConfigError, match="already running"):
+        start_kernel(stacked(3), without_world=True, instance=second.instance)
+    first.close()
+    assert not _core.remove_what_a_killed_kernel_left(second.instance)
+    assert memory_of(second.instance) == before
+    assert submit(second, [[0.01] * 3]).accepted
 
 
 def test_dead_kernel_is_a_rejection_not_a_hang(start_kernel):

@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -70,6 +71,16 @@ def test_without_a_kernel_the_command_says_how_to_start_one(word):
     assert answer.returncode == 2
     assert "is the kernel running?" in answer.stderr
     assert "lastgate kernel run" in answer.stderr
+
+
+def test_what_a_killed_kernel_left_is_not_taken_for_one_and_keeps_no_other_out(start_kernel):
+    killed = start_kernel(stacked(2), without_world=True)
+    os.kill(killed.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
+    dead = lastgate("status", "--robot", killed.instance)
+    assert (dead.returncode, "is not alive" in dead.stderr) == (2, True)
+    again = start_kernel(stacked(2), without_world=True, instance=killed.instance)
+    assert lastgate("status", "--robot", again.instance).stdout.startswith("active")
 
 
 def test_m01_m02_x28_deadman_stops_when_chunks_cease_and_again_after_a_reset(start_kernel):

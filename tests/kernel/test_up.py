@@ -14,6 +14,7 @@ import pytest
 from paper_robots import stacked
 
 from lastgate import _core
+from lastgate.cli import up
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
 
@@ -117,6 +118,20 @@ def test_kernel_that_dies_ends_the_group(start_up):
     os.kill(up.child("lastgate-kernel"), signal.SIGKILL)
     assert up.process.wait(30) == 3
     assert up.said("kernel is gone (code -9)")
+    assert list(Path("/dev/shm").glob(f"lastgate.{up.name}.*")) == []
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_page_that_cannot_be_started_is_named(tmp_path, monkeypatch, capsys, installed):
+    started = []
+    monkeypatch.setattr(up, "_has_dashboard", lambda: installed)
+    monkeypatch.setattr(up, "_run", lambda name, kernel, others, ending: started.extend(others) or 0)
+    monkeypatch.setattr(up.signal, "signal", lambda *_: None)
+    robot = tmp_path / "robot.yaml"
+    robot.write_text(json.dumps(stacked(2)))
+    assert up.up_command(robot=str(robot), rate_hz=10.0) == 0
+    assert ("dashboard" in started) == installed
+    assert ("the page is not started" in capsys.readouterr().err) == (not installed)
 
 
 def test_group_that_is_killed_takes_its_kernel_with_it(start_up):

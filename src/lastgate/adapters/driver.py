@@ -29,6 +29,15 @@ class StopReason(StrEnum):
     KERNEL_GONE = "the kernel is gone"
     STARVED = "no accepted chunk in time"
     REFUSED = "a chunk was refused"
+    UNINFORMED = "what must be known is missing or too old"
+
+
+class StopBehaviour(StrEnum):
+    """Is how something that moves comes to rest: declared once, and the same for every reason to stop."""
+
+    HOLD = "hold"  # the last set point stays
+    RAMP = "ramp"  # the set point slows down from the last one
+    DAMP = "damp"  # nothing pulls anywhere; speed is resisted, and weight carried
 
 
 class Actuator(Protocol):
@@ -39,7 +48,7 @@ class Actuator(Protocol):
         ...
 
     def stop(self) -> None:
-        """Does one tick of the declared stop: hold, ramp down, or damp. Called every tick while it stands."""
+        """Does one tick of its `StopBehaviour`. Called every tick while it stands."""
         ...
 
     def is_stopped(self) -> bool:
@@ -93,15 +102,21 @@ class DriverLogic:
         self._chunk = None
 
     def row_at(
-        self, *, now_s: float, kernel_alive: bool, latched: bool
+        self, *, now_s: float, kernel_alive: bool, latched: bool, stopped_at: int = 0
     ) -> tuple[Float64, ControlMode] | None:
-        """Returns the row to send now, or None to stop; `reason` says why."""
+        """Returns the row to send now, or None to stop; `reason` says why.
+
+        Args:
+            stopped_at: After the chunk with this number came a controlled stop; later ones move again.
+        """
         if not kernel_alive:
             self.reason = StopReason.KERNEL_GONE
         elif latched:
             self.reason = StopReason.LATCHED
         elif self._chunk is None:
             self.reason = StopReason.NOTHING_YET if self._latest_sequence == 0 else self.reason
+        elif self._chunk.sequence <= stopped_at:
+            self.reason = StopReason.UNINFORMED
         elif (
             not 0.0 <= now_s - self._chunk.arrived_s <= self.patience_s + len(self._chunk.rows) * self.step_s
         ):
@@ -150,7 +165,10 @@ class SafeActionDriver:
                 self._take(*message)
         latched = self._seat.kernel_state == KernelState.LATCHED
         found = self.logic.row_at(
-            now_s=time.monotonic(), kernel_alive=self._seat.kernel_is_alive, latched=latched
+            now_s=time.monotonic(),
+            kernel_alive=self._seat.kernel_is_alive,
+            latched=latched,
+            stopped_at=self._seat.stopped_at,
         )
         if found is not None:
             self._actuator.command(*found)

@@ -10,6 +10,7 @@ from enum import StrEnum
 import mujoco
 import numpy as np
 
+from lastgate.adapters.driver import StopBehaviour
 from lastgate.arrays import Float64
 from lastgate.contracts import ControlMode, JointSpec, RobotDescription, ROSConfigError
 
@@ -17,6 +18,8 @@ from lastgate.contracts import ControlMode, JointSpec, RobotDescription, ROSConf
 TORQUE_LOOP_RAD_S = 40.0
 # For velocity servos: an error of position is worked off with this time constant.
 VELOCITY_LOOP_S = 0.05
+# How long a ramp takes, whatever it starts from: the set point goes on by half of what it would have in that time.
+RAMP_S = 0.1
 # Slower than this in every joint is standing.
 STANDING_RAD_S = 0.01
 
@@ -51,9 +54,12 @@ class MujocoActuator:
     Args:
         joint_names: In the order of a row.
         gripper_joint_names: In the order of `RobotState.gripper_positions`.
+        stop_behaviour: What `stop` does. A ramp begins with the measured speed, ends within the joint's limits and
+            then holds; it leaves the path that was checked by at most speed * `RAMP_S` / 2.
 
     Raises:
-        ROSConfigError: A joint that rows command has no actuator, or one that cannot be understood.
+        ROSConfigError: A joint that rows command has no actuator, or one that cannot be understood; or it should damp
+            and is a position servo, which falls without a set point.
     """
 
     def __init__(
@@ -64,6 +70,7 @@ class MujocoActuator:
         *,
         joint_names: Sequence[str],
         gripper_joint_names: Sequence[str] = (),
+        stop_behaviour: StopBehaviour = StopBehaviour.HOLD,
     ) -> None:
         self._model = model
         self._data = data
@@ -74,6 +81,11 @@ class MujocoActuator:
         self._mimics = self._find_mimics(gripper_joint_names)
         self._velocity = np.zeros(len(self._joints))
         self._torque_rows = False
+        if stop_behaviour not in tuple(StopBehaviour):
+            raise ROSConfigError(f"stop_behaviour is `hold`, `ramp` or `damp`: `{stop_behaviour}`")
+        self._stop_behaviour = StopBehaviour(stop_behaviour)
+        if self._stop_behaviour == StopBehaviour.DAMP and ActuatorKind.POSITION in self.kinds:
+            raise ROSConfigError("a position servo cannot damp: it can hold or ramp")
         self.reset()
 
     @property
@@ -86,6 +98,7 @@ class MujocoActuator:
         self.set_point = self.positions
         self.gripper_set_point = self.gripper_positions
         self._velocity[:] = 0.0
+        self._stopping_since_s: float | None = None
 
     @property
     def positions(self) -> Float64:
@@ -107,6 +120,7 @@ class MujocoActuator:
     def command(self, row: Float64, mode: ControlMode) -> None:
         """Sends one set point: positions, or torques in `JOINT_TORQUE`."""
         self._torque_rows = mode == ControlMode.JOINT_TORQUE
+        self._stopping_since_s = None
         if self._torque_rows:
             self._send_torques(row)
         else:
@@ -121,12 +135,14 @@ class MujocoActuator:
         self._send_gripper()
 
     def stop(self) -> None:
-        """Holds: the set point stays where it is, with no speed; after torques, where the joints are now."""
-        if self._torque_rows:
-            self._torque_rows = False
-            self.set_point = self.positions
-        self._velocity[:] = 0.0
-        self._send_set_point()
+        """Does one tick of the declared stop, from the last set point; after torques, from where the joints are."""
+        if self._stopping_since_s is None:
+            self._begin_stop()
+        if self._stop_behaviour == StopBehaviour.DAMP:
+            self._damp()
+        else:
+            self._slow_down()
+            self._send_set_point()
         self._send_gripper()
 
     def is_stopped(self) -> bool:
@@ -210,6 +226,35 @@ class MujocoActuator:
         return found
 
     # ---- Control -------------------------------------------------------------------------------------
+
+    def _begin_stop(self) -> None:
+        if self._torque_rows:
+            self._torque_rows = False
+            self.set_point = self.positions
+        self._stopping_since_s = float(self._data.time)
+        self._stop_from = self.set_point.copy()
+        ramps = self._stop_behaviour == StopBehaviour.RAMP
+        self._stop_speed = self.velocities if ramps else np.zeros(len(self._joints))
+
+    def _slow_down(self) -> None:
+        """Moves the set point as far as a speed that falls to nothing within `RAMP_S` has come."""
+        assert self._stopping_since_s is not None
+        passed_s = min(float(self._data.time) + self._model.opt.timestep - self._stopping_since_s, RAMP_S)
+        target = self._stop_from + self._stop_speed * (passed_s - passed_s**2 / (2.0 * RAMP_S))
+        self._velocity = self._stop_speed * (1.0 - passed_s / RAMP_S)
+        for index, channel in enumerate(self._joints):
+            assert channel is not None
+            limits = self._specs[channel.joint].position_limits
+            if limits is not None:
+                # Never further out than a limit, nor than it already was.
+                low = min(limits[0], self._stop_from[index])
+                target[index] = min(max(target[index], low), max(limits[1], self._stop_from[index]))
+        self.set_point = target
+
+    def _damp(self) -> None:
+        self.set_point = self.positions
+        self._velocity[:] = 0.0
+        self._send_set_point()
 
     def _send_set_point(self) -> None:
         for channel, position, velocity in zip(self._joints, self.set_point, self._velocity, strict=True):

@@ -9,7 +9,13 @@ import mujoco
 import numpy as np
 
 from lastgate.action import ActionChunk, RobotState
-from lastgate.adapters.driver import SAFE_ACTION_PATIENCE_S, AcceptedChunk, DriverLogic, StopReason
+from lastgate.adapters.driver import (
+    SAFE_ACTION_PATIENCE_S,
+    AcceptedChunk,
+    DriverLogic,
+    StopBehaviour,
+    StopReason,
+)
 from lastgate.adapters.mujoco_actuator import MujocoActuator
 from lastgate.adapters.refusal import Refusal
 from lastgate.arrays import Float64
@@ -43,8 +49,9 @@ class MujocoHal:
         model: The simulated robot; joints have the names of the description, or its `sim_joint_name`.
         data: Its state; its time is the clock of everything here.
         gate: Decides.
-        on_refusal: `hold` freezes the set point. `brake` slows down along what is left of the path accepted before,
-            which was shown clear, and then holds.
+        on_refusal: `hold` stops at once, as `stop_behaviour` says. `brake` slows down along what is left of the path
+            accepted before, which was shown clear, and then holds.
+        stop_behaviour: How it stops for everything else: an e-stop, silence.
         patience_s: How long the last row of a chunk is held before the silence counts as a stop.
         raise_on_refusal: Raises `RejectedChunkError` instead of returning the refusal.
 
@@ -59,6 +66,7 @@ class MujocoHal:
         gate: Gate,
         *,
         on_refusal: Literal["hold", "brake"] = "hold",
+        stop_behaviour: StopBehaviour = StopBehaviour.HOLD,
         patience_s: float = SAFE_ACTION_PATIENCE_S,
         raise_on_refusal: bool = False,
     ) -> None:
@@ -75,6 +83,7 @@ class MujocoHal:
             gate.robot,
             joint_names=gate.joint_names,
             gripper_joint_names=gate.gripper_joint_names,
+            stop_behaviour=stop_behaviour,
         )
         self._patience_s = patience_s
         self.reset()
@@ -156,7 +165,7 @@ class MujocoHal:
         return verdict
 
     def estop(self) -> None:
-        """Stops at once and forgets what was accepted; the next accepted chunk moves it again."""
+        """Stops as declared and forgets what was accepted; the next accepted chunk moves it again."""
         self._logic.reason = StopReason.LATCHED
         self._logic.forget()
         self._path = self._path[:0]

@@ -18,6 +18,9 @@ EXIT_MISSING = 3
 _ARMED_WITHIN_S = 20.0
 _END_WITHIN_S = 10.0
 _LOOK_EVERY_S = 0.1
+# Any real-time priority puts the kernel before whatever draws, logs or plans here; a low one leaves room for the
+# drivers and the network, which must come before it.
+KERNEL_PRIORITY = 10
 
 
 @dataclass(slots=True)
@@ -76,6 +79,10 @@ def up_command(
     ] = None,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Start `lastgate dashboard`.")] = True,
     port: Annotated[int, typer.Option(metavar="P", help="Where the page listens.")] = 4318,
+    sched_fifo: Annotated[
+        int,
+        typer.Option(metavar="PRIORITY", help="Real-time priority of the kernel, where allowed; 0 for none."),
+    ] = KERNEL_PRIORITY,
     kernel_options: Annotated[
         list[str] | None,
         typer.Argument(metavar="-- OPTIONS", help="Further options of `lastgate kernel run`."),
@@ -102,6 +109,8 @@ def up_command(
         str(rate_hz),
         "--instance",
         name,
+        "--sched-fifo",
+        str(sched_fifo),
         "--exit-with-parent",
     ]
     kernel += ["--skill", str(skill)] if skill is not None else []
@@ -115,7 +124,9 @@ def up_command(
         others["pendant"] = ["pendant", "--robot", name, "--device", pendant]
     if sys.stdin.isatty():
         others["human"] = ["human", "--robot", name]
-    if page and _has_dashboard():
+    if page and not _has_dashboard():
+        print_warning("the page is not started: `pip install 'lastgate[dashboard]'`, or say `--no-page`")
+    elif page:
         others["dashboard"] = ["dashboard", "--robot", robot, "--instance", name, "--port", str(port)]
     if envelope.deadman_required and not wants_deadman:
         print_warning("the envelope requires a deadman and none is started: nothing passes until one runs")
@@ -157,6 +168,10 @@ def _run(
         # The kernel first: without it nothing moves, and no source is missed.
         for member in members:
             member.end()
+        if kernel.process.returncode != 0:  # one that ends in order removes it itself
+            from lastgate import _core
+
+            _core.remove_what_a_killed_kernel_left(name)
 
 
 def _report_missing(members: list[_Member]) -> None:

@@ -52,37 +52,40 @@ def convex_piece(
 
 def _farthest_m(points: Array, corners: Array) -> float:
     """Returns a number that is never below the distance of any point from the hull of some corners."""
-    bounds_m = _distance_bounds_m(points, corners)
+    at_most_m = _at_most_m(points, corners)
     farthest_m = 0.0
-    for index in np.argsort(-bounds_m, kind="stable"):
-        # No point is farther from the hull than its bound says: the rest cannot be farther.
-        if bounds_m[index] <= farthest_m:
+    for index in np.argsort(-at_most_m, kind="stable"):
+        if at_most_m[index] <= farthest_m:
             break
         farthest_m = max(farthest_m, distance_to_hull_m(points[index], corners))
     return farthest_m
 
 
-def _distance_bounds_m(points: Array, corners: Array) -> Array:
-    """Returns per point a number that is not below its distance from the hull of some corners.
+def _at_most_m(points: Array, corners: Array) -> Array:
+    """Returns per point a distance from the hull of some corners that it cannot exceed, quickly.
 
-    It is the distance from a point of the hull: the nearest corner, or a mixture of the corners of one face.
+    That is the distance from the nearest corner, or from a point of the face it lies farthest beyond.
     """
     nearest_m = cKDTree(corners).query(points)[0]
     try:
         hull = ConvexHull(corners)
-    except QhullError:
+    except (QhullError, ValueError):
         return nearest_m
     beyond = (points @ hull.equations[:, :3].T + hull.equations[:, 3]).argmax(axis=1)
-    first, second, third = np.moveaxis(corners[hull.simplices[beyond]], 1, 0)
-    u, v, to_point = second - first, third - first, points - first
-    uu, uv, vv = (np.einsum("ij,ij->i", a, b) for a, b in ((u, u), (u, v), (v, v)))
-    pu, pv = np.einsum("ij,ij->i", to_point, u), np.einsum("ij,ij->i", to_point, v)
-    area = np.maximum(uu * vv - uv * uv, 1e-300)
-    along_u = np.clip((vv * pu - uv * pv) / area, 0.0, 1.0)
-    along_v = np.clip((uu * pv - uv * pu) / area, 0.0, 1.0)
-    total = np.maximum(along_u + along_v, 1.0)
-    mixed = first + (along_u / total)[:, None] * u + (along_v / total)[:, None] * v
-    return np.minimum(nearest_m, np.linalg.norm(mixed - points, axis=1))
+    origin, *ends = (corners[hull.simplices[beyond, corner]] for corner in range(3))
+    along, across, offset = ends[0] - origin, ends[1] - origin, points - origin
+    aa, bb, ab, ao, bo = (
+        np.einsum("ij,ij->i", first, second)
+        for first, second in (
+            (along, along), (across, across), (along, across), (along, offset), (across, offset)
+        )
+    )  # fmt: skip
+    area = np.maximum(aa * bb - ab * ab, np.finfo(np.float64).tiny)
+    # Where the point's foot is beside the face, the weights are clipped: they still name a point of it.
+    first, second = np.maximum((bb * ao - ab * bo) / area, 0.0), np.maximum((aa * bo - ab * ao) / area, 0.0)
+    total = np.maximum(first + second, 1.0)
+    foot = offset - (first / total)[:, None] * along - (second / total)[:, None] * across
+    return np.minimum(nearest_m, np.sqrt(np.einsum("ij,ij->i", foot, foot)))
 
 
 def distance_to_hull_m(point: Array, corners: Array) -> float:

@@ -7,6 +7,7 @@ mesh whatever the planes are. The planes only decide how much they contain besid
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,8 +15,8 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
 
+from lastgate import _fitting
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.lowering.capsule_fit import frames_of
 from lastgate.lowering.convex_hulls import COMMON_CORNERS, CornerChoice, convex_piece
@@ -71,32 +72,41 @@ _RIM_WEIGHT = 2.0
 
 
 @dataclass
-class Part:
+class _Cut:
+    """Is a plane through a part, and what the hulls of both sides save."""
+
+    saved_m3: float
+    sides: tuple[_Part, _Part]
+
+
+@dataclass
+class _Part:
     """Is what lies on one side of every cut so far."""
 
     triangles: Array
     solid: Array  # the whole mesh it is a part of
-    inner_corners: Array  # where three cuts meet inside the solid: no corner of the surface, yet of the part
     cuts: list[tuple[Array, float]] = field(default_factory=list)
-    fine: bool = False  # many parts: cuts are compared on fewer points
+    probe_points_max: int = _PROBE_POINTS_MAX
 
     @cached_property
-    def best_cut(self) -> tuple[float, Array, float] | None:
-        """Returns what the best cut found saves, and its plane."""
+    def best_cut(self) -> _Cut | None:
+        """Returns the best cut found."""
         return _best_cut(self)
 
     @cached_property
-    def halves(self) -> list[Part]:
+    def halves(self) -> list[_Part]:
         """Returns both sides of the best cut."""
-        if self.best_cut is None:
-            return []
-        _, normal, offset = self.best_cut
-        return self.cut(normal, offset)
+        return [] if self.best_cut is None else [side for side in self.best_cut.sides if len(side.triangles)]
 
-    def cut(self, normal: Array, offset: float) -> list[Part]:
+    def cut(self, normal: Array, offset: float) -> list[_Part]:
         """Returns both sides of a plane, without one that holds nothing."""
         sides = [_side(self, normal, offset), _side(self, -normal, -offset)]
         return [side for side in sides if len(side.triangles)]
+
+    @cached_property
+    def inner_corners(self) -> Array:
+        """Returns where three cuts meet inside the solid: no corner of the surface, yet of the part."""
+        return _inner_corners(self.cuts, self.solid)
 
     @cached_property
     def hull_m3(self) -> float:
@@ -146,8 +156,10 @@ def _convex_sources(shapes: LinkShapes, choice: CornerChoice, *, prism_sides: in
         for core in shapes.round_shapes
     ]
     for source in shapes.sources:
+        if source.kind == "mesh":
+            continue
         corners = source.triangles_in_link(prism_sides=prism_sides).reshape(-1, 3)
-        if source.kind != "mesh" and len(corners):
+        if len(corners):
             pieces.append(convex_piece(shapes.link, corners, choice=choice))
     return pieces
 
@@ -168,7 +180,7 @@ def _cut_finely(link: str, soups: list[Array], *, parts_max: int) -> list[Convex
     that is rounder than its corners, which halving it saves.
     """
     parts = [
-        _FinePart(link, Part(soup, soup, np.empty((0, 3)), fine=True))
+        _FinePart(link, _Part(soup, soup, probe_points_max=_FINE_PROBE_POINTS_MAX))
         for soup in _large_bodies(soups, count_max=parts_max)
     ]
     while parts and len(parts) < parts_max:
@@ -184,7 +196,7 @@ class _FinePart:
     """Is a part with its piece, and what a cut takes from what stands out."""
 
     link: str
-    part: Part
+    part: _Part
 
     @cached_property
     def piece(self) -> ConvexPiece:
@@ -192,7 +204,7 @@ class _FinePart:
 
     @cached_property
     def hollow_m3(self) -> float:
-        return without_noise(self.part.best_cut[0]) if self.part.best_cut else 0.0
+        return without_noise(self.part.best_cut.saved_m3) if self.part.best_cut else 0.0
 
     @cached_property
     def rim_m3(self) -> float:
@@ -215,7 +227,7 @@ class _FinePart:
     def gain_m3(self) -> float:
         return max(self.hollow_m3, self.rim_m3, self.cavity_m3)
 
-    def halves(self) -> list[Part]:
+    def halves(self) -> list[_Part]:
         """Returns both sides of the cut that takes most."""
         if self.hollow_m3 >= min(self.gain_m3, _HOLLOW_SHARE * self.part.hull_m3):
             return self.part.halves
@@ -240,7 +252,7 @@ def _large_bodies(soups: list[Array], *, count_max: int) -> list[Array]:
     return found if len(found) <= count_max else soups
 
 
-def _empty_share(part: Part) -> float:
+def _empty_share(part: _Part) -> float:
     """Returns roughly which share of a part's hull is not inside its mesh."""
     corners = hull_corners(part.points)
     # Random mixtures of corners lie inside the hull; the same ones every time.
@@ -248,8 +260,8 @@ def _empty_share(part: Part) -> float:
     return float(np.mean([winding_number(point, part.solid) < 0.5 for point in weights @ corners]))
 
 
-def _cut(soups: list[Array], *, parts_max: int) -> list[Part]:
-    parts = [Part(soup, soup, np.empty((0, 3))) for soup in soups]
+def _cut(soups: list[Array], *, parts_max: int) -> list[_Part]:
+    parts = [_Part(soup, soup) for soup in soups]
     whole_m3 = _volume_m3(np.concatenate(soups)) if soups else 0.0
     enough_m3 = float(np.clip(_GAIN_SHARE * whole_m3, _GAIN_LEAST_M3, _GAIN_MOST_M3))
     enough_m3 *= _PIECES_COMMON / max(parts_max, _PIECES_COMMON)
@@ -262,29 +274,23 @@ def _cut(soups: list[Array], *, parts_max: int) -> list[Part]:
     return parts
 
 
-def _promise_m3(part: Part, enough_m3: float) -> float:
+def _promise_m3(part: _Part, enough_m3: float) -> float:
     """Returns what the best cut saves; where a whole link's does not save enough, what it saves with the next ones.
 
     A hollow in the middle of a side is no smaller after the first cut through it, only after the second.
     """
     if part.hull_m3 < _PART_GAINS_MIN * enough_m3 or part.best_cut is None:
         return 0.0
-    gain = part.best_cut[0]
+    gain = part.best_cut.saved_m3
     if gain >= enough_m3 or part.cuts:
         return gain
-    deeper = sorted((half.best_cut[0] for half in part.halves if half.best_cut), reverse=True)
+    deeper = sorted((half.best_cut.saved_m3 for half in part.halves if half.best_cut), reverse=True)
     return max([gain, *(float(gain + sum(deeper[:count])) / (1 + count) for count in (1, 2))])
 
 
-def _side(part: Part, normal: Array, offset: float) -> Part:
+def _side(part: _Part, normal: Array, offset: float) -> _Part:
     cuts = [*part.cuts, (normal, offset)]
-    return Part(
-        clip(part.triangles, normal, offset),
-        part.solid,
-        _inner_corners(cuts, part.solid),
-        cuts,
-        part.fine,
-    )
+    return _Part(clip(part.triangles, normal, offset), part.solid, cuts, part.probe_points_max)
 
 
 def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
@@ -304,12 +310,13 @@ def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
     return np.array(found).reshape(-1, 3)
 
 
-def _best_cut(part: Part) -> tuple[float, Array, float] | None:
-    """Returns the cut that saves most of the part's hull: what it saves, and the plane."""
+def _best_cut(part: _Part) -> _Cut | None:
+    """Returns the cut that saves most of the part's hull."""
     if not len(part.triangles) or float(extent(part.points).max()) < _PART_SIZE_MIN_M:
         return None
-    points_max = _FINE_PROBE_POINTS_MAX if part.fine else _PROBE_POINTS_MAX
-    probe = np.concatenate([surface_points(part.triangles, points_max=points_max), part.inner_corners])
+    probe = np.concatenate(
+        [surface_points(part.triangles, points_max=part.probe_points_max), part.inner_corners]
+    )
     tried: list[tuple[float, int, Array, float]] = []
     for axis in np.concatenate(frames_of(probe)):
         height = probe @ axis
@@ -326,36 +333,21 @@ def _best_cut(part: Part) -> tuple[float, Array, float] | None:
     longest = int(extent(probe).argmax())
     middle = 0.5 * float(probe[:, longest].min() + probe[:, longest].max())
     made = [(axis, offset) for _, _, axis, offset in sorted(tried, key=lambda cut: cut[:2])[:_CUTS_MADE]]
-    best: tuple[float, Array, float] | None = None
+    best: _Cut | None = None
     for axis, offset in [(np.eye(3)[longest], middle), *made]:
-        halves = (clip(part.triangles, axis, offset), clip(part.triangles, -axis, -offset))
-        gain = part.hull_m3 - sum(_volume_m3(half) for half in halves)
-        if best is None or without_noise(gain) > without_noise(best[0]):
-            best = (gain, axis, offset)
+        sides = (_side(part, axis, offset), _side(part, -axis, -offset))
+        gain = part.hull_m3 - sum(side.hull_m3 for side in sides)
+        if best is None or without_noise(gain) > without_noise(best.saved_m3):
+            best = _Cut(gain, sides)
     return best
 
 
 def _growing_hulls_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
-    """Returns per offset, lowest first, the volume of the hull of what lies below it; None where that is too little.
-
-    Each hull is that of the corners of the one before and the points since, which is much less to look at.
-    """
-    found: list[float | None] = []
-    corners, reached = np.empty((0, 3)), -np.inf
-    for offset in offsets:
-        corners = np.concatenate([corners, points[(height > reached) & (height <= offset)]])
-        reached = offset
-        if len(corners) < 4:
-            found.append(None)
-            continue
-        try:
-            hull = ConvexHull(corners)
-        except QhullError:
-            found.append(0.0)
-            continue
-        corners = corners[hull.vertices]
-        found.append(float(hull.volume))
-    return found
+    """Returns per offset, lowest first, the volume of the hull of what lies below it; None where that is too little."""
+    found = _fitting.growing_hulls(
+        np.ascontiguousarray(points), np.ascontiguousarray(height), np.array(offsets)
+    )
+    return [None if math.isnan(volume_m3) else volume_m3 for volume_m3 in found.tolist()]
 
 
 def _volume_m3(triangles: Array) -> float:

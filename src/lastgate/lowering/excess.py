@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +35,14 @@ _POINTS_MAX = 5000
 
 @dataclass(frozen=True)
 class ExcessField:
-    """Points outside a surface, each weighted by its distance to it."""
+    """Points outside a surface in the order of their first coordinate, each weighted by its distance to it."""
 
     points: Array
     weights: Array
+
+    @cached_property
+    def _first_coordinates(self) -> Array:
+        return self.points[:, 0].copy()
 
     @staticmethod
     def around(triangles: Array) -> ExcessField:
@@ -61,11 +66,13 @@ class ExcessField:
         """Returns at most a bounded number of points within a multiple of a capsule's radius."""
         reach_m = scale * core.radius_m
         low, high = np.minimum(core.start, core.end) - reach_m, np.maximum(core.start, core.end) + reach_m
-        inside = np.ones(len(self.points), dtype=bool)
-        for axis in range(3):
-            along = self.points[:, axis]
+        first = int(np.searchsorted(self._first_coordinates, low[0], side="left"))
+        last = int(np.searchsorted(self._first_coordinates, high[0], side="right"))
+        inside = np.ones(max(last - first, 0), dtype=bool)
+        for axis in (1, 2):
+            along = self.points[first:last, axis]
             inside &= (along >= low[axis]) & (along <= high[axis])
-        chosen = np.flatnonzero(inside)
+        chosen = first + np.flatnonzero(inside)
         chosen = chosen[points_to_segment(self.points[chosen], core.start, core.end) <= reach_m]
         stride = max(1, math.ceil(len(chosen) / _POINTS_MAX))
         return ExcessField(self.points[chosen[::stride]], self.weights[chosen[::stride]])

@@ -189,7 +189,7 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     progress("preparing the meshes", 0.40)
     meshes = LinkMeshes(shapes)
     sweep = Sweep(tree, meshes, tree.samples(_REFINE_SAMPLES, SWEEP_SEED))
-    sorting = _sorted_by_proof(robot, description, tree, progress)
+    sorting = _sorted_by_proof(robot, description, sweep, progress)
     Refinement(sweep, covers, sorting.checked, volumes_max).run(
         progress=lambda rate: progress(f"refining: {100.0 * rate:.2f} % refused for nothing", 0.60)
     )
@@ -233,7 +233,7 @@ def sort_pairs_of_manifest(
         )
     meshes = LinkMeshes(description.shapes)
     sweep = Sweep(tree, meshes, tree.samples(SWEEP_SAMPLES, SWEEP_SEED))
-    sorting = _sorted_by_proof(robot, description, tree, progress)
+    sorting = _sorted_by_proof(robot, description, sweep, progress)
     progress("verifying exemptions on the meshes", 0.85)
     verify_srdf(sorting, sweep, volumes)
     allow_junctions(sorting, sweep, tree, meshes, volumes)
@@ -251,9 +251,9 @@ def sort_pairs_of_manifest(
 
 
 def _sorted_by_proof(
-    robot: RobotDescription, description: Description, tree: KinematicTree, progress: Progress
+    robot: RobotDescription, description: Description, sweep: Sweep, progress: Progress
 ) -> PairSorting:
-    sorting = sort_by_structure(tree, list(description.shapes), description.claims)
+    sorting = sort_by_structure(sweep.tree, list(description.shapes), description.claims)
     keep_waived(sorting, robot)
     waive_fingers(sorting, robot)
     for pair in sorted(description.excluded):
@@ -262,7 +262,7 @@ def _sorted_by_proof(
                 f"`{pair[0]}` / `{pair[1]}`: the MJCF excludes the pair, which proves nothing: still checked"
             )
     progress("proving neighbours apart", 0.45)
-    prove_neighbours(sorting, tree, description.shapes, joints_max=2)
+    prove_neighbours(sorting, sweep, description.shapes, joints_max=2)
     return sorting
 
 

@@ -47,28 +47,40 @@ def splice(
     """
     newline = "\r\n" if "\r\n" in text else "\n"
     before = _plain(text, source=source)
-    changed = text
-    if frames is not None:
-        changed = _with_frames(changed, frames, source=source)
     header = (
         f"  # GENERATED (source: {acm_source}) by `lastgate collision lower`; "
         "`lastgate collision check` compares it."
     )
+    blocks: dict[str, list[str]] = {}
     if geometry is not None:
-        changed = _with_block(
-            changed, GEOMETRY_KEY, [header, *map(_geometry_line, geometry)], newline, source=source
-        )
+        blocks[GEOMETRY_KEY] = [header, *map(_geometry_line, geometry)]
     if pairs is not None:
-        changed = _with_block(changed, PAIRS_KEY, [header, *map(_pair_line, pairs)], newline, source=source)
+        blocks[PAIRS_KEY] = [header, *map(_pair_line, pairs)]
     if pieces is not None:
-        block = [f"  file: {pieces.file}", f'  sha256: "{pieces.sha256}"']
-        changed = _with_block(changed, PIECES_KEY, block, newline, source=source)
-    after = _plain(changed, source=source)
-    if pieces is not None and _robot(after, source=source).convex_pieces != pieces:
+        blocks[PIECES_KEY] = [f"  file: {pieces.file}", f'  sha256: "{pieces.sha256}"']
+    # All edits are places in the text as it came: finding them is slow, so it is done once.
+    root = _nodes(text, source=source)
+    edits = _frame_edits(text, root, frames, source=source) if frames is not None else []
+    appended = ""
+    for key, lines in blocks.items():
+        block = newline.join([f"{key}:", *lines] if len(lines) > 1 else [f"{key}: []"]) + newline
+        found = _value(root, key)
+        if found is None:
+            appended += f"{newline}{block}"
+        else:
+            start = found[0].start_mark.index
+            edits.append((start, _end_of_content(text, start, found[1].end_mark.index), block))
+    changed = _edited(text, edits)
+    if appended:
+        separator = "" if changed.endswith("\n") or not changed else newline
+        changed = f"{changed}{separator}{appended}"
+    after = _plain(changed, source=source) if changed != text else before
+    robot = _robot(after, source=source)
+    if pieces is not None and robot.convex_pieces != pieces:
         raise LoweringError(f"{source}: the pieces read back differ from those lowered; nothing was written")
     if pieces is not None:
         before, after = ({k: v for k, v in side.items() if k != PIECES_KEY} for side in (before, after))
-    _require_same(before, after, frames, geometry, pairs, source=source)
+    _require_same(before, after, frames, geometry, pairs, robot=robot, source=source)
     return changed
 
 
@@ -100,16 +112,11 @@ def _value(node: MappingNode, key: str) -> tuple[Node, Node] | None:
     return next(((k, v) for k, v in node.value if k.value == key), None)
 
 
-def _with_block(text: str, key: str, lines: list[str], newline: str, *, source: str) -> str:
-    body = lines if len(lines) > 1 else []
-    block = newline.join([f"{key}:", *body] if body else [f"{key}: []"]) + newline
-    found = _value(_nodes(text, source=source), key)
-    if found is None:
-        separator = "" if text.endswith(("\n", "\r\n")) or not text else newline
-        return f"{text}{separator}{newline}{block}"
-    start = found[0].start_mark.index
-    end = _end_of_content(text, start, found[1].end_mark.index)
-    return text[:start] + block + text[end:]
+def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+    """Returns a text with pieces of it replaced, the last first: what comes before keeps its place."""
+    for start, end, replacement in sorted(edits, reverse=True):
+        text = text[:start] + replacement + text[end:]
+    return text
 
 
 def _end_of_content(text: str, start: int, end: int) -> int:
@@ -124,8 +131,10 @@ def _end_of_content(text: str, start: int, end: int) -> int:
     return start + sum(len(line) for line in lines)
 
 
-def _with_frames(text: str, frames: dict[str, JointFrame], *, source: str) -> str:
-    found = _value(_nodes(text, source=source), "joints")
+def _frame_edits(
+    text: str, root: MappingNode, frames: dict[str, JointFrame], *, source: str
+) -> list[tuple[int, int, str]]:
+    found = _value(root, "joints")
     if found is None or not isinstance(found[1], SequenceNode):
         raise ROSConfigError(f"{source}: `joints` is not a list")
     edits: list[tuple[int, int, str]] = []
@@ -147,9 +156,7 @@ def _with_frames(text: str, frames: dict[str, JointFrame], *, source: str) -> st
                 missing.append(f"{key}: {_vector(vector)}")
         if missing:
             edits.append(_insertion(text, node, missing))
-    for start, end, replacement in sorted(edits, reverse=True):
-        text = text[:start] + replacement + text[end:]
-    return text
+    return edits
 
 
 def _scalar_end(node: Node) -> int:
@@ -213,9 +220,9 @@ def _require_same(
     geometry: Sequence[LinkCollisionGeometry] | None,
     pairs: Sequence[AllowedCollisionPair] | None,
     *,
+    robot: RobotDescription,
     source: str,
 ) -> None:
-    robot = _robot(after, source=source)
     held = {
         "collision_geometry": geometry is None,
         "allowed_collision_pairs": pairs is None,

@@ -4,15 +4,21 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
 from lastgate.lowering.diagnostics import LoweringError
 from lastgate.lowering.shapes import LinkShapes
+from lastgate.lowering.triangles import distinct
 
 Array = NDArray[np.float64]
+
+# Hulls that are farther apart than this are taken for apart: a hundred times what Coal's answers are off by.
+_HULLS_APART_M = 1e-4
 
 
 def load_coal() -> Any:
@@ -25,6 +31,37 @@ def load_coal() -> Any:
             "hint: pip install 'lastgate[oracles]'"
         ) from error
     return coal
+
+
+class _Mesh:
+    """A set of triangles, and the hull around them once it is asked for."""
+
+    def __init__(self, coal: Any, corners: Array) -> None:
+        self._coal = coal
+        self._corners = corners
+        # Each triangle brings its own corners: Coal looks at triangles one by one.
+        self.shape = coal.BVHModelOBBRSS()
+        self.shape.beginModel(len(corners) // 3, len(corners))
+        self.shape.addVertices(corners)
+        self.shape.addTriangles(np.arange(len(corners)).reshape(-1, 3))
+        self.shape.endModel()
+
+    @cached_property
+    def hull(self) -> Any:
+        """Returns a convex shape that contains every triangle; the triangles themselves where they are flat."""
+        coal = self._coal
+        points = distinct(self._corners)
+        try:
+            hull = ConvexHull(points)
+        except (QhullError, ValueError):
+            return self.shape
+        corners, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+        for corner in points[hull.vertices]:
+            corners.append(corner)
+        # `vertices` is sorted, so the place of a corner in it is its number in the hull.
+        for face in np.searchsorted(hull.vertices, hull.simplices).tolist():
+            faces.append(coal.Triangle(*face))
+        return coal.Convex(corners, faces)
 
 
 class LinkMeshes:
@@ -52,27 +89,28 @@ class LinkMeshes:
             else:
                 soups.append(source.triangles_in_link())
         if soups:
-            # Each triangle brings its own corners: Coal looks at triangles one by one.
-            corners = np.concatenate(soups).reshape(-1, 3)
-            model = coal.BVHModelOBBRSS()
-            model.beginModel(len(corners) // 3, len(corners))
-            model.addVertices(corners)
-            model.addTriangles(np.arange(len(corners)).reshape(-1, 3))
-            model.endModel()
-            parts.append((model, np.eye(4)))
+            parts.append((_Mesh(coal, np.concatenate(soups).reshape(-1, 3)), np.eye(4)))
         return parts
 
     def touch(self, link_a: str, pose_a: Array, link_b: str, pose_b: Array) -> bool:
         """Returns whether any two shapes of the links meet."""
-        coal = self._coal
-        request = coal.CollisionRequest()
         for part_a, place_a in self._parts[link_a]:
             at_a = self._place(pose_a @ place_a)
             for part_b, place_b in self._parts[link_b]:
-                result = coal.CollisionResult()
-                if coal.collide(part_a, at_a, part_b, self._place(pose_b @ place_b), request, result):
+                at_b = self._place(pose_b @ place_b)
+                if isinstance(part_a, _Mesh) or isinstance(part_b, _Mesh):
+                    # Most that are asked about are apart by their hulls, which is a hundredth of the work.
+                    hulls = _hull(part_a), at_a, _hull(part_b), at_b
+                    if not self._collide(*hulls, within_m=_HULLS_APART_M):
+                        continue
+                if self._collide(_shape(part_a), at_a, _shape(part_b), at_b):
                     return True
         return False
+
+    def _collide(self, shape_a: Any, at_a: Any, shape_b: Any, at_b: Any, *, within_m: float = 0.0) -> bool:
+        request, result = self._coal.CollisionRequest(), self._coal.CollisionResult()
+        request.security_margin = within_m
+        return bool(self._coal.collide(shape_a, at_a, shape_b, at_b, request, result))
 
     def distance_m(
         self, link_a: str, pose_a: Array, link_b: str, pose_b: Array, *, at_most_m: float
@@ -91,7 +129,8 @@ class LinkMeshes:
                 result = coal.DistanceResult()
                 # Coal looks for less than what the result already holds.
                 result.min_distance = least
-                found = coal.distance(part_a, at_a, part_b, self._place(pose_b @ place_b), request, result)
+                at_b = self._place(pose_b @ place_b)
+                found = coal.distance(_shape(part_a), at_a, _shape(part_b), at_b, request, result)
                 if math.isnan(found):
                     return found
                 least = min(least, found)
@@ -99,3 +138,11 @@ class LinkMeshes:
 
     def _place(self, pose: Array) -> Any:
         return self._coal.Transform3s(np.ascontiguousarray(pose[:3, :3]), np.ascontiguousarray(pose[:3, 3]))
+
+
+def _shape(part: Any) -> Any:
+    return part.shape if isinstance(part, _Mesh) else part
+
+
+def _hull(part: Any) -> Any:
+    return part.hull if isinstance(part, _Mesh) else part

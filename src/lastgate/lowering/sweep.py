@@ -104,7 +104,7 @@ class Sweep:
 
 def capsule_rows(volumes: Sequence[Volume]) -> Array:
     """Returns volumes as rows of start, end and radius in their link's frame."""
-    return np.array([[*volume.ends[0], *volume.ends[1], volume.radius_m] for volume in volumes])
+    return np.array([volume.row for volume in volumes])
 
 
 def _reach_m(rows: Array) -> float:

@@ -11,6 +11,8 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
+from lastgate import _fitting
+
 Array = NDArray[np.float64]
 
 # Sides of the prism that stands for a cylinder: 48 sides stand out by 0.21 % of the radius.
@@ -62,10 +64,16 @@ def hull_corners(points: Array) -> Array:
     return np.unique(points, axis=0)
 
 
+def distinct(points: Array) -> Array:
+    """Returns each point once, in the order of their first occurrence."""
+    return points[_fitting.distinct(np.ascontiguousarray(points))]
+
+
 def hull_volume_m3(points: Array) -> float:
     """Returns the volume of the convex hull, 0 for flat sets."""
     try:
-        return float(ConvexHull(points).volume)
+        # A corner is shared by six triangles, and Qhull looks at each point for every face it grows.
+        return float(ConvexHull(distinct(points)).volume)
     except QhullError:
         return 0.0
 

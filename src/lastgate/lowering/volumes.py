@@ -42,6 +42,11 @@ class Volume:
         centre = np.array(self.xyz)
         return centre - 0.5 * self.length_m * direction, centre + 0.5 * self.length_m * direction
 
+    @cached_property
+    def row(self) -> tuple[float, ...]:
+        """Returns both ends and the radius, as the native loops take them."""
+        return (*self.ends[0].tolist(), *self.ends[1].tolist(), self.radius_m)
+
     @property
     def volume_m3(self) -> float:
         """Returns the volume."""

@@ -7,8 +7,8 @@ import pytest
 from paper_robots import ball, gate_of, gripper_arm, joint, planar_two_link
 
 import lastgate as lg
-from lastgate.adapters.driver import StopReason
-from lastgate.adapters.mujoco_actuator import ActuatorKind
+from lastgate.adapters.driver import StopBehaviour, StopReason
+from lastgate.adapters.mujoco_actuator import RAMP_S, ActuatorKind
 from lastgate.adapters.mujoco_hal import BRAKE_S, MujocoHal
 from lastgate.adapters.refusal import Refusal
 
@@ -167,6 +167,80 @@ def test_estop_forgets_what_was_accepted():
     steps(hal, 0.2)
     assert (hal.set_point == held).all()
     assert hal.standing == StopReason.LATCHED
+
+
+@pytest.mark.parametrize("kind", list(SERVOS))
+def test_ramp_slows_down_from_the_last_set_point_and_then_holds(kind):
+    hal, _ = two_link(kind, stop_behaviour=StopBehaviour.RAMP)
+    hal.submit(ramp(), world=lg.NO_WORLD)
+    steps(hal, 0.16)
+    last, speed = hal.set_point, hal.state.velocities
+    hal.estop()
+    points = [last]
+    for _ in range(round(RAMP_S / 0.002) + 20):
+        hal.step()
+        points.append(hal.set_point)
+    gone = (np.array(points) - last) * np.sign(speed)
+    assert (np.diff(gone, axis=0) >= -1e-12).all()
+    # Never a step that is longer than the first, which is the measured speed.
+    assert (np.diff(gone, axis=0).max(axis=0) <= np.abs(speed) * 0.002 + 1e-12).all()
+    assert gone[-1] == pytest.approx(np.abs(speed) * RAMP_S / 2, rel=1e-6)
+    assert (gone[-1] == gone[-10]).all()
+    steps(hal, 0.5)
+    assert hal.actuator.is_stopped()
+    assert np.allclose(hal.state.positions, points[-1], atol=0.02)
+    assert hal.standing == StopReason.LATCHED
+
+
+def test_ramp_ends_at_the_limits_of_the_joint():
+    hal, data = two_link(stop_behaviour=StopBehaviour.RAMP)
+    (_, high) = next(joint for joint in hal._gate.robot.joints if joint.name == "shoulder").position_limits
+    data.qpos[0] = high - 0.001
+    data.qvel[0] = 5.0
+    hal.reset()
+    steps(hal, 0.01)
+    assert hal.set_point[0] == high
+    assert hal.set_point[0] > high - 0.001
+
+
+@pytest.mark.parametrize("kind", ["velocity", "torque"])
+def test_damped_joints_come_to_rest_and_are_pulled_nowhere(kind):
+    hal, data = two_link(kind, stop_behaviour=StopBehaviour.DAMP)
+    hal.submit(ramp(), world=lg.NO_WORLD)
+    steps(hal, 0.16)
+    hal.estop()
+    steps(hal, 0.5)
+    assert hal.actuator.is_stopped()
+    # Pushed, they stay where they were pushed to; a joint that is held comes back.
+    pushed = hal.state.positions + 0.2
+    data.qpos[:2] = pushed
+    steps(hal, 0.5)
+    assert np.allclose(hal.state.positions, pushed, atol=0.01)
+    held, held_data = two_link(kind)
+    held.step()
+    held_data.qpos[:2] = 0.2
+    steps(held, 0.5)
+    assert np.allclose(held.state.positions, 0.0, atol=0.01)
+
+
+@pytest.mark.parametrize("behaviour", list(StopBehaviour))
+def test_chunk_after_a_stop_of_any_kind_moves_again(behaviour):
+    hal, _ = two_link("torque", stop_behaviour=behaviour)
+    hal.submit(ramp(), world=lg.NO_WORLD)
+    steps(hal, 0.1)
+    hal.estop()
+    steps(hal, 0.5)
+    rows = hal.state.positions + ramp(4, speed=0.5)
+    assert hal.submit(rows, world=lg.NO_WORLD).accepted
+    steps(hal, 4 * STEP_S + 0.15)
+    assert np.allclose(hal.state.positions, rows[-1], atol=0.02)
+
+
+def test_stop_that_cannot_be_done_is_refused():
+    with pytest.raises(lg.ROSConfigError, match="position servo cannot damp"):
+        two_link("position", stop_behaviour=StopBehaviour.DAMP)
+    with pytest.raises(lg.ROSConfigError, match="`hold`, `ramp` or `damp`"):
+        two_link("torque", stop_behaviour="panic")
 
 
 def test_exception_only_when_asked_for():

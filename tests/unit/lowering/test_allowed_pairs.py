@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lastgate.lowering import allowed_pairs
 from lastgate.lowering.allowed_pairs import is_cross_branch, prove_neighbours, sort_by_structure, verify_srdf
 from lastgate.lowering.kinematics import KinematicTree, TreeJoint
 from lastgate.lowering.mesh_contact import LinkMeshes
-from lastgate.lowering.never import prove_never
+from lastgate.lowering.never import NeverProof, prove_never
 from lastgate.lowering.rigid import transform
 from lastgate.lowering.shapes import LinkShapes, SourceShape
 from lastgate.lowering.srdf_reader import SrdfClaims
@@ -119,8 +120,47 @@ def test_cross_arm_pair_stays_checked_even_if_provable() -> None:
     assert is_cross_branch(arms, ("l", "r"))
     assert prove_never(arms, shapes, "l", "r", evaluations_max=100).proved
     sorting = sort_by_structure(arms, ["l", "r"], None)
-    prove_neighbours(sorting, arms, shapes, joints_max=2)
+    sweep = Sweep(arms, LinkMeshes(shapes), arms.samples(SWEEP_SAMPLES, SWEEP_SEED))
+    prove_neighbours(sorting, sweep, shapes, joints_max=2)
     assert sorting.checked == [("l", "r")]
+
+
+@pytest.mark.parametrize(("reach", "searched"), [(0.3, False), (0.05, True)])
+def test_a_contact_in_the_sweep_spares_the_search_for_a_proof(
+    chain: KinematicTree, reach: float, searched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes = {"a": ball("a", 0.0, 0.05), "c": ball("c", reach, 0.05)}
+    asked: list[tuple[str, ...]] = []
+
+    def proof(
+        tree: KinematicTree, shapes: dict[str, LinkShapes], *pair: str, evaluations_max: int
+    ) -> NeverProof:
+        asked.append(pair)
+        return prove_never(tree, shapes, *pair, evaluations_max=evaluations_max)
+
+    monkeypatch.setattr(allowed_pairs, "prove_never", proof)
+    sorting = sort_by_structure(chain, ["a", "c"], None)
+    sweep = Sweep(chain, LinkMeshes(shapes), chain.samples(SWEEP_SAMPLES, SWEEP_SEED))
+    prove_neighbours(sorting, sweep, shapes, joints_max=2)
+    assert asked == ([("a", "c")] if searched else [])
+    assert sorting.checked == ([] if searched else [("a", "c")])
+
+
+def test_hulls_that_meet_do_not_make_meshes_meet_and_flat_meshes_have_none() -> None:
+    """A ball in a cup is inside the cup's hull and touches nothing; lowered, it does."""
+    corners = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.0, 0.2)])
+    bottom, sides = [(0, 2, 6), (0, 6, 4)], [(0, 1, 3), (0, 3, 2), (4, 5, 7), (4, 7, 6), (0, 1, 5), (0, 5, 4)]
+    for faces in (bottom + sides, bottom):
+        meshes = LinkMeshes(
+            {
+                "cup": LinkShapes.of("cup", [SourceShape("mesh", np.eye(4), (), corners[np.array(faces)])]),
+                "ball": ball("ball", 0.0, 0.05),
+            }
+        )
+        for height, expected in ((0.1, False), (0.04, True), (-0.2, False)):
+            at = transform((0.0, 0.0, height), (0.0, 0.0, 0.0))
+            assert meshes.touch("cup", np.eye(4), "ball", at) is expected, (len(faces), height)
+            assert meshes.touch("ball", at, "cup", np.eye(4)) is expected, (len(faces), height)
 
 
 @pytest.mark.parametrize(("reach", "reason"), [(0.3, "srdf-contradicted"), (0.05, "srdf-disabled")])

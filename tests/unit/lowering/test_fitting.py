@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull, QhullError
 
 from lastgate import _fitting
 from lastgate.lowering.distances import points_to_segment, segments_to_segments
@@ -107,3 +108,83 @@ def test_arrays_of_another_shape_or_type_are_refused() -> None:
         _fitting.covered(points, np.zeros((1, 6)))
     with pytest.raises(TypeError):
         _fitting.clearances(np.zeros((2, 4, 4)), np.zeros((1, 7)), np.zeros((1, 7)))
+
+
+def test_distinct_points_are_the_first_of_each(rng: np.random.Generator) -> None:
+    few = rng.normal(size=(300, 3))
+    few[7] = few[3] * (1.0, 1.0, -1.0)
+    few[8] = np.nextafter(few[3], np.inf)
+    points = few[rng.integers(0, len(few), 5000)]
+    _, expected = np.unique(points, axis=0, return_index=True)
+    assert _fitting.distinct(points).tolist() == np.sort(expected).tolist()
+    assert _fitting.distinct(np.empty((0, 3))).tolist() == []
+    assert _fitting.distinct(np.array([[0.0, 1.0, 2.0], [-0.0, 1.0, 2.0]])).tolist() == [0, 1]
+
+
+def hull_m3(points: Array) -> float:
+    try:
+        return float(ConvexHull(points).volume)
+    except QhullError:
+        return 0.0
+
+
+def sets_of_points(rng: np.random.Generator) -> dict[str, Array]:
+    """Returns clouds, and what meshes are made of: flat sides, straight edges, rounds, repeated and nearly equal points."""
+    grid = np.stack(np.meshgrid(*[np.linspace(-0.05, 0.05, 6)] * 3), axis=-1).reshape(-1, 3)
+    turned = grid @ rotation_from_rpy(0.3, -0.7, 1.1).T + (0.4, -0.2, 0.9)
+    angle = np.linspace(0.0, 2.0 * np.pi, 72, endpoint=False)
+    ring = np.stack([0.03 * np.cos(angle), 0.03 * np.sin(angle)], axis=1)
+    rings = np.concatenate([np.c_[ring, np.full(len(ring), z)] for z in np.linspace(0.0, 0.1, 8)])
+    sphere = rng.normal(size=(400, 3))
+    sphere *= 0.07 / np.linalg.norm(sphere, axis=1)[:, None]
+    return {
+        "cloud": rng.normal(size=(300, 3)) * (0.1, 0.02, 0.005),
+        "grid": grid,
+        "turned grid": turned,
+        "cylinder": rings,
+        "turned cylinder": rings @ rotation_from_rpy(1.0, 0.5, 2.0).T,
+        "sphere": sphere,
+        "twice": np.concatenate([turned, turned]),
+        "nearly twice": np.concatenate([turned, turned + rng.uniform(-1e-15, 1e-15, turned.shape)]),
+        "sheet": np.concatenate([grid * (1.0, 1.0, 1e-9), [(0.0, 0.0, 1e-7)]]),
+    }
+
+
+def test_growing_hulls_have_the_volumes_of_qhull(rng: np.random.Generator) -> None:
+    for name, points in sets_of_points(rng).items():
+        for _ in range(12):
+            axis = rng.normal(size=3)
+            for direction in (axis, np.eye(3)[int(rng.integers(3))]):
+                shuffled = np.ascontiguousarray(rng.permutation(points))
+                height = shuffled @ direction
+                offsets = np.linspace(height.min(), height.max(), 9) + 1e-9
+                found = _fitting.growing_hulls(shuffled, height, offsets)
+                whole_m3 = hull_m3(points)
+                for offset, volume_m3 in zip(offsets, found, strict=True):
+                    below = shuffled[height <= offset]
+                    if len(below) < 4:
+                        assert np.isnan(volume_m3)
+                    else:
+                        assert abs(volume_m3 - hull_m3(below)) <= 1e-10 * whole_m3, (name, direction, offset)
+                assert found[-1] == pytest.approx(whole_m3, rel=1e-10), name
+
+
+def test_growing_hulls_of_too_few_and_flat_points(rng: np.random.Generator) -> None:
+    line = np.linspace(0.0, 1.0, 7)[:, None] * (1.0, 2.0, 3.0)
+    flat = np.c_[rng.uniform(size=(40, 2)), np.zeros(40)]
+    for points in (line, flat, np.zeros((9, 3))):
+        turned = np.ascontiguousarray(points @ rotation_from_rpy(0.2, 0.4, 0.6).T)
+        found = _fitting.growing_hulls(turned, np.arange(float(len(points))), np.array([2.0, 3.0, 99.0]))
+        assert np.isnan(found[0])
+        assert found[1:].tolist() == [0.0, 0.0]
+    assert np.isnan(_fitting.growing_hulls(np.empty((0, 3)), np.empty(0), np.array([1.0]))).all()
+    # Flat at first and solid later: what waited is taken in.
+    solid = np.concatenate([flat, [(0.5, 0.5, 0.3)]])
+    grown = _fitting.growing_hulls(solid, np.arange(41.0), np.array([39.0, 40.0]))
+    assert grown[0] == 0.0
+    assert grown[1] == pytest.approx(hull_m3(solid), rel=1e-12)
+
+
+def test_growing_hulls_need_a_height_per_point() -> None:
+    with pytest.raises(ValueError, match="every point needs a height"):
+        _fitting.growing_hulls(np.zeros((5, 3)), np.zeros(4), np.array([1.0]))

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growing_hull.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <vector>
+
+namespace lastgate::fitting {
+namespace {
+
+struct Point {
+    double x = 0.0;
+    double y = 0.0;
+    double z = 0.0;
+};
+
+Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+double dot(Point a, Point b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+Point cross(Point a, Point b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+double length(Point a) { return std::sqrt(dot(a, a)); }
+
+struct Edge {
+    std::size_t from;
+    std::size_t to;
+};
+
+/// Corners run counter-clockwise seen from outside.
+struct Face {
+    std::size_t corner[3];
+    Point normal;      // as long as twice the face is large
+    double offset;     // normal . x on the face
+    double threshold;  // what normal . x must exceed for x to count as outside
+
+    Edge edge(std::size_t side) const { return {corner[side], corner[(side + 1) % 3]}; }
+    /// Six times the volume between the face and a point, negative on the inner side.
+    double sixfold(Point point) const { return dot(normal, point) - offset; }
+};
+
+/// A hull that grows by one point after another. Faces are few (two per corner), so all of them are asked.
+class Hull {
+public:
+    explicit Hull(double size_m)
+        : outside_m_(1e-12 * size_m), sixfold_min_(1e-13 * size_m * size_m * size_m) {}
+
+    void add(Point point) {
+        points_.push_back(point);
+        if (is_flat()) {
+            return;
+        }
+        join(points_.size() - 1);
+    }
+
+    /// Starts from the points so far if they do not lie in one plane.
+    void start_if_solid() {
+        if (!is_flat() || points_.size() < 4) {
+            return;
+        }
+        const Point origin = points_[0];
+        const std::size_t b = farthest([&](Point p) { return length(p - origin); });
+        const Point along = points_[b] - origin;
+        const std::size_t c = farthest([&](Point p) { return length(cross(along, p - origin)); });
+        const Point normal = cross(along, points_[c] - origin);
+        const std::size_t d = farthest([&](Point p) { return std::abs(dot(normal, p - origin)); });
+        const double sixfold = dot(normal, points_[d] - origin);
+        if (!(std::abs(sixfold) > outside_m_ * length(normal)) || !(std::abs(sixfold) > sixfold_min_)) {
+            return;
+        }
+        sixfold_ = std::abs(sixfold);
+        const bool above = sixfold > 0.0;
+        const std::size_t first = above ? c : b;
+        const std::size_t second = above ? b : c;
+        put({0, first, second});
+        put({0, second, d});
+        put({second, first, d});
+        put({first, 0, d});
+        for (std::size_t i = 1; i < points_.size(); ++i) {
+            if (i != b && i != c && i != d) {
+                join(i);
+            }
+        }
+    }
+
+    std::size_t count() const { return points_.size(); }
+    double volume_m3() const { return sixfold_ / 6.0; }
+
+private:
+    bool is_flat() const { return faces_.empty(); }
+
+    template <typename Measure>
+    std::size_t farthest(Measure measure) const {
+        std::size_t best = 0;
+        double most = -1.0;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            const double value = measure(points_[i]);
+            if (value > most) {
+                most = value;
+                best = i;
+            }
+        }
+        return best;
+    }
+
+    struct Corners {
+        std::size_t a;
+        std::size_t b;
+        std::size_t c;
+    };
+
+    void put(Corners corners) {
+        const Point a = points_[corners.a];
+        const Point normal = cross(points_[corners.b] - a, points_[corners.c] - a);
+        const double offset = dot(normal, a);
+        faces_.push_back({{corners.a, corners.b, corners.c}, normal, offset, offset + outside_m_ * length(normal)});
+    }
+
+    /// Takes a point in: what it sees goes, and it is joined to the edge of that.
+    void join(std::size_t index) {
+        const Point point = points_[index];
+        seen_.clear();
+        std::size_t start = 0;
+        double most = sixfold_min_;
+        bool found = false;
+        for (std::size_t i = 0; i < faces_.size(); ++i) {
+            if (dot(faces_[i].normal, point) > faces_[i].threshold) {
+                const double sixfold = faces_[i].sixfold(point);
+                if (sixfold > most) {
+                    most = sixfold;
+                    start = seen_.size();
+                    found = true;
+                }
+                seen_.push_back(i);
+            }
+        }
+        if (!found) {
+            return;
+        }
+        keep_connected(start);
+        edges_.clear();
+        for (const std::size_t face : seen_) {
+            sixfold_ += faces_[face].sixfold(point);
+            for (std::size_t side = 0; side < 3; ++side) {
+                const Edge edge = faces_[face].edge(side);
+                // An edge between two faces that are seen runs both ways and is no rim.
+                const auto back = std::find_if(edges_.begin(), edges_.end(), [&](const Edge& other) {
+                    return other.from == edge.to && other.to == edge.from;
+                });
+                if (back == edges_.end()) {
+                    edges_.push_back(edge);
+                } else {
+                    *back = edges_.back();
+                    edges_.pop_back();
+                }
+            }
+        }
+        std::sort(seen_.begin(), seen_.end(), std::greater<>());
+        for (const std::size_t face : seen_) {
+            faces_[face] = faces_.back();
+            faces_.pop_back();
+        }
+        for (const Edge& edge : edges_) {
+            put({edge.from, edge.to, index});
+        }
+    }
+
+    /// Keeps of the faces seen those that hang together with one: a sliver elsewhere whose normal is mere rounding would
+    /// tear a hole.
+    void keep_connected(std::size_t start) {
+        std::swap(seen_[0], seen_[start]);
+        std::size_t kept = 1;
+        for (std::size_t i = 0; i < kept; ++i) {
+            for (std::size_t j = kept; j < seen_.size(); ++j) {
+                if (share_an_edge(faces_[seen_[i]], faces_[seen_[j]])) {
+                    std::swap(seen_[kept++], seen_[j]);
+                }
+            }
+        }
+        seen_.resize(kept);
+    }
+
+    static bool share_an_edge(const Face& a, const Face& b) {
+        int common = 0;
+        for (const std::size_t corner : a.corner) {
+            common += std::find(std::begin(b.corner), std::end(b.corner), corner) != std::end(b.corner);
+        }
+        return common >= 2;
+    }
+
+    // How far beyond a face a point must be to count: rounding is a thousandth of it.
+    double outside_m_;
+    // What a point must add at least, six times, to be worth looking at: the thirteenth digit of a volume.
+    double sixfold_min_;
+    double sixfold_ = 0.0;
+    std::vector<Point> points_;
+    std::vector<Face> faces_;
+    std::vector<std::size_t> seen_;
+    std::vector<Edge> edges_;
+};
+
+}  // namespace
+
+void growing_hulls(std::span<const double> points, std::span<const double> height, std::span<const double> offsets,
+                   std::span<double> volume_m3) {
+    if (height.empty()) {
+        std::fill(volume_m3.begin(), volume_m3.end(), std::numeric_limits<double>::quiet_NaN());
+        return;
+    }
+    // Seen from the first point, numbers are as small as the set is, wherever it lies.
+    const Point origin{points[0], points[1], points[2]};
+    std::vector<Point> moved;
+    double size_m = 0.0;
+    for (std::size_t i = 0; i < height.size(); ++i) {
+        moved.push_back(Point{points[3 * i], points[3 * i + 1], points[3 * i + 2]} - origin);
+        size_m = std::max(size_m, length(moved.back()));
+    }
+    Hull hull(size_m);
+    double reached = -std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < offsets.size(); ++k) {
+        for (std::size_t i = 0; i < height.size(); ++i) {
+            if (height[i] > reached && height[i] <= offsets[k]) {
+                hull.add(moved[i]);
+            }
+        }
+        reached = offsets[k];
+        hull.start_if_solid();
+        volume_m3[k] = hull.count() < 4 ? std::numeric_limits<double>::quiet_NaN() : hull.volume_m3();
+    }
+}
+
+}  // namespace lastgate::fitting
