@@ -96,12 +96,15 @@ class _Part:
     @cached_property
     def halves(self) -> list[_Part]:
         """Returns both sides of the best cut."""
-        return [] if self.best_cut is None else [side for side in self.best_cut.sides if len(side.triangles)]
+        return [] if self.best_cut is None else [side for side in self.best_cut.sides if len(side.points)]
 
     def cut(self, normal: Array, offset: float) -> list[_Part]:
-        """Returns both sides of a plane, without one that holds nothing."""
+        """Returns both sides of a plane, without one that holds nothing.
+
+        One that holds no surface may lie inside a wall, and then it is a part by the corners of its cuts.
+        """
         sides = [_side(self, normal, offset), _side(self, -normal, -offset)]
-        return [side for side in sides if len(side.triangles)]
+        return [side for side in sides if len(side.points)]
 
     @cached_property
     def inner_corners(self) -> Array:
