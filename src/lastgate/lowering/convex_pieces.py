@@ -96,15 +96,7 @@ class _Part:
     @cached_property
     def halves(self) -> list[_Part]:
         """Returns both sides of the best cut."""
-        return [] if self.best_cut is None else [side for side in self.best_cut.sides if len(side.points)]
-
-    def cut(self, normal: Array, offset: float) -> list[_Part]:
-        """Returns both sides of a plane, without one that holds nothing.
-
-        One that holds no surface may lie inside a wall, and then it is a part by the corners of its cuts.
-        """
-        sides = [_side(self, normal, offset), _side(self, -normal, -offset)]
-        return [side for side in sides if len(side.points)]
+        return [] if self.best_cut is None else [side for side in self.best_cut.sides if len(side.triangles)]
 
     @cached_property
     def inner_corners(self) -> Array:
@@ -231,13 +223,20 @@ class _FinePart:
         return max(self.hollow_m3, self.rim_m3, self.cavity_m3)
 
     def halves(self) -> list[_Part]:
-        """Returns both sides of the cut that takes most."""
-        if self.hollow_m3 >= min(self.gain_m3, _HOLLOW_SHARE * self.part.hull_m3):
-            return self.part.halves
-        points = self.part.points
-        axis = int(extent(points).argmax())
-        middle = 0.5 * float(points[:, axis].min() + points[:, axis].max())
-        return self.part.cut(np.eye(3)[axis], middle)
+        """Returns both sides of the cut that takes most, without one that holds nothing.
+
+        One that holds no surface may lie inside a wall, and then it is a part by the corners of its cuts.
+        """
+        best = self.part.best_cut
+        if best is not None and self.hollow_m3 >= min(self.gain_m3, _HOLLOW_SHARE * self.part.hull_m3):
+            sides = best.sides
+        else:
+            points = self.part.points
+            axis = int(extent(points).argmax())
+            middle = 0.5 * float(points[:, axis].min() + points[:, axis].max())
+            normal = np.eye(3)[axis]
+            sides = (_side(self.part, normal, middle), _side(self.part, -normal, -middle))
+        return [side for side in sides if len(side.points)]
 
 
 def _large_bodies(soups: list[Array], *, count_max: int) -> list[Array]:
