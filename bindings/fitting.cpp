@@ -6,11 +6,13 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -82,12 +84,15 @@ nb::ndarray<nb::numpy, std::int64_t> distinct(const Points& points) {
     return owned(std::move(index), {first.size()});
 }
 
-nb::ndarray<nb::numpy, double> growing_hulls(const Points& points, const Numbers& height, const Numbers& offsets) {
+std::optional<nb::ndarray<nb::numpy, double>> growing_hulls(const Points& points, const Numbers& height, const Numbers& offsets) {
     if (points.shape(0) != height.shape(0)) {
         throw std::invalid_argument("every point needs a height");
     }
     auto volume_m3 = std::make_unique<double[]>(offsets.shape(0));
-    fitting::growing_hulls(span_of(points), span_of(height), span_of(offsets), {volume_m3.get(), offsets.shape(0)});
+    if (!fitting::growing_hulls(span_of(points), span_of(height), span_of(offsets),
+                                {volume_m3.get(), offsets.shape(0)})) {
+        return std::nullopt;
+    }
     return owned(std::move(volume_m3), {offsets.shape(0)});
 }
 
@@ -107,7 +112,7 @@ NB_MODULE(_fitting, module) {
     module.def("growing_hulls", &growing_hulls, "points"_a.noconvert(), "height"_a.noconvert(),
                "offsets"_a.noconvert(),
                "Returns per offset, lowest first, the volume of the hull of the points not above it: 0 where they are "
-               "flat, not a number where they are fewer than four.");
+               "flat, not a number where they are fewer than four. None where rounding tore the hull.");
     module.def("overlap_cost", &overlap_cost, "capsule"_a.noconvert(), "others"_a.noconvert(), nb::kw_only(),
                "near_m"_a, "half_m"_a,
                "Returns the summed d / (d + half_m) over others nearer than near_m by d, and its gradient.");

@@ -7,6 +7,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 namespace lastgate::fitting {
@@ -31,9 +32,11 @@ struct Edge {
 /// Corners run counter-clockwise seen from outside.
 struct Face {
     std::size_t corner[3];
-    Point normal;      // as long as twice the face is large
-    double offset;     // normal . x on the face
-    double threshold;  // what normal . x must exceed for x to count as outside
+    Point normal;   // as long as twice the face is large
+    double offset;  // normal . x on the face
+    double slack;   // how much normal . x may be off by rounding, and a little more
+    bool is_sliver;
+    bool is_asked = false;  // whether no corner of the last hull that was asked lay beyond it
 
     Edge edge(std::size_t side) const { return {corner[side], corner[(side + 1) % 3]}; }
     /// Six times the volume between the face and a point, negative on the inner side.
@@ -44,7 +47,7 @@ struct Face {
 class Hull {
 public:
     explicit Hull(double size_m)
-        : outside_m_(1e-12 * size_m), sixfold_min_(1e-13 * size_m * size_m * size_m) {}
+        : size_m_(size_m), outside_m_(1e-12 * size_m), sixfold_min_(1e-13 * size_m * size_m * size_m) {}
 
     void add(Point point) {
         points_.push_back(point);
@@ -69,7 +72,6 @@ public:
         if (!(std::abs(sixfold) > outside_m_ * length(normal)) || !(std::abs(sixfold) > sixfold_min_)) {
             return;
         }
-        sixfold_ = std::abs(sixfold);
         const bool above = sixfold > 0.0;
         const std::size_t first = above ? c : b;
         const std::size_t second = above ? b : c;
@@ -85,9 +87,57 @@ public:
     }
 
     std::size_t count() const { return points_.size(); }
-    double volume_m3() const { return sixfold_ / 6.0; }
+
+    double volume_m3() const {
+        double sixfold = 0.0;
+        for (const Face& face : faces_) {
+            sixfold += face.offset;
+        }
+        return sixfold / 6.0;
+    }
+
+    /// Tells whether no corner lies beyond a face: then the closed surface is that of the hull. What was found so the
+    /// last time need not be asked again: only new faces about all corners, and old faces about new corners.
+    bool is_convex() {
+        is_corner_.assign(points_.size(), false);
+        for (const Face& face : faces_) {
+            for (const std::size_t corner : face.corner) {
+                is_corner_[corner] = true;
+            }
+        }
+        corners_.clear();
+        std::size_t old = 0;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            old = i == asked_ ? corners_.size() : old;
+            if (is_corner_[i]) {
+                corners_.push_back(i);
+            }
+        }
+        for (Face& face : faces_) {
+            if (!has_none_beyond(face, face.is_asked ? std::span(corners_).subspan(old) : corners_)) {
+                return false;
+            }
+            face.is_asked = true;
+        }
+        asked_ = points_.size();
+        return true;
+    }
+
+    /// Tells whether no point at all lies beyond a face.
+    bool has_all() {
+        corners_.resize(points_.size());
+        std::iota(corners_.begin(), corners_.end(), 0);
+        return std::all_of(faces_.begin(), faces_.end(),
+                           [&](const Face& face) { return has_none_beyond(face, corners_); });
+    }
 
 private:
+    bool has_none_beyond(const Face& face, std::span<const std::size_t> indices) const {
+        const double tolerated = 2.0 * (sixfold_min_ + face.slack);
+        return std::all_of(indices.begin(), indices.end(),
+                           [&](std::size_t index) { return face.sixfold(points_[index]) <= tolerated; });
+    }
+
     bool is_flat() const { return faces_.empty(); }
 
     template <typename Measure>
@@ -114,7 +164,16 @@ private:
         const Point a = points_[corners.a];
         const Point normal = cross(points_[corners.b] - a, points_[corners.c] - a);
         const double offset = dot(normal, a);
-        faces_.push_back({{corners.a, corners.b, corners.c}, normal, offset, offset + outside_m_ * length(normal)});
+        double longest_squared = 0.0;
+        for (const Edge edge : {Edge{corners.a, corners.b}, Edge{corners.b, corners.c}, Edge{corners.c, corners.a}}) {
+            const Point along = points_[edge.to] - points_[edge.from];
+            longest_squared = std::max(longest_squared, dot(along, along));
+        }
+        const double area = length(normal);
+        // The normal is off by the rounding of products of edges, which a sliver's own length does not dwarf.
+        const double slack = outside_m_ * area + 2e-15 * size_m_ * longest_squared;
+        faces_.push_back(
+            {{corners.a, corners.b, corners.c}, normal, offset, slack, area < 1e-4 * longest_squared, false});
     }
 
     /// Takes a point in: what it sees goes, and it is joined to the edge of that.
@@ -125,9 +184,11 @@ private:
         double most = sixfold_min_;
         bool found = false;
         for (std::size_t i = 0; i < faces_.size(); ++i) {
-            if (dot(faces_[i].normal, point) > faces_[i].threshold) {
-                const double sixfold = faces_[i].sixfold(point);
-                if (sixfold > most) {
+            const Face& face = faces_[i];
+            const double sixfold = face.sixfold(point);
+            // Slivers that cannot be told go with what is around them: one left behind would tear a hole.
+            if (sixfold > (face.is_sliver ? -face.slack : face.slack)) {
+                if (sixfold > std::max(most, face.slack)) {
                     most = sixfold;
                     start = seen_.size();
                     found = true;
@@ -141,7 +202,6 @@ private:
         keep_connected(start);
         edges_.clear();
         for (const std::size_t face : seen_) {
-            sixfold_ += faces_[face].sixfold(point);
             for (std::size_t side = 0; side < 3; ++side) {
                 const Edge edge = faces_[face].edge(side);
                 // An edge between two faces that are seen runs both ways and is no rim.
@@ -189,24 +249,27 @@ private:
         return common >= 2;
     }
 
+    double size_m_;
     // How far beyond a face a point must be to count: rounding is a thousandth of it.
     double outside_m_;
     // What a point must add at least, six times, to be worth looking at: the thirteenth digit of a volume.
     double sixfold_min_;
-    double sixfold_ = 0.0;
     std::vector<Point> points_;
     std::vector<Face> faces_;
     std::vector<std::size_t> seen_;
     std::vector<Edge> edges_;
+    std::size_t asked_ = 0;
+    std::vector<bool> is_corner_;
+    std::vector<std::size_t> corners_;
 };
 
 }  // namespace
 
-void growing_hulls(std::span<const double> points, std::span<const double> height, std::span<const double> offsets,
+bool growing_hulls(std::span<const double> points, std::span<const double> height, std::span<const double> offsets,
                    std::span<double> volume_m3) {
     if (height.empty()) {
         std::fill(volume_m3.begin(), volume_m3.end(), std::numeric_limits<double>::quiet_NaN());
-        return;
+        return true;
     }
     // Seen from the first point, numbers are as small as the set is, wherever it lies.
     const Point origin{points[0], points[1], points[2]};
@@ -226,8 +289,16 @@ void growing_hulls(std::span<const double> points, std::span<const double> heigh
         }
         reached = offsets[k];
         hull.start_if_solid();
-        volume_m3[k] = hull.count() < 4 ? std::numeric_limits<double>::quiet_NaN() : hull.volume_m3();
+        if (hull.count() < 4) {
+            volume_m3[k] = std::numeric_limits<double>::quiet_NaN();
+            continue;
+        }
+        volume_m3[k] = hull.volume_m3();
+        if (!hull.is_convex()) {
+            return false;
+        }
     }
+    return hull.has_all();
 }
 
 }  // namespace lastgate::fitting

@@ -62,7 +62,7 @@ struct PlacingMemory {
     LaneGroup group{};
 
     PlacingMemory(const RobotModel& model, const LaneModel& lanes)
-        : floats(lane_count * (model.bodies().size() * 17 + model.effectors().size() * 3 + lanes.tail_count() + 9 * (model.volumes().size() + capacity::attached_max)) + 16),
+        : floats(lane_count * (model.bodies().size() * 19 + model.effectors().size() * 3 + lanes.tail_count() + 9 * (model.volumes().size() + capacity::attached_max)) + 16),
           placed(model.bodies().size()), variables(lane_count * model.variable_count()) {
         const std::size_t bodies = model.bodies().size();
         const std::size_t skipped = (0 - reinterpret_cast<std::uintptr_t>(floats.data()) / sizeof(float)) % 16;
@@ -73,6 +73,7 @@ struct PlacingMemory {
             return from;
         };
         group.position = take(bodies);
+        group.turn = take(2 * bodies);
         group.step = take(bodies);
         group.frame = take(12 * bodies);
         group.centre = take(3 * bodies);

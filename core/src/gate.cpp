@@ -200,7 +200,7 @@ void Gate::forget_closest() noexcept {
 std::size_t Gate::lane_group_size() const noexcept {
     const std::size_t bodies = model_->bodies().size();
     const std::size_t volumes = model_->volumes().size() + capacity::attached_max;
-    const std::size_t floats = lane_count * (17 * bodies + 9 * volumes + 3 * model_->effectors().size() + lanes_.tail_count());
+    const std::size_t floats = lane_count * (19 * bodies + 9 * volumes + 3 * model_->effectors().size() + lanes_.tail_count());
     return (floats + cache_line_floats - 1) / cache_line_floats * cache_line_floats;
 }
 
@@ -212,7 +212,8 @@ LaneGroup Gate::lane_group(std::size_t index) noexcept {
     float* at = lane_memory_.data() + skipped + index * lane_group_size();
     LaneGroup group{};
     group.position = at;
-    group.step = group.position + lane_count * bodies;
+    group.turn = group.position + lane_count * bodies;
+    group.step = group.turn + 2 * lane_count * bodies;
     group.frame = group.step + lane_count * bodies;
     group.centre = group.frame + 12 * lane_count * bodies;
     group.tool = group.centre + 3 * lane_count * bodies;

@@ -26,6 +26,10 @@ constexpr double point_roundings = 8.0 * u;
 /// direction that is a few u long or short (lanes_math.inc counts them).
 constexpr double distance_roundings = 64.0 * u;
 
+/// Roundings of a point as seen from a body, and of its distance from a core there, relative to that distance: a difference, three
+/// dot products, a share of the way and a root. What is relative to the arm of the core is in the error of its volume.
+constexpr double length_roundings = 32.0 * u;
+
 /// Motion sums add up to 40 positive products; each rounds once, and so do reach and step.
 constexpr double motion_slack = 1.0 + 1e-5;
 
@@ -76,17 +80,9 @@ std::uint8_t axis_of(Vec3 v) noexcept {
     return axis;
 }
 
-/// Columns that are axes of the parent are copied with their sign.
-void write_columns(LaneBody& body, const Mat3& rotation) noexcept {
-    const Vec3 columns[3] = {rotation.x, rotation.y, rotation.z};
-    bool straight_columns = true;
-    for (std::size_t index = 0; index < 3; ++index) {
-        const std::uint8_t axis = axis_of(columns[index]);
-        straight_columns = straight_columns && axis < lane_zero;
-        body.column_axis[index] = axis;
-        body.column_sign[index] = columns[index].x + columns[index].y + columns[index].z > 0.0 ? 1.0F : -1.0F;
-    }
-    if (!straight_columns) body.column_axis[0] = lane_dense;
+/// Whether every column is an axis of the parent, or the opposite of one.
+bool is_straight(const Mat3& rotation) noexcept {
+    return axis_of(rotation.x) < lane_zero && axis_of(rotation.y) < lane_zero && axis_of(rotation.z) < lane_zero;
 }
 
 }  // namespace
@@ -117,11 +113,37 @@ LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild 
     body_volumes_.reserve(volume_count);
     body_volume_first_.resize(body_count + 1);
     movers_.reserve(body_count);
+    in_lanes_.resize(body_count);
+    joint_sign_.resize(body_count);
     rotation_error_.resize(body_count);
     translation_error_.resize(body_count);
     turns_.reserve(body_count * body_count / 2 + 1);
+    choose_frames(model);
     write_rows(model);
     rebuild(model, shapes);
+}
+
+/// What slides keeps the directions of its parent: nothing has to be turned. A straight body's columns are +-1 times columns of
+/// its parent: with x = p X and y = q Y, turned by the joint's sine s and cosine c, x' = p (c X + pq s Y) and
+/// y' = q (c Y - pq s X). Keeping p x', q y' and the like of z leaves one sign, that of the sine, which is the sign of the joint
+/// position.
+void LaneModel::choose_frames(const RobotModel& model) noexcept {
+    const auto sign_of = [](Vec3 column) { return column.x + column.y + column.z > 0.0 ? 1.0 : -1.0; };
+    in_lanes_[0] = Mat3{};
+    joint_sign_[0] = 1.0;
+    for (std::size_t index = 1; index < in_lanes_.size(); ++index) {
+        const Body& body = model.bodies()[index];
+        const Mat3 columns = in_lanes_[body.parent] * body.in_parent.rotation;
+        joint_sign_[index] = 1.0;
+        in_lanes_[index] = Mat3{};
+        if (body.kind == JointKind::prismatic) {
+            in_lanes_[index] = columns;
+        } else if (is_straight(columns)) {
+            const Vec3 signs{sign_of(columns.x), sign_of(columns.y), sign_of(columns.z)};
+            in_lanes_[index] = {{signs.x, 0.0, 0.0}, {0.0, signs.y, 0.0}, {0.0, 0.0, signs.z}};
+            joint_sign_[index] = signs.x * signs.y;
+        }
+    }
 }
 
 /// Most joints turn by what their column says. Those who follow it in another way come after it, and those nobody commands are
@@ -130,7 +152,7 @@ void LaneModel::write_rows(const RobotModel& model) {
     std::vector<bool> follows(model.bodies().size(), false);
     for (const std::uint16_t dof : model.row_dofs()) {
         const DofSpec& limits = model.dof(dof);
-        LaneColumn column{limits.position_min, limits.position_max, dof, 0, 0};
+        LaneColumn column{limits.position_min, limits.position_max, dof, 0, 0, 1.0F};
         for (std::size_t index = 1; index < model.bodies().size(); ++index) {
             const Body& body = model.bodies()[index];
             if (body.dof != dof) continue;
@@ -140,6 +162,7 @@ void LaneModel::write_rows(const RobotModel& model) {
                 continue;
             }
             column.body = static_cast<std::uint16_t>(index);
+            column.sign = static_cast<float>(joint_sign_[index]);
             column.wrapped = body.kind != JointKind::prismatic && !(limits.position_min >= -lane_angle_max && limits.position_max <= lane_angle_max) ? 1 : 0;
         }
         columns_.push_back(column);
@@ -186,19 +209,26 @@ void LaneModel::write_bodies(const RobotModel& model, const ShapeSet& shapes) no
         const Body& from = model.bodies()[index];
         const Ball& ball = shapes.balls()[index];
         LaneBody& body = bodies_[index];
-        write3(body.rotation, from.in_parent.rotation.x);
-        write3(body.rotation + 3, from.in_parent.rotation.y);
-        write3(body.rotation + 6, from.in_parent.rotation.z);
-        write_columns(body, from.in_parent.rotation);
-        write3(body.translation, from.in_parent.translation);
-        body.translation_axis = axis_of(from.in_parent.translation);
-        write3(body.ball_centre, ball.centre);
+        const Mat3 rotation = in_lanes_[from.parent] * from.in_parent.rotation;
+        write3(body.rotation, rotation.x);
+        write3(body.rotation + 3, rotation.y);
+        write3(body.rotation + 6, rotation.z);
+        body.column_axis[0] = is_straight(rotation) ? axis_of(rotation.x) : lane_dense;
+        body.column_axis[1] = axis_of(rotation.y);
+        body.column_axis[2] = axis_of(rotation.z);
+        const Vec3 translation = in_lanes_[from.parent] * from.in_parent.translation;
+        write3(body.translation, translation);
+        body.translation_axis = axis_of(translation);
+        write3(body.ball_centre, in_lanes_[index] * ball.centre);
         const double slack_m = point_error(index, ball.centre) + distance_roundings * extent_m_;
         body.ball_radius = round_up(std::max(ball.radius_m, 0.0) + slack_m);
+        const double turned = rotation_error_[index] + length_roundings;
+        body.shrink = static_cast<float>(1.0 - turned - u);
+        body.grow = round_up(1.0 / static_cast<double>(body.shrink));
         body.parent = from.parent;
         body.variable = from.dof;
-        body.multiplier = from.multiplier;
-        body.offset = from.offset;
+        body.multiplier = joint_sign_[index] * from.multiplier;
+        body.offset = joint_sign_[index] * from.offset;
         body.prismatic = from.kind == JointKind::prismatic ? 1 : 0;
     }
 }
@@ -207,23 +237,26 @@ void LaneModel::write_volumes(const RobotModel& model, const ShapeSet& shapes) n
     volumes_.clear();
     for (const Volume& from : shapes.volumes()) {
         LaneVolume volume{};
-        write3(volume.ends, from.end_a);
-        write3(volume.ends + 3, from.end_b);
-        write3(volume.middle, 0.5 * (from.end_a + from.end_b));
+        write3(volume.ends, in_lanes_[from.body] * from.end_a);
+        write3(volume.ends + 3, in_lanes_[from.body] * from.end_b);
+        write3(volume.middle, in_lanes_[from.body] * (0.5 * (from.end_a + from.end_b)));
         volume.radius = round_up(from.radius_m);
         volume.error = round_up(std::max(point_error(from.body, from.end_a), point_error(from.body, from.end_b)) + distance_roundings * extent_m_);
         const double length = norm(from.end_b - from.end_a);
         volume.half_length = round_up(0.5 * length);
         volume.length2 = static_cast<float>(length * length);
         volume.inverse_length2 = length > shortest_core_m ? static_cast<float>(1.0 / (length * length)) : 0.0F;
+        const Vec3 axis = in_lanes_[from.body] * (from.end_b - from.end_a);
+        write3(volume.axis, axis);
+        write3(volume.axis_share, static_cast<double>(volume.inverse_length2) * axis);
         volume.body = from.body;
         volumes_.push_back(volume);
     }
     volume_count_ = static_cast<std::uint32_t>(volumes_.size());
     for (const Effector& from : model.effectors()) {
         LaneVolume tool{};
-        write3(tool.ends, from.in_body.translation);
-        write3(tool.ends + 3, from.in_body.translation);
+        write3(tool.ends, in_lanes_[from.body] * from.in_body.translation);
+        write3(tool.ends + 3, in_lanes_[from.body] * from.in_body.translation);
         tool.error = round_up(point_error(from.body, from.in_body.translation) + distance_roundings * extent_m_);
         tool.body = from.body;
         volumes_.push_back(tool);

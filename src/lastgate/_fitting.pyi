@@ -31,9 +31,9 @@ def any_within(poses: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 4),
 def distinct(points: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
     """Returns where each point occurs first, in order."""
 
-def growing_hulls(points: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)], height: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+def growing_hulls(points: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)], height: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64] | None:
     """
-    Returns per offset, lowest first, the volume of the hull of the points not above it: 0 where they are flat, not a number where they are fewer than four.
+    Returns per offset, lowest first, the volume of the hull of the points not above it: 0 where they are flat, not a number where they are fewer than four. None where rounding tore the hull.
     """
 
 def overlap_cost(capsule: Annotated[NDArray[numpy.float64], dict(shape=(7), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, 7), order='C', device='cpu', writable=False)], *, near_m: float, half_m: float) -> tuple[float, NDArray[numpy.float64]]:

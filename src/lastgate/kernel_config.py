@@ -6,6 +6,7 @@ One file format, one reader (in C++), one model: the verdict cannot depend on th
 
 import json
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -132,11 +133,13 @@ def has_mobile_base(envelope: SafetyEnvelope) -> bool:
 def flat_config(
     robot: RobotDescription,
     *,
-    step_s: float,
+    step_s: float | None,
     skill: RSkillManifest | None = None,
     evaluations_max: int = EVALUATIONS_MAX,
 ) -> str:
     """Returns the flat YAML (schema_version 1) of a robot, tightened by a skill.
+
+    Without a `step_s` no reader takes it: `with_step` has to add one.
 
     Raises:
         ROSConfigError: The skill loosens a limit, a mode lacks its bounds, a joint cannot be moved, or a number is
@@ -145,7 +148,7 @@ def flat_config(
     if isinstance(evaluations_max, bool) or not isinstance(evaluations_max, int):
         raise ROSConfigError(f"evaluations_max must be a whole number, got {evaluations_max!r}")
     envelope = intersect_envelopes(robot, skill)
-    values: dict[str, Value] = {
+    values: dict[str, Value | None] = {
         "schema_version": 1,
         "robot_name": robot.name,
         "base_frame": robot.base_frame,
@@ -167,7 +170,25 @@ def flat_config(
     values |= _envelope(envelope)
     # From the robot's own envelope: a skill that declares a bound must not grant itself a mode by it.
     values["control_modes"] = [int(mode) for mode in enabled_modes(robot)]
-    return "".join(f"{key}: {_text(value, key)}\n" for key, value in values.items())
+    return "".join(f"{key}: {_text(value, key)}\n" for key, value in values.items() if value is not None)
+
+
+def with_step(text: str, step_s: float) -> str:
+    """Returns a flat YAML with its time step, as `flat_config` would have written it.
+
+    Raises:
+        ROSConfigError: The file has another one already.
+    """
+    line = f"step_s: {_text(step_s, 'step_s')}\n"
+    found = re.search(r"^step_s:.*\n?", text, flags=re.MULTILINE)
+    if found is None:
+        # Where it stands decides over the digest, by which recordings and verdicts name the model.
+        return re.sub(
+            r"^skill_version:.*\n", lambda before: before[0] + line, text, count=1, flags=re.MULTILINE
+        )
+    if found[0].strip() != line.strip():
+        raise ROSConfigError(f"the file says `{found[0].strip()}`, not `{line.strip()}`")
+    return text
 
 
 def _text(value: Value, key: str) -> str:

@@ -43,11 +43,16 @@ def gateway_program() -> Path:
     return program
 
 
-def only_kernel() -> str:
-    """Returns the name of the kernel that runs on this machine, if it is the only one."""
+def running_kernels() -> list[str]:
+    """Returns the names of the kernels that run on this machine."""
     boards = Path("/dev/shm").glob("lastgate.*.board")
     names = sorted(path.name.removeprefix("lastgate.").removesuffix(".board") for path in boards)
-    running = [name for name in names if _core.kernel_is_alive(name)]
+    return [name for name in names if _core.kernel_is_alive(name)]
+
+
+def only_kernel() -> str:
+    """Returns the name of the kernel that runs on this machine, if it is the only one."""
+    running = running_kernels()
     if len(running) == 1:
         return running[0]
     found = (

@@ -113,7 +113,8 @@ class Violation:
             allowed = f"must be {self.limit_min:.4f}"
         else:
             allowed = f"allowed {self.limit_min:.4f} to {self.limit_max:.4f}"
-        return f"{self.subject}{where} is {self.value:.4f} {self.unit}, {allowed} {self.unit}".rstrip()
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.subject}{where} is {self.value:.4f}{unit}, {allowed}{unit}"
 
     def evidence(self) -> FailureEvidence:
         """Returns the evidence a `FailureTrigger` carries for this violation."""

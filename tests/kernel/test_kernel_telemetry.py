@@ -17,9 +17,11 @@ from paper_robots import arm_of_one_link, ball, cart, planar_two_link, stacked
 from PIL import Image
 
 import lastgate as lg
-from lastgate import _core
+from lastgate import _core, kernel_process, robots
+from lastgate.cli.app import run
 from lastgate.telemetry.diagnostics import diagnostic_status
 from lastgate.telemetry.kernel_maps import KernelMaps
+from lastgate.telemetry.kernel_rate import rate_of_kernel
 from lastgate.telemetry.kernel_recorder import KernelRecorder
 from lastgate.telemetry.kernel_spans import KernelSpans
 from lastgate.telemetry.recording_reader import read_recording
@@ -323,6 +325,35 @@ def test_wire_worlds_and_every_wire_state_are_run_again(start_kernel, tmp_path):
     assert replay(recording).same == 5
     assert said[0].accepted
     assert recording.checks[-1].code == "world_unavailable"
+
+
+def test_rate_of_a_kernel_is_what_gives_its_digest(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True, rate_hz=30.0)
+    assert rate_of_kernel(kernel.instance, kernel.robot, None) == 30.0
+    tighter = lg.RSkillManifest(name="slow", version="1.0.0", envelope={"max_joint_speed_factor": 0.5})
+    fractional = start_kernel(stacked(2), without_world=True, rate_hz=12.5)
+    other = lg.RobotDescription(**stacked(3))
+    for instance, robot, skill in (
+        (kernel.instance, other, None),
+        (kernel.instance, kernel.robot, tighter),
+        (fractional.instance, fractional.robot, None),
+    ):
+        with pytest.raises(lg.ROSConfigError, match="runs another model"):
+            rate_of_kernel(instance, robot, skill)
+
+
+def test_recording_asks_the_kernel_for_what_it_is_not_told(start_kernel, tmp_path, monkeypatch, capsys):
+    kernel = start_kernel(stacked(2), without_world=True)
+    monkeypatch.setattr(kernel_process, "running_kernels", lambda: [kernel.instance])
+    monkeypatch.setattr(robots, "robot_names", lambda: (kernel.instance,))
+    monkeypatch.setattr(robots, "load_robot", lambda name: {kernel.instance: kernel.robot}[name])
+    path = tmp_path / "box.mcap"
+    assert run(["record", "-o", str(path), "--seconds", "0.2"]) == 0
+    assert path.is_file()
+    monkeypatch.setattr(robots, "robot_names", lambda: ())
+    assert run(["record", "-o", str(tmp_path / "other.mcap"), "--seconds", "0.2"]) == 2
+    assert "say `--robot path/to/robot.yaml`" in capsys.readouterr().err
+    assert not (tmp_path / "other.mcap").exists()
 
 
 def test_last_seconds_of_a_kernel_are_written_when_something_is_refused(start_kernel, tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stop, reset, status and the sources, as a person runs them: real processes, real exit codes."""
 
+import io
 import json
 import os
 import signal
@@ -15,7 +16,8 @@ import ros_messages as ros
 from paper_robots import stacked
 
 import lastgate as lg
-from lastgate import _core
+from lastgate import _core, kernel_process
+from lastgate.cli.app import run
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
 
@@ -63,6 +65,47 @@ def test_refused_reset_exits_1_and_says_why(start_kernel):
     refused = lastgate("reset", "--robot", kernel.instance)
     assert refused.returncode == 1
     assert "cooling down" in refused.stdout
+
+
+def test_without_a_name_the_only_kernel_is_meant_and_two_must_be_told_apart(
+    start_kernel, monkeypatch, capsys
+):
+    # Other kernels may run on this machine: only those of this test are looked at.
+    names: list[str] = []
+    monkeypatch.setattr(kernel_process, "running_kernels", lambda: names)
+    first = start_kernel(stacked(2), without_world=True, reset_cooldown_s=0.05)
+    names = [first.instance]
+    first.estop("now")
+    assert run(["status"]) == 1
+    time.sleep(0.1)
+    assert run(["reset"]) == 0
+    assert run(["status", "--json"]) == 0
+    second = start_kernel(stacked(2), without_world=True)
+    names = [first.instance, second.instance]
+    for words in (["status"], ["reset"], ["deadman"], ["pendant", "--device", "/dev/null"], ["telemetry"]):
+        capsys.readouterr()
+        assert run(words) == 2
+        assert "several kernels run" in capsys.readouterr().err
+    names = []
+    for words in (["status"], ["reset"], ["estop"], ["deadman"], ["human"]):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("stop\n"))
+        assert run(words) == 2
+        assert "no kernel runs" in capsys.readouterr().err
+
+
+def test_stop_without_a_name_stops_every_kernel_even_if_one_is_gone(start_kernel, monkeypatch, capsys):
+    first = start_kernel(stacked(2), without_world=True)
+    second = start_kernel(stacked(2), without_world=True)
+    third = start_kernel(stacked(2), without_world=True)
+    names = [first.instance, "one-that-is-gone", second.instance]
+    monkeypatch.setattr(kernel_process, "running_kernels", lambda: names)
+    assert run(["estop", "--reason", "smoke"]) == 2
+    assert "one-that-is-gone" in capsys.readouterr().err
+    assert [kernel.status().reason for kernel in (first, second)] == ["smoke", "smoke"]
+    assert not third.status().latched
+    names = [third.instance]
+    assert run(["estop"]) == 0
+    assert third.status().latched
 
 
 @pytest.mark.parametrize("word", ["estop", "reset", "status", "deadman"])

@@ -66,6 +66,15 @@ def test_manifest_loads_by_file_name_in_the_working_folder(manifest, monkeypatch
     assert lg.load_robot("robot.yaml").name == "one_link"
 
 
+def test_folder_of_ones_own_robot_is_a_path_and_a_bare_name_of_it_is_told(manifest, monkeypatch):
+    monkeypatch.chdir(manifest.parents[1])
+    name = manifest.parent.name
+    for path in (f"./{name}", f"{name}/", f"{name}/robot.yaml"):
+        assert lg.load_robot(path).name == "one_link"
+    with pytest.raises(lg.ROSConfigError, match=rf"your own is `{name}/robot\.yaml`"):
+        lg.load_robot(name)
+
+
 def test_unknown_robot_suggests_the_nearest():
     with pytest.raises(lg.ROSConfigError, match="unknown robot: `franka_pnda`") as refusal:
         lg.load_robot("franka_pnda")

@@ -34,28 +34,34 @@ struct LaneColumn {
     std::uint32_t variable;
     std::uint16_t body;    ///< Whose joint position it is as it stands; 0 when there is none.
     std::uint8_t wrapped;  ///< The limits allow angles that must be reduced first.
+    float sign;            ///< Of the joint position, as in LaneBody.
 };
 
+/// The lanes need not place a body's own frame: any that stands firmly in the body will do, when everything else in the body is
+/// written down in it. They place the one that takes the fewest multiplications (LaneModel::choose_frames).
 struct LaneBody {
-    double multiplier;  ///< Joint position = multiplier * variable + offset.
+    double multiplier;  ///< Joint position = multiplier * variable + offset, with its sign.
     double offset;
-    float rotation[9];  ///< By columns, in the parent's frame at joint position zero.
+    float rotation[9];  ///< By columns, in the parent's frame at joint position zero; slides go along the third.
     float translation[3];
     float ball_centre[3];
     float ball_radius;
+    float shrink;  ///< Times a length measured in this body's frame is never longer than it is, by its rotation.
+    float grow;    ///< One over it, upwards.
     std::uint16_t parent;
     std::uint16_t variable;
     std::uint8_t prismatic;
     /// Which axis of the parent each column is parallel to, or `lane_dense` in the first: most joints are
     /// a quarter turn apart, and copying a column is cheaper than multiplying it.
     std::uint8_t column_axis[3];
-    float column_sign[3];
     std::uint8_t translation_axis;
 };
 
 struct LaneVolume {
     float ends[6];
     float middle[3];
+    float axis[3];          ///< From the first end to the second,
+    float axis_share[3];    ///< and divided by its square: what a point's share of the way is multiplied with.
     float radius;
     float error;  ///< Bound on how far a computed end can be from the true one.
     float half_length;
@@ -130,6 +136,7 @@ struct LaneWorld {
 /// joint can be from the configuration.
 struct LaneGroup {
     float* position;       ///< bodies x 8: joint positions.
+    float* turn;           ///< bodies x 2 x 8: their sines and cosines.
     float* step;           ///< bodies x 8.
     float* frame;          ///< bodies x 12 x 8: rotation by columns, then translation.
     float* centre;         ///< bodies x 3 x 8.

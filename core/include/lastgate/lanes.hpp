@@ -36,6 +36,7 @@ class LaneModel {
     double rotation_error(std::size_t body) const noexcept { return rotation_error_[body]; }
 
   private:
+    void choose_frames(const RobotModel& model) noexcept;
     void bound_rounding(const RobotModel& model) noexcept;
     double point_error(std::size_t body, Vec3 point) const noexcept;
     void write_bodies(const RobotModel& model, const ShapeSet& shapes) noexcept;
@@ -65,6 +66,8 @@ class LaneModel {
     std::vector<LaneColumn> columns_;
     std::vector<std::uint16_t> derived_;
     std::vector<std::uint16_t> resting_;
+    std::vector<Mat3> in_lanes_;      ///< Per body: turns what stands in its frame into the frame that the lanes place.
+    std::vector<double> joint_sign_;  ///< Per body: of its joint position.
     std::vector<double> rotation_error_;
     std::vector<double> translation_error_;
     std::span<const Volume> last_volumes_;  ///< Valid during rebuild only.

@@ -8,16 +8,25 @@ from difflib import SequenceMatcher
 NAMES_SHOWN_MAX = 8
 
 
-def closest_first(wanted: str, known: Iterable[str]) -> list[str]:
-    """Returns at most eight of the known names, the most similar to the wanted one first."""
+def closest_first(wanted: str, known: Iterable[str], shown_max: int = NAMES_SHOWN_MAX) -> list[str]:
+    """Returns at most so many of the known names, the most similar to the wanted one first."""
 
     def distance(name: str) -> tuple[float, str]:
         return (-SequenceMatcher(None, wanted.lower(), name.lower(), autojunk=False).ratio(), name)
 
-    return sorted(set(known), key=distance)[:NAMES_SHOWN_MAX]
+    return sorted(set(known), key=distance)[:shown_max]
 
 
 def quote_closest(wanted: str, known: Iterable[str]) -> str:
     """Returns the closest names as one line for a message; says so when there are none at all."""
-    names = closest_first(wanted, known)
+    return _quoted(closest_first(wanted, known))
+
+
+def quote_all(wanted: str, known: Iterable[str]) -> str:
+    """Returns every known name as one line for a message, the closest to the wanted one first."""
+    names = set(known)
+    return _quoted(closest_first(wanted, names, shown_max=len(names)))
+
+
+def _quoted(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) if names else "none"

@@ -4,7 +4,7 @@
 import importlib.util
 from pathlib import Path
 
-from lastgate.assets.closest_names import quote_closest
+from lastgate.assets.closest_names import quote_all
 from lastgate.contracts.exceptions import ROSConfigError
 
 # gym-aloha ships parts of scenes beside the scenes; these are what a scene file starts with.
@@ -25,5 +25,5 @@ def resolve_gym_aloha(scene: str) -> Path:
     folder = Path(next(iter(spec.submodule_search_locations))) / "assets"
     known = {path.stem: path for path in folder.glob(f"{SCENE_PREFIX}*.xml")}
     if scene not in known:
-        raise ROSConfigError(f"gym-aloha has no scene `{scene}`; closest: {quote_closest(scene, known)}")
+        raise ROSConfigError(f"gym-aloha has no scene `{scene}`; closest first: {quote_all(scene, known)}")
     return known[scene]

@@ -4,7 +4,7 @@
 import sys
 from pathlib import Path
 
-from lastgate.assets.closest_names import quote_closest
+from lastgate.assets.closest_names import quote_all
 from lastgate.contracts.exceptions import ROSConfigError
 
 
@@ -12,8 +12,8 @@ def resolve_menagerie(model: str) -> Path:
     """Returns the MJCF of a robot alone, without the floor and lights of its scene.
 
     A model that is neither in `MENAGERIE_ROOT` nor in the cache says `Downloading <model> …` on stderr
-    first. Raises `ROSConfigError` if the package is missing, for an unknown model (with the closest
-    ones), and if the download does not succeed.
+    first. Raises `ROSConfigError` if the package is missing, for an unknown model (with those
+    there are), and if the download does not succeed.
     """
     try:
         import mujoco_menagerie  # pyright: ignore[reportMissingImports] -- an asset package, not a dependency
@@ -24,7 +24,7 @@ def resolve_menagerie(model: str) -> Path:
         ) from error
     known = mujoco_menagerie.names()
     if model not in known:
-        raise ROSConfigError(f"menagerie has no model `{model}`; closest: {quote_closest(model, known)}")
+        raise ROSConfigError(f"menagerie has no model `{model}`; closest first: {quote_all(model, known)}")
     robot = mujoco_menagerie.get(model)
     cache = mujoco_menagerie.Cache()
     if cache.root is None and not cache.is_cached(robot):

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from lastgate.assets.closest_names import quote_closest
+from lastgate.assets.closest_names import quote_all
 from lastgate.assets.pkg_scheme import resolve_pkg
 from lastgate.contracts.exceptions import ROSConfigError
 
@@ -21,6 +21,6 @@ def resolve_openarm(variant: str) -> Path:
     """
     if variant not in PATH_BY_VARIANT:
         raise ROSConfigError(
-            f"openarm has no variant `{variant}`; closest: {quote_closest(variant, PATH_BY_VARIANT)}"
+            f"openarm has no variant `{variant}`; closest first: {quote_all(variant, PATH_BY_VARIANT)}"
         )
     return resolve_pkg("openarm-mujoco", PATH_BY_VARIANT[variant])

@@ -2,7 +2,7 @@
 """`pkg:<distribution>/<path>`: a file that an installed wheel shipped."""
 
 import sysconfig
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path, PurePosixPath
 
 from lastgate.assets.closest_names import quote_closest
@@ -38,6 +38,20 @@ def resolve_pkg(distribution_name: str, relative_path: str) -> Path:
             f"hint: pip install --force-reinstall --no-deps {distribution_name}"
         )
     return path
+
+
+def reference_to(file: Path) -> str | None:
+    """Returns the `pkg:` reference to a file of an installed distribution; None if none ships it."""
+    around = [Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib", "data")]
+    if not any(file.is_relative_to(folder) for folder in around):
+        return None
+    for installed in distributions():
+        if installed.files is None or not any(entry.name == file.name for entry in installed.files):
+            continue
+        for shipped, path in shipped_files(installed, ref=str(file)).items():
+            if path.name == file.name and path.resolve() == file:
+                return f"pkg:{installed.metadata['Name']}/{shipped}"
+    return None
 
 
 def find_distribution(name: str, *, ref: str) -> Distribution:

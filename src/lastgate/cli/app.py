@@ -2,6 +2,7 @@
 """Wires the commands together, and is the one place that turns what happened into an exit code."""
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -162,4 +163,15 @@ def _explain_usage(error: Any) -> None:
         return
     command = error.ctx.command_path if error.ctx else "lastgate"
     text = message[:1].lower() + message[1:].rstrip(".")
-    print_error(f"{text.replace(chr(39), '`')}\n\nhint: `{command} --help`")
+    robot = _misplaced_robot(error)
+    hint = f"`{command} --robot {robot}`" if robot else f"`{command} --help`"
+    print_error(f"{text.replace(chr(39), '`')}\n\nhint: {hint}")
+
+
+def _misplaced_robot(error: Any) -> str | None:
+    """Returns the argument that was too many if the command takes its robot by option and got none."""
+    extra = re.fullmatch(r"Got unexpected extra argument\(?s?\)? \((\S+)\)", error.format_message())
+    if extra is None or error.ctx is None or error.ctx.params.get("robot") is not None:
+        return None
+    options = [option for parameter in error.ctx.command.params for option in parameter.opts]
+    return extra[1] if "--robot" in options else None

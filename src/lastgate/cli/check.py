@@ -262,6 +262,8 @@ def _violation_as_json(violation: "Violation") -> dict[str, Any]:
         "code": str(violation.code),
         "kind": violation.kind.name,
         "sentence": violation.sentence(),
+        # What a FailureTrigger would carry; written by the schema, so that its reader takes it.
+        "evidence": violation.evidence().model_dump(mode="json"),
     }
 
 

@@ -14,7 +14,9 @@ def gateway_command(
     ] = None,
     robot: Annotated[
         str | None,
-        typer.Option("--robot", "--instance", metavar="NAME", help="The kernel; the only one that runs."),
+        typer.Option(
+            "--robot", "--instance", metavar="NAME", help="The kernel; else the only one that runs."
+        ),
     ] = None,
     loopback_only: Annotated[
         bool, typer.Option("--loopback-only", help="Use no network beyond this machine.")

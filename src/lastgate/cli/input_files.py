@@ -22,6 +22,9 @@ PROBLEMS_SHOWN = 8
 FILE_BYTES_MAX = 128 * 1024 * 1024
 
 _CHUNK_KEYS = ("rows", "mode", "ee_name", "frame_id")
+# An ActionChunk as other programs print it. What the gate does not read may stand there too.
+_WIRE_KEYS = ("flat", "horizon", "n_dof", "control_mode", "ee_name", "frame_id")
+_WIRE_KEYS_UNREAD = ("header", "confidence", "rskill_id", "rskill_revision", "trace_id", "tick_index")
 _STATE_KEYS = ("positions", "velocities", "gripper_positions", "stamp_s")
 
 
@@ -112,6 +115,12 @@ def load_world(path: Path, *, robot: RobotDescription) -> WorldState:
             f"{path}: `occupancy_grid` points at the topic `{world.occupancy_grid.data_topic}`, "
             "which a file does not carry\n\n"
             "hint: leave it out, and list what it shows under `collision_primitives`"
+        )
+    if "collision_primitives" not in world.model_fields_set:
+        # As for `World`: that nobody filled it does not mean that nothing is there.
+        raise ROSConfigError(
+            f"{path}: `collision_primitives` is missing\n\n"
+            "hint: `collision_primitives: []` says that nothing is there"
         )
     elsewhere = sorted({p.pose.frame_id for p in world.collision_primitives} - {"", robot.base_frame})
     if elsewhere:
@@ -240,6 +249,8 @@ def _number(cell: str) -> float | None:
 def _chunk_from_json(document: Any, path: Path) -> ChunkFile:
     if isinstance(document, list):
         document = {"rows": document}
+    if isinstance(document, dict) and "flat" in document:
+        document = _rows_of_message(document, path)
     _require_keys(document, path, known=_CHUNK_KEYS, needed=("rows",), what="chunk")
     for key in ("ee_name", "frame_id"):
         if document.get(key) is not None and not isinstance(document[key], str):
@@ -256,6 +267,26 @@ def _chunk_from_json(document: Any, path: Path) -> ChunkFile:
         ee_name=document.get("ee_name"),
         frame_id=document.get("frame_id"),
     )
+
+
+def _rows_of_message(document: dict[str, Any], path: Path) -> dict[str, Any]:
+    needed = ("flat", "horizon", "n_dof", "control_mode")
+    _require_keys(document, path, known=(*_WIRE_KEYS, *_WIRE_KEYS_UNREAD), needed=needed, what="chunk")
+    flat, horizon, width = document["flat"], document["horizon"], document["n_dof"]
+    for key, count in (("horizon", horizon), ("n_dof", width)):
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise ROSConfigError(f"{path}: `{key}` must be a whole number above 0, got {count!r}")
+    if not isinstance(flat, list) or len(flat) != horizon * width:
+        found = f"{len(flat)} numbers" if isinstance(flat, list) else repr(flat)
+        raise ROSConfigError(
+            f"{path}: `flat` needs `horizon` x `n_dof` = {horizon * width} numbers, got {found}"
+        )
+    return {
+        "rows": [flat[first : first + width] for first in range(0, len(flat), width)],
+        "mode": document["control_mode"],
+        # An empty text on the wire is a name that was not given.
+        **{key: document[key] or None for key in ("ee_name", "frame_id") if key in document},
+    }
 
 
 def parse_mode(word: object, *, where: str) -> ControlMode:

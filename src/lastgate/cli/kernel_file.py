@@ -10,18 +10,22 @@ import typer
 
 from lastgate.cli.messages import print_note
 
+# Only to try the reader on a file that has no rate yet: it is not written.
+_ANY_STEP_S = 0.02
+
 
 def kernel_config_command(
     *,
     robot: Annotated[
         str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
     ],
-    rate_hz: Annotated[
-        float, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")
-    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="F", help="The file to write; `-` is stdout.")
     ],
+    rate_hz: Annotated[
+        float | None,
+        typer.Option(metavar="N", help="Rows per second; else `kernel run --config F` must be told."),
+    ] = None,
     skill: Annotated[
         Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")
     ] = None,
@@ -37,13 +41,14 @@ def kernel_config_command(
     from lastgate.kernel_config import flat_config
     from lastgate.robots import load_robot
 
-    if not (math.isfinite(rate_hz) and rate_hz > 0.0):
+    if rate_hz is not None and not (math.isfinite(rate_hz) and rate_hz > 0.0):
         raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
     description = load_robot(robot)
     manifest = None if skill is None else load_skill(skill)
-    # Building a gate runs the kernel's reader and refuses a robot that cannot be armed.
-    gate = Gate(description, step_s=1.0 / rate_hz, skill=manifest)
-    text = flat_config(description, step_s=1.0 / rate_hz, skill=manifest)
+    step_s = None if rate_hz is None else 1.0 / rate_hz
+    # Building a gate runs the kernel's reader and refuses a robot that cannot be armed, at whatever rate.
+    gate = Gate(description, step_s=_ANY_STEP_S if step_s is None else step_s, skill=manifest)
+    text = flat_config(description, step_s=step_s, skill=manifest)
     if str(output) == "-":
         print(text, end="")
         return 0
@@ -56,7 +61,11 @@ def kernel_config_command(
         raise ROSConfigError(f"cannot write `{output}`: {error.strerror}") from None
     print_note(
         f"{description.name}, {gate.n_dof} joints, {len(gate.checked_pairs)} checked pairs, "
-        f"{rate_hz:g} rows per second"
+        + (
+            "no rate: `lastgate kernel run --config F --rate-hz N`"
+            if rate_hz is None
+            else f"{rate_hz:g} rows per second"
+        )
     )
     print(output)
     return 0

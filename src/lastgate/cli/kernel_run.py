@@ -2,6 +2,7 @@
 """`lastgate kernel run`: becomes the native kernel process."""
 
 import hashlib
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -22,7 +23,8 @@ def kernel_run_command(
         Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")
     ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="F", help="A file of `lastgate kernel config`, instead of a robot.")
+        Path | None,
+        typer.Option(metavar="F", help="A file of `lastgate kernel config`, instead of a manifest."),
     ] = None,
     instance: Annotated[
         str | None, typer.Option(metavar="NAME", help="Under which name others find it; the robot's name.")
@@ -69,20 +71,31 @@ def kernel_run_command(
     from lastgate.contracts import ROSConfigError
     from lastgate.estop import respond_to
     from lastgate.gate import Gate
-    from lastgate.kernel_config import flat_config
+    from lastgate.kernel_config import flat_config, with_step
     from lastgate.kernel_process import KernelSettings, default_state_dir, kernel_command
     from lastgate.robots import load_robot
 
-    if (robot is None) == (config is None):
-        raise ROSConfigError("name either a robot (`--robot R --rate-hz N`) or a file (`--config F`)")
+    if robot is None and config is None:
+        raise ROSConfigError("name a robot (`--robot R --rate-hz N`) or a file (`--config F`)")
+    if rate_hz is not None and not (math.isfinite(rate_hz) and rate_hz > 0.0):
+        raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
+    if config is not None and skill is not None:
+        raise ROSConfigError(
+            "`--skill` does not change what a file says: give it to `lastgate kernel config`, or leave out `--config`"
+        )
     respond_to(_a_violation(), on_violation=on_violation, on_stale=on_stale)  # refuses words that are none
     if config is not None:
         try:
             text = config.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ROSConfigError(f"cannot read `{config}`: {error}") from None
+        if rate_hz is not None:
+            try:
+                text = with_step(text, 1.0 / rate_hz)
+            except ROSConfigError as error:
+                raise ROSConfigError(f"`{config}`: {error}; leave out `--rate-hz`") from None
     else:
-        if rate_hz is None or not rate_hz > 0.0:
+        if rate_hz is None:
             raise ROSConfigError("`--rate-hz` must be given, a positive number: a chunk carries no time step")
         description = load_robot(str(robot))
         manifest = None if skill is None else load_skill(skill)
@@ -91,7 +104,10 @@ def kernel_run_command(
     try:
         read = _core.read_config(text)
     except ValueError as error:
-        raise ROSConfigError(f"`{config}`: {error}") from None
+        hint = "\n\nhint: `--rate-hz N` supplies it" if "step_s" in str(error) and rate_hz is None else ""
+        raise ROSConfigError(f"`{config}`: {error}{hint}") from None
+    if config is not None and robot is not None and load_robot(robot).name != read.robot_name:
+        raise ROSConfigError(f"`{config}` is for the robot `{read.robot_name}`, not for `{robot}`")
     sources = list(require_source or [])
     if read.deadman_required and "deadman" not in sources:
         sources.append("deadman")

@@ -12,8 +12,22 @@ from lastgate.cli.messages import print_note, print_warning
 ANSWER_TIMEOUT_S = 2.0
 
 Instance = Annotated[
-    str,
-    typer.Option("--robot", "--instance", metavar="NAME", help="The kernel: its robot's name, or its own."),
+    str | None,
+    typer.Option(
+        "--robot",
+        "--instance",
+        metavar="NAME",
+        help="The kernel: its robot's name, or its own; else the only one that runs.",
+    ),
+]
+InstanceOrAll = Annotated[
+    str | None,
+    typer.Option(
+        "--robot",
+        "--instance",
+        metavar="NAME",
+        help="The kernel: its robot's name, or its own; else every one that runs.",
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 
@@ -31,12 +45,30 @@ def _native(instance: str, make):
 
 def estop_command(
     *,
-    robot: Instance,
+    robot: InstanceOrAll = None,
     reason: Annotated[
         str, typer.Option(help="Shown in the status and in reports.")
     ] = "asked for on the command line",
 ) -> int:
     """Stops the robot. Anybody may; it stays stopped until `lastgate reset` succeeds."""
+    from lastgate.contracts import ROSConfigError
+    from lastgate.kernel_process import only_kernel, running_kernels
+
+    # Somebody who does not name a robot wants none to move: asking back would cost the time that matters.
+    names = [robot] if robot is not None else running_kernels() or [only_kernel()]
+    failures = []
+    for name in names:
+        try:
+            _stop(name, reason)
+        except ROSConfigError as error:
+            failures.append(str(error))  # and the others must be stopped still
+    if failures:
+        raise ROSConfigError("\n".join(failures))
+    print("latched")
+    return 0
+
+
+def _stop(robot: str, reason: str) -> None:
     from lastgate import _core
     from lastgate.contracts import FailureKind, HumanEvidence, ROSConfigError
     from lastgate.kernel_client import KernelState
@@ -50,15 +82,15 @@ def estop_command(
             raise ROSConfigError(f"the kernel `{robot}` did not latch: use the hardware stop")
         time.sleep(0.002)
     seat.leave()
-    print("latched")
-    return 0
 
 
-def reset_command(*, robot: Instance) -> int:
+def reset_command(*, robot: Instance = None) -> int:
     """Asks for the latch to be cleared, and says what blocks it; exit code 1 when it is refused."""
     from lastgate import _core
     from lastgate.contracts import ROSConfigError
+    from lastgate.kernel_process import only_kernel
 
+    robot = robot or only_kernel()
     door = _native(robot, _core.DoorClient)
     answer = door.command("reset", ANSWER_TIMEOUT_S)
     if answer is None:
@@ -67,12 +99,14 @@ def reset_command(*, robot: Instance) -> int:
     return 0 if answer[0] else 1
 
 
-def status_command(*, robot: Instance, as_json: AsJson = False) -> int:
+def status_command(*, robot: Instance = None, as_json: AsJson = False) -> int:
     """Prints how the kernel stands; exit code 1 while a stop is latched."""
     from lastgate import _core
     from lastgate.contracts import ROSConfigError
     from lastgate.kernel_client import KernelState
+    from lastgate.kernel_process import only_kernel
 
+    robot = robot or only_kernel()
     reader = _native(robot, lambda name: _core.RingReader(name, "statuses", from_newest=True))
     message = reader.read(ANSWER_TIMEOUT_S) if _core.kernel_is_alive(robot) else None
     fields = None if message is None else _core.read_safety_status(message[3])
@@ -90,7 +124,7 @@ def status_command(*, robot: Instance, as_json: AsJson = False) -> int:
 
 def deadman_command(
     *,
-    robot: Instance,
+    robot: Instance = None,
     deadline_s: Annotated[
         float, typer.Option("--safe-action-deadline-s", help="Longest pause between accepted chunks.")
     ] = 0.2,
@@ -101,7 +135,9 @@ def deadman_command(
     from lastgate.contracts import FailureKind
     from lastgate.estop.deadman import Deadman
     from lastgate.kernel_client import KernelState
+    from lastgate.kernel_process import only_kernel
 
+    robot = robot or only_kernel()
     deadman = Deadman(deadline_s=deadline_s)
     seat = _native(robot, lambda name: _core.Seat(name, "deadman"))
     reader = _native(robot, lambda name: _core.RingReader(name, "safe_actions"))
@@ -120,7 +156,7 @@ def deadman_command(
     return 3
 
 
-def human_command(*, robot: Instance) -> int:
+def human_command(*, robot: InstanceOrAll = None) -> int:
     """Reads lines from stdin: each one is a stop, with the line as its reason."""
     import sys
 
@@ -131,7 +167,6 @@ def human_command(*, robot: Instance) -> int:
 
 def pendant_command(
     *,
-    robot: Instance,
     device: Annotated[
         str,
         typer.Option(
@@ -139,6 +174,7 @@ def pendant_command(
             help="/dev/gpiochipN:LINE, /dev/input/eventN:KEY, or a serial port (button from RTS to CTS).",
         ),
     ],
+    robot: Instance = None,
     active_high: Annotated[
         bool, typer.Option("--active-high", help="The contact closes when pressed.")
     ] = False,
@@ -146,7 +182,9 @@ def pendant_command(
     """Stops the robot while a real button is pressed, cut off or unplugged; a held button blocks every reset."""
     from lastgate import _core
     from lastgate.estop.pendant import POLL_PERIOD_S, Pendant
+    from lastgate.kernel_process import only_kernel
 
+    robot = robot or only_kernel()
     seat = _native(robot, lambda name: _core.Seat(name, "pendant"))
     with Pendant(device, active_low=not active_high) as pendant:
         held = False

@@ -25,9 +25,12 @@ def record_command(
     *,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .mcap file to write.")],
     robot: Annotated[
-        str, typer.Option(metavar="R", help="The kernel's robot: of the fleet, or the path of a robot.yaml.")
-    ],
-    rate_hz: Annotated[float, typer.Option(metavar="N", help="The kernel's rows per second.")],
+        str | None,
+        typer.Option(metavar="R", help="The kernel's robot, or its robot.yaml; else the only kernel's."),
+    ] = None,
+    rate_hz: Annotated[
+        float | None, typer.Option(metavar="N", help="The kernel's rows per second; else what it states.")
+    ] = None,
     skill: Annotated[Path | None, typer.Option(metavar="S", help="The kernel's skill.")] = None,
     instance: Annotated[
         str | None, typer.Option(metavar="NAME", help="The kernel's own name; else its robot's.")
@@ -53,14 +56,26 @@ def record_command(
     from lastgate.cli.until_asked import until_asked
     from lastgate.contracts import ROSConfigError
     from lastgate.gate import Gate
-    from lastgate.robots import load_robot
+    from lastgate.kernel_process import only_kernel
+    from lastgate.robots import load_robot, robot_names
+    from lastgate.telemetry.kernel_rate import rate_of_kernel
     from lastgate.telemetry.kernel_recorder import KernelRecorder
 
-    if not rate_hz > 0.0:
+    if rate_hz is not None and not rate_hz > 0.0:
         raise ROSConfigError("`--rate-hz` must be a positive number")
+    if robot is None:
+        # Unless it was told another one, a kernel goes by its robot's name.
+        robot = instance = instance or only_kernel()
+        if robot not in robot_names():
+            raise ROSConfigError(
+                f"no robot of the fleet is called `{robot}`: say `--robot path/to/robot.yaml`"
+            )
     description = load_robot(robot)
-    gate = Gate(description, step_s=1.0 / rate_hz, skill=None if skill is None else load_skill(skill))
     name = instance or description.name
+    manifest = None if skill is None else load_skill(skill)
+    if rate_hz is None:
+        rate_hz = rate_of_kernel(name, description, manifest)
+    gate = Gate(description, step_s=1.0 / rate_hz, skill=manifest)
     with KernelRecorder(name, gate, output, last_s=last_s) as recorder, until_asked(seconds) as go_on:
         print_note(f"recording `{name}` to `{output}`")
         while go_on():

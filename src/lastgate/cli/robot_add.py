@@ -126,11 +126,17 @@ def _require_reachable(option: str, ref: str | None, folder: Path) -> None:
     if ref is None:
         return
     named = Path(ref.removeprefix("file:"))
-    if not named.is_file() or (ref.startswith("file:") and (folder / named).is_file()):
+    names_from_folder = ref.startswith("file:") and not named.is_absolute()
+    if not named.is_file() or (names_from_folder and (folder / named).is_file()):
         return
+    from lastgate.assets.pkg_scheme import reference_to
+
     file, home = named.resolve(), folder.resolve()
+    installed = reference_to(file)
     if file.is_relative_to(home):
         hint = f"write `{option} file:{file.relative_to(home)}`"
+    elif installed is not None:
+        hint = f"it belongs to an installed package: `{option} {installed}`"
     else:
         hint = f"copy it and its meshes below `{folder}`, or write into its folder: `-o {named.parent}`"
     raise ROSConfigError(

@@ -15,7 +15,7 @@ _PERIOD_S = 1.0
 
 def telemetry_command(
     *,
-    robot: Instance,
+    robot: Instance = None,
     seconds: Annotated[
         float | None, typer.Option(metavar="N", help="End after so long; else at Ctrl-C or SIGTERM.")
     ] = None,
@@ -27,12 +27,14 @@ def telemetry_command(
     """
     from lastgate import _core
     from lastgate.cli.until_asked import until_asked
+    from lastgate.kernel_process import only_kernel
     from lastgate.telemetry.diagnostics import diagnostic_status
     from lastgate.telemetry.kernel_feed import open_ring
     from lastgate.telemetry.kernel_maps import KernelMaps
     from lastgate.telemetry.kernel_spans import KernelSpans
     from lastgate.telemetry.span_sender import SpanSender
 
+    robot = robot or only_kernel()
     statuses = open_ring(robot, "statuses", from_newest=True)
     newest = None
     with SpanSender() as sender, until_asked(seconds) as go_on:

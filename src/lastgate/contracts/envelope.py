@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numeric limits a motion must stay inside, as a robot or a skill declares them."""
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -16,6 +16,12 @@ class SafetyEnvelope(Schema):
     A control mode whose limits are not declared cannot be enabled, so None never means "unlimited". Half a
     workspace box, half a gripper range, a range in the wrong order and two zones of one name are refused.
     """
+
+    # The contract names the bounds of a base without their units.
+    also_spelled: ClassVar[Mapping[str, str]] = {
+        "max_base_linear_speed": "max_base_linear_speed_m_s",
+        "max_base_angular_speed": "max_base_angular_speed_rad_s",
+    }
 
     workspace_box_min_xyz: Vector3 | None = None
     workspace_box_max_xyz: Vector3 | None = None

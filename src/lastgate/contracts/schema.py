@@ -78,6 +78,8 @@ class Schema(BaseModel):
     subject_key: ClassVar[str] = "name"
     # Keys that were renamed: from the old value to the sentence that gives the new spelling.
     renamed_keys: ClassVar[Mapping[str, Callable[[Any], str]]] = {}
+    # Keys that may be written in two ways, but not in both at once: from the other spelling to ours.
+    also_spelled: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def _subject(cls, data: object) -> str:
@@ -92,6 +94,9 @@ class Schema(BaseModel):
     @model_validator(mode="wrap")
     @classmethod
     def _name_every_problem(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if cls.also_spelled and isinstance(data, Mapping):
+            ours = {key: cls.also_spelled.get(key, key) for key in data}
+            data = {key if ours[key] in data else ours[key]: value for key, value in data.items()}
         subject = cls._subject(data)
         refused: list[InitErrorDetails] = []
         try:

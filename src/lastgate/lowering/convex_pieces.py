@@ -15,6 +15,7 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
 from lastgate import _fitting
 from lastgate.contracts.convex_pieces import ConvexPiece
@@ -349,7 +350,32 @@ def _growing_hulls_m3(points: Array, height: Array, offsets: list[float]) -> lis
     found = _fitting.growing_hulls(
         np.ascontiguousarray(points), np.ascontiguousarray(height), np.array(offsets)
     )
+    if found is None:
+        return _hulls_one_by_one_m3(points, height, offsets)
     return [None if math.isnan(volume_m3) else volume_m3 for volume_m3 in found.tolist()]
+
+
+def _hulls_one_by_one_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
+    """Returns the same by Qhull, which copes with sides that are flat but for rounding.
+
+    Each hull is that of the corners of the one before and the points since, which is much less to look at.
+    """
+    found: list[float | None] = []
+    corners, reached = np.empty((0, 3)), -np.inf
+    for offset in offsets:
+        corners = np.concatenate([corners, points[(height > reached) & (height <= offset)]])
+        reached = offset
+        if len(corners) < 4:
+            found.append(None)
+            continue
+        try:
+            hull = ConvexHull(corners)
+        except QhullError:
+            found.append(0.0)
+            continue
+        corners = corners[hull.vertices]
+        found.append(float(hull.volume))
+    return found
 
 
 def _volume_m3(triangles: Array) -> float:

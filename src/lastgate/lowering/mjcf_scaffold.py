@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import mujoco
@@ -35,6 +36,7 @@ def manifest_from_mjcf(
     followers = _followers(mjcf)
     limits = VelocityLimits(velocity_limits)
     joints: list[ManifestJoint] = []
+    unlimited: list[ManifestJoint] = []
     links = {base: mjcf.body_name(base)}
     for index in range(model.njnt):
         body, kind = int(model.jnt_bodyid[index]), int(model.jnt_type[index])
@@ -65,7 +67,14 @@ def manifest_from_mjcf(
                 f"joint `{joint}`: an MJCF says nothing about speed, so state "
                 f"`--velocity-limit '{joint}=VALUE'` ({unit_of(moving)})"
             )
+            unlimited.append(moving)
         joints.append(moving)
+    prefix = os.path.commonprefix([joint.name for joint in unlimited])  # noqa: RUF071 - names, not paths
+    alike = [joint for joint in joints if joint.name.startswith(prefix)]
+    if prefix and len(alike) == len(unlimited) > 1 and len({unit_of(joint) for joint in unlimited}) == 1:
+        complain(
+            f"one limit for all {len(unlimited)} joints: `--velocity-limit '{prefix}*=VALUE'` ({unit_of(unlimited[0])})"
+        )
     require_sound(str(mjcf.path), problems, limits, joints)
     return manifest_text(name, links[base], [f'  mjcf: "{mjcf_ref}"'], joints)
 

@@ -26,7 +26,8 @@ def find_manifest(robot: str | Path) -> Path:
         ROSConfigError: There is no such robot or file; the message lists the nearest names.
     """
     path = Path(robot)
-    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1:
+    # `./mine` and `mine/` are paths too, though Path keeps a single name of them.
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 or "/" in str(robot):
         if path.is_dir():
             path = path / MANIFEST_NAME
         if not path.is_file():
@@ -38,6 +39,8 @@ def find_manifest(robot: str | Path) -> Path:
     names = robot_names()
     nearest = difflib.get_close_matches(str(robot), names, n=3, cutoff=0.5)
     hint = f"did you mean `{nearest[0]}`? " if nearest else ""
+    if (path / MANIFEST_NAME).is_file():
+        hint = f"a name is a robot of the fleet; your own is `{path / MANIFEST_NAME}`. "
     raise ROSConfigError(f"unknown robot: `{robot}`\n\nhint: {hint}robots: {', '.join(names)}")
 
 

@@ -166,7 +166,7 @@ class OccupancyGridIndex:
         x, y = self.in_map(np.array([cell[1] + 0.5]), np.array([cell[0] + 0.5]))
         return float(x[0]), float(y[0])
 
-    def is_free(self, x: float, y: float, *, inflation_m: float = 0.0) -> bool:
+    def is_free(self, x: float, y: float, inflation_m: float = 0.0) -> bool:
         """Tells whether a disc of radius `inflation_m` around a place touches free cells only.
 
         Raises:

@@ -42,6 +42,7 @@ def test_w02_inflation_reaches_the_counter(kitchen):
     assert not kitchen.is_free(2.0, 1.9)
     assert kitchen.is_free(2.0, 1.45)
     assert not kitchen.is_free(2.0, 1.45, inflation_m=0.25)
+    assert not kitchen.is_free(2.0, 1.45, 0.25)
 
 
 def test_disc_that_touches_a_blocked_cell_is_not_free_and_one_just_short_of_it_is(kitchen):

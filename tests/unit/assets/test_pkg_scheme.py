@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lastgate.assets import resolve_asset
+from lastgate.assets.pkg_scheme import reference_to
 from lastgate.contracts.exceptions import ROSConfigError
 
 ROBOTS = "pkg:example-robot-data/cmeel.prefix/share/example-robot-data/robots"
@@ -63,6 +64,22 @@ def test_file_in_site_packages_is_found(installed_wheel: Path):
 
 def test_file_in_the_data_folder_is_found(installed_wheel: Path):
     assert resolve_asset("pkg:tiny-robot/share/tiny/arm.xml", "mjcf").read_text() == "<robot/>"
+
+
+@pytest.mark.parametrize(
+    ("file", "ref"),
+    [
+        ("lib/site-packages/tiny_robot/arm.urdf", "pkg:tiny-robot/tiny_robot/arm.urdf"),
+        ("share/tiny/arm.xml", "pkg:tiny-robot/share/tiny/arm.xml"),
+        ("lib/site-packages/other/a.urdf", None),
+        ("../outside.urdf", None),
+    ],
+)
+def test_installed_file_is_told_by_its_reference(installed_wheel: Path, file: str, ref: str | None):
+    found = (installed_wheel.parents[1] / file).resolve()
+    assert found.is_file()
+    assert reference_to(found) == ref
+    assert ref is None or resolve_asset(ref, "urdf" if ref.endswith("urdf") else "mjcf") == found
 
 
 def test_file_of_another_distribution_is_refused(installed_wheel: Path):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from lastgate.assets import resolve_asset
+from lastgate.assets.closest_names import quote_all
 from lastgate.contracts.exceptions import ROSConfigError
 
 
@@ -29,7 +30,7 @@ def test_missing_menagerie_is_refused_with_the_pip_command(monkeypatch):
 
 
 def test_unknown_openarm_variant_lists_the_variants_closest_first():
-    with pytest.raises(ROSConfigError, match="has no variant `bimanul`; closest: `bimanual`, `"):
+    with pytest.raises(ROSConfigError, match="has no variant `bimanul`; closest first: `bimanual`, `"):
         resolve_asset("openarm:bimanul", "mjcf")
 
 
@@ -52,7 +53,7 @@ def test_gym_aloha_scene_is_found(scene: str):
 @pytest.mark.fleet
 @pytest.mark.parametrize("scene", ["transfer_cube", "scene", "vx300s_left"])
 def test_what_is_no_gym_aloha_scene_is_refused_with_the_scenes(scene: str):
-    with pytest.raises(ROSConfigError, match=f"has no scene `{scene}`; closest: `bimanual_"):
+    with pytest.raises(ROSConfigError, match=f"has no scene `{scene}`; closest first: `bimanual_"):
         resolve_asset(f"gym_aloha:{scene}", "mjcf")
 
 
@@ -108,6 +109,13 @@ def test_menagerie_checkout_without_the_model_is_refused(
         resolve_asset("menagerie:unitree_h1", "mjcf")
 
 
+def test_every_known_name_is_listed_however_many_there_are():
+    known = [f"model_{number}" for number in range(30)]
+    assert quote_all("model_7", known).startswith("`model_7`, ")
+    assert sorted(quote_all("model_7", known).split(", ")) == sorted(f"`{name}`" for name in known)
+    assert quote_all("model_7", []) == "none"
+
+
 @pytest.mark.fleet
 def test_offline_menagerie_miss_is_one_sentence_after_the_download_line(menagerie_offline: Path, capfd):
     with pytest.raises(ROSConfigError) as refusal:
@@ -120,6 +128,11 @@ def test_offline_menagerie_miss_is_one_sentence_after_the_download_line(menageri
 
 
 @pytest.mark.fleet
-def test_unknown_menagerie_model_lists_the_closest(menagerie_offline: Path):
-    with pytest.raises(ROSConfigError, match="has no model `unitree_h2`; closest: `unitree_h1`"):
+def test_unknown_menagerie_model_lists_all_there_are_closest_first(menagerie_offline: Path):
+    import mujoco_menagerie
+
+    with pytest.raises(
+        ROSConfigError, match="has no model `unitree_h2`; closest first: `unitree_h1`"
+    ) as refusal:
         resolve_asset("menagerie:unitree_h2", "mjcf")
+    assert all(f"`{model}`" in str(refusal.value) for model in mujoco_menagerie.names())

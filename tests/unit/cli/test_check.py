@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
+
+import lastgate as lg
 
 SMALL_TURN = np.linspace([0.02, 0.0], [0.16, 0.0], 8)
 INTO_POLE = np.linspace([0.04, 0.0], [0.64, 0.0], 16)
@@ -108,6 +111,56 @@ def test_json_that_is_no_chunk_says_what_is_wrong(text, said, lastgate, tmp_path
     done = lastgate("check", chunk, "--robot", planar_arm, "--no-world")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"error: {chunk}")
+    assert said in done.err
+
+
+def _message(rows: Any, /, **fields: Any) -> str:
+    rows = np.asarray(rows)
+    message = {
+        "control_mode": 0,
+        "horizon": rows.shape[0],
+        "flat": rows.ravel().tolist(),
+        "n_dof": rows.shape[1],
+        "ee_name": "",
+        "frame_id": "",
+        "confidence": 1.0,
+        "trace_id": "",
+    }
+    return json.dumps(message | fields)
+
+
+def test_chunk_as_it_is_on_the_wire_gets_the_verdict_of_its_rows(lastgate, tmp_path, planar_arm, pole):
+    for rows in (SMALL_TURN, INTO_POLE):
+        (tmp_path / "wire.json").write_text(_message(rows))
+        by_rows = lastgate(
+            "check", _write(tmp_path / "rows.json", rows), "--robot", planar_arm, "--world", pole
+        )
+        by_wire = lastgate("check", tmp_path / "wire.json", "--robot", planar_arm, "--world", pole)
+        assert (by_wire.code, by_wire.out) == (by_rows.code, by_rows.out)
+    # The row stride is the chunk's own width.
+    (tmp_path / "wire.json").write_text(_message(np.zeros((2, 3))))
+    done = lastgate("check", tmp_path / "wire.json", "--robot", planar_arm, "--world", pole)
+    assert done.out.splitlines()[0] == "rejected: ndof_mismatch"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"horizon": 7}, "`flat` needs `horizon` x `n_dof` = 14 numbers, got 16 numbers"),
+        ({"flat": 0.5}, "numbers, got 0.5"),
+        ({"horizon": 0}, "`horizon` must be a whole number above 0, got 0"),
+        ({"n_dof": 2.0}, "`n_dof` must be a whole number above 0, got 2.0"),
+        ({"n_dof": True}, "`n_dof` must be a whole number above 0, got True"),
+        ({"control_mode": None}, "`control_mode` is missing"),
+        ({"control_mode": 42}, "is `42`; closest: "),
+        ({"step_s": 0.02}, "unknown key `step_s`"),
+        ({"rows": []}, "unknown key `rows`"),
+    ],
+)
+def test_message_that_contradicts_itself_is_no_chunk(fields, said, lastgate, tmp_path, planar_arm):
+    (tmp_path / "wire.json").write_text(_message(SMALL_TURN, **fields))
+    done = lastgate("check", tmp_path / "wire.json", "--robot", planar_arm, "--no-world")
+    assert (done.code, done.out) == (2, "")
     assert said in done.err
 
 
@@ -339,3 +392,29 @@ def test_certificate_that_cannot_be_written_is_undecided(lastgate, tmp_path, pla
     done = lastgate("check", chunk, "--robot", planar_arm, "--world", pole, "--certificate", where)
     assert done.code == 2
     assert "cannot be written" in done.err
+
+
+def test_json_verdict_of_a_rejected_chunk_carries_evidence_that_the_schema_reads(
+    lastgate, tmp_path, planar_arm, pole
+):
+    past_limit = np.full((2, 2), [9.0, 0.0])
+    for rows, kind in ((INTO_POLE, lg.CollisionEvidence), (past_limit, lg.JointLimitEvidence)):
+        chunk = _write(tmp_path / "chunk.npy", rows)
+        done = lastgate("check", chunk, "--robot", planar_arm, "--world", pole, "--json")
+        (violation,) = json.loads(done.out)["violations"]
+        assert type(lg.read_evidence(json.dumps(violation["evidence"]))) is kind
+        with pytest.raises(ValidationError):
+            lg.read_evidence(json.dumps(violation["evidence"] | {"more": 1}))
+
+
+@pytest.mark.parametrize("text", ["{}", '{"stamp_s": 1.0}'])
+def test_world_that_nobody_filled_is_refused_and_one_said_to_be_empty_is_not(
+    text, lastgate, tmp_path, planar_arm
+):
+    chunk, world = _write(tmp_path / "chunk.npy", SMALL_TURN), tmp_path / "world.json"
+    world.write_text(text)
+    done = lastgate("check", chunk, "--robot", planar_arm, "--world", world)
+    assert (done.code, done.out) == (2, "")
+    assert f"{world}: `collision_primitives` is missing" in done.err
+    world.write_text(json.dumps(json.loads(text) | {"collision_primitives": []}))
+    assert lastgate("check", chunk, "--robot", planar_arm, "--world", world).code == 0

@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from lastgate.assets import resolve_asset
 from lastgate.cli.collision_lower import check_command, lower_command
 from lastgate.cli.robot_add import REFUSES_EVERYTHING, add_command, grouped_warnings
 from lastgate.cli.robot_report import report_command
@@ -128,12 +129,20 @@ def test_report_prints_the_numbers_as_json(cli: typer.Typer, robot: Path) -> Non
     assert all(entry["contained"] for entry in numbers["links"])
 
 
+PANDA_REF = (
+    "pkg:example-robot-data/cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/panda.urdf"
+)
+PANDA = resolve_asset(PANDA_REF, "urdf")
+
+
 @pytest.mark.parametrize(
     ("ref", "hint"),
     [
         ("robots/arm.urdf", "write `--urdf file:arm.urdf`"),
         ("file:robots/arm.urdf", "write `--urdf file:arm.urdf`"),
         ("elsewhere.urdf", "copy it and its meshes below `robots`"),
+        (f"file:{PANDA}", f"it belongs to an installed package: `--urdf {PANDA_REF}`"),
+        (str(PANDA), f"it belongs to an installed package: `--urdf {PANDA_REF}`"),
     ],
 )
 def test_file_named_from_here_is_refused_with_the_spelling_that_works(

@@ -5,12 +5,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from lastgate import _core
-from lastgate.contracts import CATALOGUE
+from lastgate.contracts import CATALOGUE, ROSConfigError
+from lastgate.kernel_config import with_step
 
 COMMAND = Path(sys.executable).parent / "lastgate"
 
@@ -111,6 +113,51 @@ def test_kernel_file_for_a_rate_that_means_nothing_is_not_written(rate, lastgate
     assert not list(tmp_path.iterdir())
 
 
+def test_kernel_file_without_a_rate_is_one_line_short_and_no_kernel_takes_it(lastgate, planar_arm, tmp_path):
+    timeless, whole = tmp_path / "timeless.yaml", tmp_path / "whole.yaml"
+    done = lastgate("kernel", "config", "--robot", planar_arm, "-o", timeless)
+    assert (done.code, done.out) == (0, f"{timeless}\n")
+    assert "no rate" in done.err
+    assert lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "30", "-o", whole).code == 0
+    with pytest.raises(ValueError, match="`step_s` is missing"):
+        _core.read_config(timeless.read_text())
+    # To the byte, because the digest names the model.
+    assert with_step(timeless.read_text(), 1.0 / 30.0) == whole.read_text()
+    assert with_step(whole.read_text(), 1.0 / 30.0) == whole.read_text()
+    with pytest.raises(ROSConfigError, match=r"the file says `step_s: 0\.0333"):
+        with_step(whole.read_text(), 0.02)
+
+
+def test_kernel_run_refuses_what_a_file_contradicts(lastgate, planar_arm, tmp_path):
+    timeless, whole = tmp_path / "timeless.yaml", tmp_path / "whole.yaml"
+    lastgate("kernel", "config", "--robot", planar_arm, "-o", timeless)
+    lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "30", "-o", whole)
+    for arguments, why in (
+        ((timeless,), "`--rate-hz N` supplies it"),
+        ((whole, "--rate-hz", "50"), "leave out `--rate-hz`"),
+        ((whole, "--rate-hz", "nan"), "must be a positive number"),
+        ((whole, "--robot", "ur5e"), "is for the robot `planar_arm`, not for `ur5e`"),
+        ((whole, "--skill", tmp_path / "skill.yaml"), "`--skill` does not change what a file says"),
+    ):
+        done = lastgate("kernel", "run", "--config", *arguments)
+        assert done.code == 2
+        assert why in done.err
+
+
+def test_kernel_run_takes_a_file_with_the_robot_and_the_rate_it_lacks(
+    lastgate, planar_arm, tmp_path, monkeypatch
+):
+    timeless, whole = tmp_path / "timeless.yaml", tmp_path / "whole.yaml"
+    lastgate("kernel", "config", "--robot", planar_arm, "-o", timeless)
+    lastgate("kernel", "config", "--robot", planar_arm, "--rate-hz", "30", "-o", whole)
+    started = []
+    monkeypatch.setattr(os, "execv", lambda program, command: started.append(command))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lastgate("kernel", "run", "--robot", planar_arm, "--config", timeless, "--rate-hz", "30")
+    (command,) = started
+    assert Path(command[command.index("--config") + 1]).read_text() == whole.read_text()
+
+
 def test_kernel_file_that_cannot_be_written_leaves_nothing_behind(lastgate, planar_arm, tmp_path):
     done = lastgate(
         "kernel", "config", "--robot", planar_arm, "--rate-hz", "50", "-o", tmp_path / "no" / "kernel.yaml"
@@ -138,6 +185,21 @@ def test_wrong_usage_exits_with_2_and_no_traceback(arguments, lastgate):
     done = lastgate(*arguments)
     assert (done.code, done.out) == (2, "")
     assert "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["collision", "check", "my_arm"], "hint: `lastgate collision check --robot my_arm`"),
+        (["collision", "check", "my_arm", "other"], "hint: `lastgate collision check --help`"),
+        (["collision", "check", "my_arm", "--robot", "other"], "hint: `lastgate collision check --help`"),
+        (["robot", "list", "my_arm"], "hint: `lastgate robot list --help`"),
+    ],
+)
+def test_robot_without_its_option_is_refused_with_the_spelling_that_works(arguments, hint, lastgate):
+    done = lastgate(*arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.rstrip().endswith(hint)
 
 
 @pytest.mark.parametrize(

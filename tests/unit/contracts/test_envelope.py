@@ -132,3 +132,24 @@ def test_every_problem_of_an_envelope_is_listed_although_a_field_is_refused():
     assert "max_ee_speed_m_s" in text
     assert "half a gripper range: `gripper_max` is missing" in text
     assert "half a workspace box: `workspace_box_max_xyz` is missing" in text
+
+
+@pytest.mark.parametrize(
+    ("spelled", "ours"),
+    [
+        ("max_base_linear_speed", "max_base_linear_speed_m_s"),
+        ("max_base_angular_speed", "max_base_angular_speed_rad_s"),
+    ],
+)
+def test_bound_of_a_base_may_be_written_without_its_unit_but_not_twice(spelled, ours):
+    envelope = SafetyEnvelope(**{spelled: 0.5})
+    assert envelope == SafetyEnvelope(**{ours: 0.5})
+    assert envelope.model_fields_set == {ours}  # a skill's bound takes part by either name
+    for refused in (
+        {spelled: 0.5, ours: 0.5},
+        {spelled: -0.5},
+        {spelled: float("nan")},
+        {spelled + "s": 0.5},
+    ):
+        with pytest.raises(ValidationError, match="max_base_"):
+            SafetyEnvelope(**refused)

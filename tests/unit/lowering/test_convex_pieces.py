@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
+from lastgate import _fitting
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.lowering.convex_file import lower_convex_pieces
@@ -77,6 +78,17 @@ def test_hulls_that_grow_are_the_hulls_of_all_points_below() -> None:
     for offset, volume in zip(offsets[1:], found[1:], strict=True):
         assert volume is not None
         np.testing.assert_allclose(volume, ConvexHull(points[points[:, 2] <= offset]).volume, rtol=1e-9)
+
+
+def test_torn_hull_is_left_to_qhull(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(4).normal(size=(200, 3))
+    offsets = [-9.0, -1.0, 0.0, 2.0]
+    grown = _growing_hulls_m3(points, points[:, 0], offsets)
+    monkeypatch.setattr(_fitting, "growing_hulls", lambda *_: None)
+    built = _growing_hulls_m3(points, points[:, 0], offsets)
+    assert grown[0] is None
+    assert built[0] is None
+    np.testing.assert_allclose(np.array(grown[1:]), np.array(built[1:]), rtol=1e-12)
 
 
 def test_farthest_point_is_found_without_asking_about_every_point() -> None:

@@ -100,6 +100,12 @@ def test_robot_of_two_trees_stands_in_the_world(tmp_path: Path) -> None:
             "`shoulder`: an MJCF says nothing about speed, so state .*shoulder=VALUE.*rad/s",
         ),
         ("", "", LIMITS[:2], "`open`: an MJCF says nothing about speed, .*m/s"),
+        (
+            'name="elbow" axis="0 0 1"',
+            'name="shoulder_2" axis="0 0 1"',
+            LIMITS[2:],
+            r"one limit for all 2 joints: `--velocity-limit 'shoulder\*=VALUE'` \(rad/s\)",
+        ),
         ("", "", (*LIMITS, "nobody=1.0"), "`--velocity-limit nobody=…` matches no moving joint"),
         (
             'type="slide" axis="0 1 0" range="0 0.04"',
