@@ -37,11 +37,11 @@ void become_decider(const RealTime& wanted) {
 }
 
 void become_listener(const RealTime& wanted) {
-    pthread_setname_np(pthread_self(), "lastgate-stop");
-    if (wanted.fifo_priority == 0) return;
     // A system that limits priorities may allow the decider's and not one more.
-    if (ask_for_priority(wanted.fifo_priority + 1) == 0) return;
-    if (const int why = ask_for_priority(wanted.fifo_priority); why != 0) warn("--sched-fifo, for stops,", why);
+    if (wanted.fifo_priority != 0 && ask_for_priority(wanted.fifo_priority + 1) != 0) {
+        if (const int why = ask_for_priority(wanted.fifo_priority); why != 0) warn("--sched-fifo, for stops,", why);
+    }
+    pthread_setname_np(pthread_self(), "lastgate-stop");  // last: whoever sees the name sees the priority
 }
 
 void become_builder() { pthread_setname_np(pthread_self(), "lastgate-world"); }
