@@ -182,7 +182,7 @@ bool Certifier::show_by_volumes(CertificateRecord& record) {
 /// The pieces that a volume meets; none where its link has none.
 std::vector<std::uint32_t> pieces_met(const RobotModel& model, const Volume& volume, std::size_t index) {
     std::vector<std::uint32_t> met;
-    std::uint32_t rest = model.pieces_of_volume(index);
+    std::uint64_t rest = model.pieces_of_volume(index);
     for (std::uint32_t piece = model.piece_first(volume.link); rest != 0; ++piece, rest >>= 1) {
         if ((rest & 1) != 0) met.push_back(piece);
     }

@@ -85,7 +85,7 @@ void RobotModel::match_pieces() {
         for (std::uint32_t at = first; at < piece_first_[volume.link + std::size_t{1}]; ++at) {
             const ConvexDistance apart = convex_distance(corners(pieces_[at]), {x, y, z, 2}, Transform{}, {});
             if (apart.lower_m > volume.radius_m + pieces_[at].radius_m + slack_m) continue;
-            pieces_of_volume_[index] |= std::uint32_t{1} << (at - first);
+            pieces_of_volume_[index] |= std::uint64_t{1} << (at - first);
         }
     }
 }

@@ -84,7 +84,7 @@ void Refinement::for_each_shape(std::uint16_t volume, Look look) const noexcept 
     PlacedShape shape;
     shape.body = own.body;
     shape.in_base = frames_[own.body];
-    std::uint32_t rest = model.pieces_of_volume(volume);
+    std::uint64_t rest = model.pieces_of_volume(volume);
     if (rest == 0) {
         shape.set_segment({own.end_a, own.end_b});
         shape.radius_m = own.radius_m;

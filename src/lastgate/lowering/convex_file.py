@@ -6,6 +6,7 @@ from __future__ import annotations
 from threadpoolctl import threadpool_limits
 
 from lastgate.contracts.convex_pieces import ConvexPiecesFile
+from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import RobotDescription
 from lastgate.lowering.convex_pieces import convex_pieces
 from lastgate.lowering.shapes import LinkShapes
@@ -18,7 +19,14 @@ def lower_convex_pieces(
     robot: RobotDescription, shapes: dict[str, LinkShapes]
 ) -> tuple[ConvexPiecesFile, str]:
     """Returns what a manifest says about its pieces, and the text of the file it names."""
-    pieces = convex_pieces(shapes, per_link_max=robot.lowering.pieces_per_link_max)
+    options = robot.lowering
+    unknown = sorted(set(options.fine_links) - set(shapes))
+    if unknown:
+        names = ", ".join(f"`{name}`" for name in unknown)
+        raise ROSConfigError(
+            f"robot `{robot.name}`: `lowering.fine_links` names {names}, which have no shapes to cut"
+        )
+    pieces = convex_pieces(shapes, per_link_max=options.pieces_per_link_max, fine_links=options.fine_links)
     comments = [
         f"Convex pieces of {robot.name}, in the frames of its links: `piece LINK RADIUS CORNERS`, then the corners.",
         "A piece is every point within RADIUS of the hull of its corners; the pieces of a link contain it.",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +18,30 @@ from lastgate.robots.convex_pieces_file import UNITS_PER_M
 
 Array = NDArray[np.float64]
 
-# Corners one piece may have: the core looks at each of them about ten times per question.
-CORNERS_MAX = 160
-# A corner is left out while the rest come this close to it; the radius makes up for it.
-_LEFT_OUT_M = 0.0002
 # Corners this near to the farthest outside, as a share of its distance, are taken with it.
 _NEARLY_WORST = 0.85
 # Points, corners and weights are below 10 m and summed in a few hundred roundings: 1e-12 m bounds the error.
 _ALLOWANCE_M = 1e-12
 
 
-def convex_piece(link: str, points: Array, *, ball_radius_m: float = 0.0) -> ConvexPiece:
+@dataclass(frozen=True)
+class CornerChoice:
+    """Says how many corners a piece may keep, and how near the rest must come to one that is left out."""
+
+    corners_max: int
+    left_out_m: float
+
+
+# The core looks at each corner about ten times per question; the radius makes up for corners left out.
+COMMON_CORNERS = CornerChoice(corners_max=160, left_out_m=0.0002)
+
+
+def convex_piece(
+    link: str, points: Array, *, ball_radius_m: float = 0.0, choice: CornerChoice = COMMON_CORNERS
+) -> ConvexPiece:
     """Returns a piece that contains every point, or every ball around one."""
     corners = hull_corners(points)
-    units = np.unique(np.round(_chosen(corners) * UNITS_PER_M).astype(np.int64), axis=0)
+    units = np.unique(np.round(_chosen(corners, choice) * UNITS_PER_M).astype(np.int64), axis=0)
     written = units / UNITS_PER_M
     needed_m = _farthest_m(corners, written) + ball_radius_m + _ALLOWANCE_M
     radius = math.ceil(needed_m * UNITS_PER_M)
@@ -95,7 +106,7 @@ def distance_to_hull_m(point: Array, corners: Array) -> float:
     return float(np.linalg.norm((weights / total) @ corners - point))
 
 
-def _chosen(corners: Array) -> Array:
+def _chosen(corners: Array, choice: CornerChoice) -> Array:
     """Returns corners whose hull comes close to all of them: always those farthest outside, until none is far."""
     if len(corners) <= 8:
         return corners
@@ -105,21 +116,21 @@ def _chosen(corners: Array) -> Array:
     spread = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
     chosen = sorted({*chosen, *(int((corners @ direction).argmax()) for direction in spread)})
     if len(chosen) < 4:
-        return _spread_out(corners)
-    while len(chosen) < CORNERS_MAX:
+        return _spread_out(corners, choice.corners_max)
+    while len(chosen) < choice.corners_max:
         try:
             # Anew each time: Qhull's own way of adding points gives up on nearly flat ones.
             faces = ConvexHull(corners[chosen]).equations
         except QhullError:
-            return _spread_out(corners) if len(chosen) < 16 else corners[sorted(chosen)]
+            return _spread_out(corners, choice.corners_max) if len(chosen) < 16 else corners[sorted(chosen)]
         outside = corners @ faces[:, :3].T + faces[:, 3]
         worst_m = float(outside.max())
-        if worst_m <= _LEFT_OUT_M:
+        if worst_m <= choice.left_out_m:
             break
         added = _farthest_apart(corners, outside, chosen)
         if not added:
             break
-        chosen += added[: CORNERS_MAX - len(chosen)]
+        chosen += added[: choice.corners_max - len(chosen)]
     return corners[sorted(chosen)]
 
 
@@ -137,13 +148,13 @@ def _farthest_apart(corners: Array, outside: Array, chosen: list[int]) -> list[i
     return [index for index in found if index not in chosen]
 
 
-def _spread_out(corners: Array) -> Array:
+def _spread_out(corners: Array, corners_max: int) -> Array:
     """Returns corners of a flat or straight set, always the one farthest from those chosen."""
-    if len(corners) <= CORNERS_MAX:
+    if len(corners) <= corners_max:
         return corners
     chosen = [0]
     distance = np.linalg.norm(corners - corners[0], axis=1)
-    while len(chosen) < CORNERS_MAX:
+    while len(chosen) < corners_max:
         worst = int(distance.argmax())
         chosen.append(worst)
         distance = np.minimum(distance, np.linalg.norm(corners - corners[worst], axis=1))

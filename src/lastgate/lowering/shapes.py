@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lastgate.lowering.capsule_fit import Segment
 from lastgate.lowering.rigid import apply
-from lastgate.lowering.triangles import box_triangles, cylinder_triangles, ellipsoid_triangles
+from lastgate.lowering.triangles import PRISM_SIDES, box_triangles, cylinder_triangles, ellipsoid_triangles
 
 Array = NDArray[np.float64]
 
@@ -27,14 +27,14 @@ class SourceShape:
     triangles: Array = field(default_factory=lambda: _NO_TRIANGLES)
     source: str = ""
 
-    def triangles_in_link(self) -> Array:
+    def triangles_in_link(self, *, prism_sides: int = PRISM_SIDES) -> Array:
         """Returns triangles that contain the shape's surface; none for spheres and capsules."""
         if self.kind == "mesh":
             local = self.triangles
         elif self.kind == "box":
             local = box_triangles(np.array(self.size))
         elif self.kind == "cylinder":
-            local = cylinder_triangles(self.size[0], self.size[1])
+            local = cylinder_triangles(self.size[0], self.size[1], prism_sides)
         elif self.kind == "ellipsoid":
             local = ellipsoid_triangles(np.array(self.size))
         else:

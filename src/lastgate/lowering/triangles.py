@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
 from lastgate import _fitting
@@ -14,7 +16,7 @@ from lastgate import _fitting
 Array = NDArray[np.float64]
 
 # Sides of the prism that stands for a cylinder: 48 sides stand out by 0.21 % of the radius.
-_PRISM_SIDES = 48
+PRISM_SIDES = 48
 # Below this many points a hull saves nothing.
 _HULL_POINTS_MIN = 12
 
@@ -76,6 +78,27 @@ def hull_volume_m3(points: Array) -> float:
         return 0.0
 
 
+def connected_bodies(triangles: Array) -> list[Array]:
+    """Returns the triangles in groups that share no corner, in the order of their first ones."""
+    _, corner = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
+    faces = corner.reshape(-1, 3)
+    edges = (np.r_[faces[:, 0], faces[:, 1]], np.r_[faces[:, 1], faces[:, 2]])
+    count = int(corner.max()) + 1
+    joined = coo_matrix((np.ones(len(edges[0]), dtype=np.int8), edges), shape=(count, count))
+    body_of_corner = connected_components(joined, directed=False)[1]
+    body = body_of_corner[faces[:, 0]]
+    names, first = np.unique(body, return_index=True)
+    return [triangles[body == name] for name in names[np.argsort(first)]]
+
+
+def hull_area_m2(points: Array) -> float:
+    """Returns the area of the convex hull, 0 for flat sets."""
+    try:
+        return float(ConvexHull(points).area)
+    except QhullError:
+        return 0.0
+
+
 def winding_number(point: Array, triangles: Array) -> float:
     """Returns how often a surface goes round a point: near 1 inside, near 0 outside, also for leaky meshes."""
     a, b, c = (triangles[:, corner] - point for corner in range(3))
@@ -97,13 +120,13 @@ def box_triangles(size_xyz_m: Array) -> Array:
     )
 
 
-def cylinder_triangles(radius_m: float, length_m: float) -> Array:
+def cylinder_triangles(radius_m: float, length_m: float, sides: int = PRISM_SIDES) -> Array:
     """Returns a prism that contains a cylinder on local z: its sides touch the cylinder from outside."""
-    outer = radius_m / math.cos(math.pi / _PRISM_SIDES)
-    angle = 2.0 * math.pi * np.arange(_PRISM_SIDES) / _PRISM_SIDES
+    outer = radius_m / math.cos(math.pi / sides)
+    angle = 2.0 * math.pi * np.arange(sides) / sides
     ring = np.stack([outer * np.cos(angle), outer * np.sin(angle)], axis=1)
     half = 0.5 * length_m
-    return _hull_triangles(np.concatenate([np.c_[ring, np.full(_PRISM_SIDES, z)] for z in (-half, half)]))
+    return _hull_triangles(np.concatenate([np.c_[ring, np.full(sides, z)] for z in (-half, half)]))
 
 
 def ellipsoid_triangles(semi_axes_m: Array) -> Array:

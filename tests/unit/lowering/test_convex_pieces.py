@@ -6,12 +6,21 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from lastgate import _fitting
+from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.lowering.convex_file import lower_convex_pieces
 from lastgate.lowering.convex_hulls import _farthest_m, convex_piece, distance_to_hull_m
-from lastgate.lowering.convex_pieces import _growing_hulls_m3, pieces_of_link
+from lastgate.lowering.convex_pieces import (
+    _growing_hulls_m3,
+    convex_pieces,
+    fine_pieces_of_link,
+    pieces_of_link,
+)
 from lastgate.lowering.rigid import apply, transform
 from lastgate.lowering.shapes import LinkShapes, SourceShape
 from lastgate.lowering.surface_points import surface_samples
 from lastgate.lowering.triangles import box_triangles
+from lastgate.robots import load_robot
 
 
 def boxes(*placed: tuple[tuple[float, float, float], tuple[float, float, float]]) -> LinkShapes:
@@ -96,3 +105,85 @@ def test_radius_of_a_round_piece_covers_the_corners_left_out() -> None:
     corners = np.array(piece.corners_m)
     assert len(corners) < 200
     assert max(distance_to_hull_m(point, corners) for point in ball) <= piece.radius_m < 0.003
+
+
+def with_inside(shapes: LinkShapes) -> LinkShapes:
+    """Returns the boxes of a link with their triangles turned outwards, as meshes have them."""
+    groups = shapes.triangles.reshape(-1, 12, 3, 3)
+    inside = groups.mean(axis=(1, 2))[:, None]
+    normal = np.cross(groups[:, :, 1] - groups[:, :, 0], groups[:, :, 2] - groups[:, :, 0])
+    inward = np.einsum("bij,bij->bi", normal, groups[:, :, 0] - inside) < 0.0
+    soup = np.where(inward[..., None, None], groups[:, :, ::-1], groups).reshape(-1, 3, 3)
+    return LinkShapes.of("link", [SourceShape("mesh", np.eye(4), (), soup)])
+
+
+SOLID_TRAY = with_inside(TRAY)
+# A closed box of 10 mm walls around a smaller one that touches none of them.
+HOLLOW_BOX = with_inside(
+    boxes(
+        ((0.2, 0.2, 0.01), (0.0, 0.0, -0.095)),
+        ((0.2, 0.2, 0.01), (0.0, 0.0, 0.095)),
+        ((0.01, 0.2, 0.18), (-0.095, 0.0, 0.0)),
+        ((0.01, 0.2, 0.18), (0.095, 0.0, 0.0)),
+        ((0.18, 0.01, 0.18), (0.0, -0.095, 0.0)),
+        ((0.18, 0.01, 0.18), (0.0, 0.095, 0.0)),
+        ((0.02, 0.02, 0.02), (0.05, 0.0, 0.0)),
+    )
+)
+
+
+def outside_m(points: np.ndarray, pieces: list[ConvexPiece]) -> np.ndarray:
+    """Returns how far each point is outside every piece: by the planes of its hull, flat pieces by their corners."""
+    found = np.full(len(points), np.inf)
+    for piece in pieces:
+        corners = np.array(piece.corners_m)
+        if np.ptp(corners, axis=0).min() == 0.0:
+            away = np.array([distance_to_hull_m(point, corners) for point in points])
+        else:
+            faces = ConvexHull(corners).equations
+            away = (points @ faces[:, :3].T + faces[:, 3]).max(axis=1)
+        found = np.minimum(found, away - piece.radius_m)
+    return found
+
+
+@pytest.mark.parametrize("shapes", [SOLID_TRAY, HOLLOW_BOX])
+def test_fine_pieces_contain_the_surface_and_the_inside_of_the_walls(shapes: LinkShapes) -> None:
+    pieces = fine_pieces_of_link(shapes, per_link_max=24)
+    assert outside_m(surface_samples(shapes.triangles, 0.01), pieces).max() <= 1e-9
+    middle_of_the_wall = np.array(
+        [[x, y, 0.01 if shapes is SOLID_TRAY else -0.095] for x in (-0.05, 0.0, 0.05) for y in (-0.05, 0.0)]
+    )
+    assert outside_m(middle_of_the_wall, pieces).max() <= 0.0
+
+
+def test_fine_pieces_leave_the_room_inside_a_shell_empty() -> None:
+    room = np.random.default_rng(4).uniform(-0.08, 0.08, (300, 3))
+    room = room[np.abs(room - np.array([0.05, 0.0, 0.0])).max(axis=1) > 0.02]
+    fine = fine_pieces_of_link(HOLLOW_BOX, per_link_max=24)
+    assert len(fine) <= 24
+    # Reject twin: one piece fills the room.
+    assert np.mean(outside_m(room, fine_pieces_of_link(HOLLOW_BOX, per_link_max=1)) <= 0.0) == 1.0
+    assert np.mean(outside_m(room, fine) <= 0.0) < 0.1
+
+
+def test_fine_pieces_halve_what_is_rounder_than_its_corners() -> None:
+    angle = np.random.default_rng(5).normal(size=(900, 3))
+    ball = ConvexHull(0.08 * angle / np.linalg.norm(angle, axis=1)[:, None])
+    shapes = LinkShapes.of("link", [SourceShape("mesh", np.eye(4), (), ball.points[ball.simplices])])
+    one, four = (fine_pieces_of_link(shapes, per_link_max=count) for count in (1, 4))
+    assert max(piece.radius_m for piece in four) < 0.6 * one[0].radius_m
+    assert outside_m(ball.points, four).max() <= 1e-9
+
+
+def test_only_fine_links_are_cut_finely() -> None:
+    links = {name: LinkShapes(name, TRAY.sources, TRAY.triangles, ()) for name in ("left", "right")}
+    pieces = convex_pieces(links, per_link_max=2, fine_links={"right": 5})
+    assert [piece.link_name for piece in pieces] == ["left"] * 2 + ["right"] * 5
+    assert convex_pieces({"left": links["left"]}, per_link_max=2) == pieces[:2]
+
+
+def test_fine_links_without_shapes_are_refused() -> None:
+    robot = load_robot("g1")
+    options = robot.lowering.model_copy(update={"fine_links": {"torso_lnk": 8}})
+    with pytest.raises(ROSConfigError, match="`torso_lnk`, which have no shapes"):
+        lower_convex_pieces(robot.model_copy(update={"lowering": options}), {"torso_link": TRAY})
