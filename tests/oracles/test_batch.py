@@ -7,13 +7,14 @@ precision lanes may answer, whose proven rounding bound for a metre-sized arm is
 """
 
 import numpy as np
+import pytest
 
 import lastgate as lg
 from oracles import fleet
 from oracles.brute_force import BruteForce
 from oracles.numpy_kinematics import Kinematics
 from oracles.pinocchio_model import random_configurations
-from oracles.scenes import primitive
+from oracles.scenes import primitive, unit
 
 CONFIGURATIONS = 20_000
 EXACT_M = 1e-9
@@ -68,12 +69,32 @@ def _true_clearance(brute, configurations):
     return least
 
 
-def test_twenty_thousand_configurations_are_judged_as_measured():
+def _large_primitives(rng):
+    """Returns balls that are nearly walls, and turned plates and beams: their numbers dwarf the distances."""
+    placed = []
+    for radius_m in (0.4, 2.0, 9.0, 30.0):
+        out = unit(rng.normal(size=3))
+        centre = [0.0, 0.0, 0.4] + out * (radius_m + rng.uniform(0.7, 0.95))
+        placed.append(primitive(lg.SphereShape(radius_m=radius_m), centre))
+    for size in ((8.0, 8.0, 0.02), (0.05, 12.0, 0.05), (6.0, 0.3, 2.0), (20.0, 20.0, 20.0)):
+        out = unit(rng.normal(size=3))
+        centre = [0.0, 0.0, 0.4] + out * (size[2] / 2 + rng.uniform(0.7, 0.95))
+        placed.append(primitive(lg.BoxShape(size_xyz_m=size), centre, out, spin=float(rng.uniform(0, 6))))
+    return tuple(placed)
+
+
+# A ball whose middle is 31 m away is seen from the body, whose rotation is off by 64 u per joint (lanes.cpp).
+LARGE_LANE_M = LANE_M + 9 * 64 * 2.0**-24 * 31.0
+
+
+@pytest.mark.parametrize(
+    ("make_primitives", "lane_m"), [(_fourteen_primitives, LANE_M), (_large_primitives, LARGE_LANE_M)]
+)
+def test_twenty_thousand_configurations_are_judged_as_measured(make_primitives, lane_m):
     rng = np.random.default_rng(20260610)
     margins = {"self_margin_m": 0.001, "world_margin_m": 0.01}
     robot = fleet.panda(self_collision_margin_m=0.001, world_collision_margin_m=0.01)
-    primitives = _fourteen_primitives(rng)
-    assert len(primitives) == 14
+    primitives = make_primitives(rng)
     gate = fleet.gate_of(robot)
     full = random_configurations(robot, rng, CONFIGURATIONS)
     full[:, 7] = 0.02
@@ -99,7 +120,7 @@ def test_twenty_thousand_configurations_are_judged_as_measured():
     assert below_m.min() >= -EXACT_M
     assert batch.accepted.sum() > 2000
     assert (true <= 0.0).sum() > 2000
-    assert np.abs(below_m[near]).max() <= LANE_M
-    assert below_m[positive].max() <= LANE_M  # boxes included: their distance is found in closed form
+    assert np.abs(below_m[near]).max() <= lane_m
+    assert below_m[positive].max() <= lane_m  # boxes included: their distance is found in closed form
     contact = true < -NEAR_M
     assert np.abs(below_m[contact]).max() <= 1e-6  # the double path answers for every contact
