@@ -23,6 +23,7 @@ from lastgate.lowering.error_rates import (
     measure_segments,
 )
 from lastgate.lowering.lower import read_description
+from lastgate.lowering.triangles import winding_number
 from lastgate.robots import find_manifest, load_robot
 
 ROBOTS = ["franka_panda", "g1", "so101_follower", "ur10", "ur5", "xarm7"]
@@ -102,6 +103,23 @@ def test_random_points_of_the_surface_lie_in_a_piece(name: str) -> None:
             # The radius may be needed in full, along one direction: the box test is stricter than the truth.
             grown = [ConvexPiece(p.link_name, p.radius_m * 1.8, p.corners_m) for p in pieces]
             assert any(is_inside(point, piece) for piece in grown), (link, point)
+
+
+@pytest.mark.parametrize("name", ["franka_panda", "ur5", "so101_follower"])
+def test_random_points_inside_the_meshes_lie_in_a_piece(name: str) -> None:
+    robot = load_robot(name)
+    rng = np.random.default_rng(6)
+    found = 0
+    for link, shapes in read_description(robot, find_manifest(name).parent).shapes.items():
+        pieces = [piece for piece in robot.loaded_pieces if piece.link_name == link]
+        for mesh in (source.triangles_in_link() for source in shapes.sources if source.kind == "mesh"):
+            low, high = mesh.min(axis=(0, 1)), mesh.max(axis=(0, 1))
+            inside = [p for p in rng.uniform(low, high, (20, 3)) if winding_number(p, mesh) > 0.5]
+            found += len(inside)
+            assert not any(is_inside(high + 0.01, piece) for piece in pieces)
+            for point in inside:
+                assert any(is_inside(point, piece) for piece in pieces), (link, point)
+    assert found > 50
 
 
 def test_a_piece_made_smaller_is_seen_as_misses() -> None:
