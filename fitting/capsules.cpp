@@ -5,19 +5,10 @@
 #include <cmath>
 #include <vector>
 
+#include "point.hpp"
+
 namespace lastgate::fitting {
 namespace {
-
-struct Point {
-    double x = 0.0;
-    double y = 0.0;
-    double z = 0.0;
-};
-
-Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
-Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-Point operator*(double s, Point a) { return {s * a.x, s * a.y, s * a.z}; }
-double dot(Point a, Point b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 struct Capsule {
     Point start;

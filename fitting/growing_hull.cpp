@@ -10,18 +10,11 @@
 #include <numeric>
 #include <vector>
 
+#include "point.hpp"
+
 namespace lastgate::fitting {
 namespace {
 
-struct Point {
-    double x = 0.0;
-    double y = 0.0;
-    double z = 0.0;
-};
-
-Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
-double dot(Point a, Point b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-Point cross(Point a, Point b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
 double length(Point a) { return std::sqrt(dot(a, a)); }
 
 struct Edge {
