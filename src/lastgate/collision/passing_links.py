@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cuts balls where links of one robot pass each other: there they refuse what the pieces would let by."""
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from lastgate import _core
+from lastgate.arrays import Float64
+from lastgate.collision.ball_cutting import GrowingCover
+from lastgate.collision.planned_robot import PlannedRobot
+from lastgate.collision.sphere_config import SphereGenConfig
+
+# Configurations in which links are watched, always the same ones.
+_CONFIGURATIONS = 600
+# The share of a link's balls that overshoot alone places; the others go where links pass.
+_BY_OVERSHOOT = 0.75
+_NOTHING_M = 1.0e30  # what the core calls "nothing nearer"
+
+
+def grow_covers(planned: PlannedRobot, covers: Mapping[int, GrowingCover], config: SphereGenConfig) -> None:
+    """Cuts the covers of links, by index, until they are as the config wants them."""
+    by_overshoot = max(1, int(_BY_OVERSHOOT * config.spheres_per_link_max))
+    for cover in covers.values():
+        cover.cut(by_overshoot)
+    pairs = _watched_pairs(planned, covers)
+    if len(pairs):
+        configurations = planned.draw(_CONFIGURATIONS, np.random.default_rng(0))
+        # Every round cuts one ball of a link, so a link runs out of balls after as many.
+        for _ in range(config.spheres_per_link_max - by_overshoot):
+            worst = _most_in_the_way(planned, covers, pairs, configurations)
+            if not [link for link, ball in worst.items() if covers[link].cut_at(ball)]:
+                break
+    for cover in covers.values():
+        cover.cut(config.spheres_per_link_max)
+
+
+def _watched_pairs(planned: PlannedRobot, covers: Mapping[int, GrowingCover]) -> Float64:
+    """Returns the pairs of links that move against each other and may not touch."""
+    names = planned.link_names
+    allowed = {frozenset(pair.links) for pair in planned.robot.unchecked_pairs}
+    allowed |= {frozenset((joint.parent_link, joint.child_link)) for joint in planned.robot.joints}
+    body = planned.body_of_link
+    pairs = [
+        (a, b)
+        for a, b in itertools.combinations(sorted(covers), 2)
+        if body[a] != body[b] and frozenset((names[a], names[b])) not in allowed
+    ]
+    return np.array(pairs, dtype=np.uint32).reshape(-1, 2)
+
+
+def _most_in_the_way(
+    planned: PlannedRobot,
+    covers: Mapping[int, GrowingCover],
+    pairs: Float64,
+    configurations: Float64,
+) -> dict[int, int]:
+    """Returns, per link, the ball that touches another link most often while their pieces are apart."""
+    balls = {link: cover.rows() for link, cover in covers.items()}
+    links = np.concatenate([np.full(len(rows), link, dtype=np.uint16) for link, rows in balls.items()])
+    native = _core.BallCover(planned.config, np.ascontiguousarray(np.concatenate(list(balls.values()))), links)
+    sure = np.zeros(configurations.shape[1])
+    touching = np.argwhere(native.pair_distances(configurations, sure, pairs, _NOTHING_M) <= 0.0)
+    wanted = np.concatenate([touching[:, :1], pairs[touching[:, 1]]], axis=1).astype(np.uint32)
+    if not len(wanted):
+        return {}
+    apart = native.convex_pair_distances(configurations, sure, wanted, _NOTHING_M)[:, 0] > 0.0
+    placed = native.place(configurations, sure)
+    counts = {link: np.zeros(len(rows), dtype=np.int64) for link, rows in balls.items()}
+    own = {link: np.flatnonzero(links == link) for link in balls}
+    for row, a, b in wanted[apart].tolist():
+        first, second = placed[row, own[a]], placed[row, own[b]]
+        gap = ((first[:, np.newaxis, :3] - second[np.newaxis, :, :3]) ** 2).sum(axis=2)
+        meets = gap <= (first[:, np.newaxis, 3] + second[np.newaxis, :, 3]) ** 2
+        counts[a] += meets.any(axis=1)
+        counts[b] += meets.any(axis=0)
+    return {link: int(found.argmax()) for link, found in counts.items() if found.any()}
