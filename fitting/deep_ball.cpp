@@ -19,9 +19,13 @@ Point point_at(std::span<const double> rows, std::size_t columns, std::size_t in
     return {rows[columns * index], rows[columns * index + 1], rows[columns * index + 2]};
 }
 
-double radius_around(std::span<const double> corners, Point centre) {
+/// Returns the radius of the ball around all corners, or infinity as soon as it is known to be above `radius_m_max`.
+double radius_around(std::span<const double> corners, Point centre, double radius_m_max) {
     double radius_m = 0.0;
     for (std::size_t i = 0; i < corners.size() / 4; ++i) {
+        if (radius_m > radius_m_max) {
+            return infinity;
+        }
         const Point away = point_at(corners, 4, i) - centre;
         radius_m = std::max(radius_m, std::sqrt(dot(away, away)) + corners[4 * i + 3]);
     }
@@ -69,7 +73,7 @@ DeepBall deep_ball(std::span<const double> corners, std::span<const double> cent
     double best_out_m = infinity;
     for (std::size_t i = 0; i < centres.size() / 4; ++i) {
         const Point centre = point_at(centres, 4, i);
-        const double radius_m = radius_around(corners, centre);
+        const double radius_m = radius_around(corners, centre, best_out_m + centres[4 * i + 3]);
         const double out_m = radius_m - centres[4 * i + 3];
         if (out_m < best_out_m) {
             best = centre;
@@ -80,6 +84,7 @@ DeepBall deep_ball(std::span<const double> corners, std::span<const double> cent
     double step_m = 0.5 * best_out_m;
     for (int move = 0; move < moves_max && step_m > step_m_min; ++move) {
         const Point from = best;
+        const double from_depth_m = best_radius_m - best_out_m;
         bool moved = false;
         for (int direction = 0; direction < 27; ++direction) {
             const Point way{static_cast<double>(direction % 3 - 1), static_cast<double>(direction / 3 % 3 - 1),
@@ -89,8 +94,9 @@ DeepBall deep_ball(std::span<const double> corners, std::span<const double> cent
                 continue;
             }
             const Point centre = from + (step_m / length) * way;
-            const double radius_m = radius_around(corners, centre);
-            const double out_m = radius_m - depth_above(solid, centre, radius_m - best_out_m);
+            // A centre that moves by a step gets deeper by no more than that.
+            const double radius_m = radius_around(corners, centre, best_out_m + from_depth_m + step_m);
+            const double out_m = radius_m == infinity ? infinity : radius_m - depth_above(solid, centre, radius_m - best_out_m);
             if (out_m < best_out_m) {
                 best = centre;
                 best_radius_m = radius_m;

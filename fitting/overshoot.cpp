@@ -16,8 +16,8 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double sqrt_2 = 1.4142135623730951;
 // A bound is good enough when a ray is found that comes as near to it as this; more cells than these are not looked at.
-constexpr double tolerance_m = 5.0e-4;
-constexpr std::size_t cells_max = 4000;
+constexpr double tolerance_m = 1.0e-3;
+constexpr std::size_t cells_max = 1500;
 
 struct Stretch {
     double from_m = 0.0;

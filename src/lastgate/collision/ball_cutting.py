@@ -50,7 +50,7 @@ class _Cell:
         self._corners = np.concatenate(bodies)
         x, y, z, radius_m, self.stands_out_m = _fitting.deep_ball(
             self._corners,
-            np.concatenate([solid.centres, solid.centres_in(bodies)]),
+            np.concatenate([solid.centres_in(bodies), solid.centres]),
             solid.planes,
             solid.hull_ends,
             solid.surface,

@@ -103,8 +103,8 @@ class LinkSolid:
         for body, end in zip(self.bodies, self.hull_ends.tolist(), strict=True):
             faces = self.planes[start:end]
             start = end
-            slack_m = float((faces[:, 3] - faces[:, :3] @ centre).min()) - _PLANE_SLACK_M if len(faces) else -1.0
-            if slack_m < 0.0:
+            slack_m = float((faces[:, 3] - faces[:, :3] @ centre).min()) if len(faces) else -math.inf
+            if slack_m < -_PLANE_SLACK_M:
                 slack_m = -float(np.sqrt(((body[:, :3] - centre) ** 2).sum(axis=1).min()))
-            best_m = max(best_m, slack_m + float(body[0, 3]))
+            best_m = max(best_m, slack_m - _PLANE_SLACK_M + float(body[0, 3]))
         return best_m

@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lastgate import _core
 from lastgate.arrays import Float64
@@ -14,9 +15,12 @@ from lastgate.collision.sphere_config import SphereGenConfig
 
 # Configurations in which links are watched, always the same ones.
 _CONFIGURATIONS = 600
+# In between, only those are looked at in which balls were in the way.
+_TURNS_PER_LOOK_AT_ALL = 4
 # The share of a link's balls that overshoot alone places; the others go where links pass.
 _BY_OVERSHOOT = 0.75
-_NOTHING_M = 1.0e30  # what the core calls "nothing nearer"
+# What is farther apart than this is of no interest.
+_APART_M = 1.0e-3
 
 
 def grow_covers(planned: PlannedRobot, covers: Mapping[int, GrowingCover], config: SphereGenConfig) -> None:
@@ -26,17 +30,21 @@ def grow_covers(planned: PlannedRobot, covers: Mapping[int, GrowingCover], confi
         cover.cut(by_overshoot)
     pairs = _watched_pairs(planned, covers)
     if len(pairs):
-        configurations = planned.draw(_CONFIGURATIONS, np.random.default_rng(0))
+        drawn = planned.draw(_CONFIGURATIONS, np.random.default_rng(0))
+        watched = drawn
         # Every round cuts one ball of a link, so a link runs out of balls after as many.
-        for _ in range(config.spheres_per_link_max - by_overshoot):
-            worst = _most_in_the_way(planned, covers, pairs, configurations)
+        for turn in range(config.spheres_per_link_max - by_overshoot):
+            if turn % _TURNS_PER_LOOK_AT_ALL == 0:
+                watched = drawn
+            worst, rows = _most_in_the_way(planned, covers, pairs, watched)
+            watched = np.ascontiguousarray(watched[rows])
             if not [link for link, ball in worst.items() if covers[link].cut_at(ball)]:
                 break
     for cover in covers.values():
         cover.cut(config.spheres_per_link_max)
 
 
-def _watched_pairs(planned: PlannedRobot, covers: Mapping[int, GrowingCover]) -> Float64:
+def _watched_pairs(planned: PlannedRobot, covers: Mapping[int, GrowingCover]) -> NDArray[np.uint32]:
     """Returns the pairs of links that move against each other and may not touch."""
     names = planned.link_names
     allowed = {frozenset(pair.links) for pair in planned.robot.unchecked_pairs}
@@ -53,19 +61,20 @@ def _watched_pairs(planned: PlannedRobot, covers: Mapping[int, GrowingCover]) ->
 def _most_in_the_way(
     planned: PlannedRobot,
     covers: Mapping[int, GrowingCover],
-    pairs: Float64,
+    pairs: NDArray[np.uint32],
     configurations: Float64,
-) -> dict[int, int]:
-    """Returns, per link, the ball that touches another link most often while their pieces are apart."""
+) -> tuple[dict[int, int], NDArray[np.uint32]]:
+    """Returns, per link, the ball that touches another link most often while their pieces are apart, and the rows of
+    the configurations in which any does."""
     balls = {link: cover.rows() for link, cover in covers.items()}
     links = np.concatenate([np.full(len(rows), link, dtype=np.uint16) for link, rows in balls.items()])
     native = _core.BallCover(planned.config, np.ascontiguousarray(np.concatenate(list(balls.values()))), links)
     sure = np.zeros(configurations.shape[1])
-    touching = np.argwhere(native.pair_distances(configurations, sure, pairs, _NOTHING_M) <= 0.0)
+    touching = np.argwhere(native.pair_distances(configurations, sure, pairs, _APART_M) <= 0.0)
     wanted = np.concatenate([touching[:, :1], pairs[touching[:, 1]]], axis=1).astype(np.uint32)
     if not len(wanted):
-        return {}
-    apart = native.convex_pair_distances(configurations, sure, wanted, _NOTHING_M)[:, 0] > 0.0
+        return {}, np.empty(0, dtype=np.uint32)
+    apart = native.convex_pair_distances(configurations, sure, wanted, _APART_M)[:, 0] > 0.0
     placed = native.place(configurations, sure)
     counts = {link: np.zeros(len(rows), dtype=np.int64) for link, rows in balls.items()}
     own = {link: np.flatnonzero(links == link) for link in balls}
@@ -75,4 +84,5 @@ def _most_in_the_way(
         meets = gap <= (first[:, np.newaxis, 3] + second[np.newaxis, :, 3]) ** 2
         counts[a] += meets.any(axis=1)
         counts[b] += meets.any(axis=0)
-    return {link: int(found.argmax()) for link, found in counts.items() if found.any()}
+    worst = {link: int(found.argmax()) for link, found in counts.items() if found.any()}
+    return worst, np.unique(wanted[apart, 0])
