@@ -11,8 +11,8 @@ namespace lastgate::fitting {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-// A tenth of a millimetre is less than any overshoot that anybody asks for.
-constexpr double step_m_min = 1.0e-4;
+// The centre stops to move when it would by less than this share of what the ball stands out: nobody would notice.
+constexpr double step_share_min = 0.03;
 constexpr int moves_max = 64;
 
 Point point_at(std::span<const double> rows, std::size_t columns, std::size_t index) {
@@ -82,7 +82,7 @@ DeepBall deep_ball(std::span<const double> corners, std::span<const double> cent
         }
     }
     double step_m = 0.5 * best_out_m;
-    for (int move = 0; move < moves_max && step_m > step_m_min; ++move) {
+    for (int move = 0; move < moves_max && step_m > step_share_min * best_out_m; ++move) {
         const Point from = best;
         const double from_depth_m = best_radius_m - best_out_m;
         bool moved = false;

@@ -83,7 +83,8 @@ class LinkSolid:
 
     def overshoot_m(self, centre: Float64, radius_m: float) -> float:
         """Returns a bound on how far any point of a ball is from the solid."""
-        return min(self._by_rays_m(centre, radius_m), radius_m - self._depth_in_one_piece_m(centre))
+        by_depth_m = radius_m - self._depth_in_one_piece_m(centre)
+        return max(min(by_depth_m, self._by_rays_m(centre, radius_m)), _PLANE_SLACK_M)
 
     def _by_rays_m(self, centre: Float64, radius_m: float) -> float:
         if not len(self.planes):
@@ -91,7 +92,7 @@ class LinkSolid:
         inner = self.planes - [0.0, 0.0, 0.0, _PLANE_SLACK_M]
         least_grown_m = min(float(body[0, 3]) for body in self.bodies)
         bound_m = _fitting.overshoot_bound(centre, radius_m, inner, self.hull_ends)
-        return max(bound_m - least_grown_m, _PLANE_SLACK_M)
+        return bound_m - least_grown_m
 
     def _depth_in_one_piece_m(self, centre: Float64) -> float:
         """Returns how deep a point lies in some piece, negative outside of all.

@@ -15,6 +15,8 @@ from lastgate.collision.sphere_config import SphereGenConfig
 
 # Configurations in which links are watched, always the same ones.
 _CONFIGURATIONS = 600
+# So many pairs of touching links are looked at in a turn: a humanoid's balls touch everywhere, and some tell of all.
+_TOUCHING_MAX = 3000
 # In between, only those are looked at in which balls were in the way.
 _TURNS_PER_LOOK_AT_ALL = 4
 # The share of a link's balls that overshoot alone places; the others go where links pass.
@@ -71,6 +73,7 @@ def _most_in_the_way(
     native = _core.BallCover(planned.config, np.ascontiguousarray(np.concatenate(list(balls.values()))), links)
     sure = np.zeros(configurations.shape[1])
     touching = np.argwhere(native.pair_distances(configurations, sure, pairs, _APART_M) <= 0.0)
+    touching = touching[:: 1 + len(touching) // _TOUCHING_MAX]
     wanted = np.concatenate([touching[:, :1], pairs[touching[:, 1]]], axis=1).astype(np.uint32)
     if not len(wanted):
         return {}, np.empty(0, dtype=np.uint32)
