@@ -136,13 +136,19 @@ nb::typed<nb::tuple, double, double, double, double, double> deep_ball(const Pla
     if (corners.shape(0) == 0 || centres.shape(0) == 0) {
         throw std::invalid_argument("a ball needs a corner and a centre");
     }
-    const fitting::DeepBall ball =
-        fitting::deep_ball(span_of(corners), span_of(centres), solid_of(planes, hull_ends, surface));
+    const fitting::Solid solid = solid_of(planes, hull_ends, surface);
+    fitting::DeepBall ball;
+    {
+        const nb::gil_scoped_release release;
+        ball = fitting::deep_ball(span_of(corners), span_of(centres), solid);
+    }
     return nb::make_tuple(ball.centre[0], ball.centre[1], ball.centre[2], ball.radius_m, ball.overshoot_m);
 }
 
 double overshoot_bound(const Vector3& centre, double radius_m, const Planes& planes, const Ends& hull_ends) {
-    return fitting::overshoot_bound(centre.data(), radius_m, {span_of(planes), ends_of(planes, hull_ends), {}});
+    const fitting::Solid solid{span_of(planes), ends_of(planes, hull_ends), {}};
+    const nb::gil_scoped_release release;
+    return fitting::overshoot_bound(centre.data(), radius_m, solid);
 }
 
 nb::ndarray<nb::numpy, double> plane_section(const Points& corners, const Numbers& height, const Vector3& axis) {

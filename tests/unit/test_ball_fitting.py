@@ -161,8 +161,8 @@ def test_planes_of_a_hull_are_those_that_qhull_finds(kind: str) -> None:
         planes = _core.hull_planes(corners)
         theirs = ConvexHull(corners).equations
         middle = corners.mean(axis=0)
-        points = middle + rng.uniform(0.0, 1.2, (500, 1)) * (
-            rng.dirichlet(np.full(len(corners), 0.1), 500) @ corners - middle
+        points = middle + rng.uniform(0.0, 1.5, (500, 1)) * (
+            rng.dirichlet(np.full(len(corners), 0.005), 500) @ corners - middle
         )
         ours = (planes[:, 3] - points @ planes[:, :3].T).min(axis=1)
         np.testing.assert_allclose(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cuts balls where links of one robot pass each other: there they refuse what the pieces would let by."""
 
-import itertools
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from lastgate import _core
 from lastgate.arrays import Float64
+from lastgate.collision.allowed_collision_matrix import AllowedCollisionMatrix
 from lastgate.collision.ball_cutting import GrowingCover
 from lastgate.collision.planned_robot import PlannedRobot
 from lastgate.collision.sphere_config import SphereGenConfig
@@ -48,15 +48,9 @@ def grow_covers(planned: PlannedRobot, covers: Mapping[int, GrowingCover], confi
 
 def _watched_pairs(planned: PlannedRobot, covers: Mapping[int, GrowingCover]) -> NDArray[np.uint32]:
     """Returns the pairs of links that move against each other and may not touch."""
-    names = planned.link_names
-    allowed = {frozenset(pair.links) for pair in planned.robot.unchecked_pairs}
-    allowed |= {frozenset((joint.parent_link, joint.child_link)) for joint in planned.robot.joints}
+    checked = AllowedCollisionMatrix.from_robot(planned.robot).resolve(planned.link_names).checked_pairs
     body = planned.body_of_link
-    pairs = [
-        (a, b)
-        for a, b in itertools.combinations(sorted(covers), 2)
-        if body[a] != body[b] and frozenset((names[a], names[b])) not in allowed
-    ]
+    pairs = [(a, b) for a, b in checked if body[a] != body[b] and a in covers and b in covers]
     return np.array(pairs, dtype=np.uint32).reshape(-1, 2)
 
 
