@@ -105,7 +105,7 @@ def test_robot_brings_its_joints_and_its_allowed_pairs():
         assert matrix.is_allowed(joint.parent_link, joint.child_link)
     for pair in robot.unchecked_pairs:
         assert matrix.is_allowed(*pair.links)
-    # What the matrix leaves to check, the gate checks as well, for all links that have volumes, and the other way round.
+    # What the matrix leaves to check, the gate checks, and the other way round, for all links that have volumes.
     gate = lg.Gate(robot, step_s=0.02)
     checked = {tuple(sorted(pair)) for pair in gate.checked_pairs}
     names = robot.link_names
@@ -132,7 +132,9 @@ def test_contact_that_the_gate_sees_by_pieces_is_no_secret_to_planners():
     rows = rng.uniform(low[:7], high[:7], (2000, 7))
     fingers = np.array([0.02] * len(checker.model.gripper_joint_names))
     found = checker.check_batch(rows, gripper_positions=fingers).in_collision
-    accepted = lg.Gate(robot, step_s=0.02).check_batch(rows, world=lg.NO_WORLD, gripper_positions=fingers).accepted
+    accepted = (
+        lg.Gate(robot, step_s=0.02).check_batch(rows, world=lg.NO_WORLD, gripper_positions=fingers).accepted
+    )
     assert found.any()
     # The gate has a margin on top, so it may refuse more, and nothing that the planner sees is accepted.
     assert not (accepted & found).any()

@@ -86,7 +86,7 @@ def test_deep_ball_holds_its_corners_and_stands_out_less_than_the_smallest(seed:
     solid = solid_of(((-0.1, -0.1, -0.3), (0.1, 0.1, 0.3)))
     # A slice near the surface: the smallest ball around it lies in its middle and stands far out.
     low = np.array([0.06, -0.05, rng.uniform(-0.2, 0.1)])
-    high = low + [0.04, 0.1, 0.08]
+    high = low + np.array([0.04, 0.1, 0.08])
     corners = np.column_stack([box_corners(low, high), np.full(8, 0.001)])
     x, y, z, radius_m, stands_out_m = _fitting.deep_ball(
         corners, solid.centres, solid.planes, solid.hull_ends, solid.surface
@@ -168,7 +168,8 @@ def test_planes_of_a_hull_are_those_that_qhull_finds(kind: str) -> None:
         np.testing.assert_allclose(
             ours, (-theirs[:, 3] - points @ theirs[:, :3].T).min(axis=1), rtol=0.0, atol=1e-6
         )
-        assert (ours < 0.0).any() and (ours > 0.0).any()
+        assert (ours < 0.0).any()
+        assert (ours > 0.0).any()
 
 
 def test_section_of_a_cube_is_a_square_and_across_its_diagonal_a_hexagon() -> None:

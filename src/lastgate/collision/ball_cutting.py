@@ -26,7 +26,7 @@ from lastgate.contracts.convex_pieces import ConvexPiece
 _ROUNDING_M = 1.0e-9
 # Balls that stand out by this share of the wanted radius are good enough: cutting them costs time and gains nothing.
 _OVERSHOOT_SHARE = 0.1
-# Cuts along an axis that is shorter than this share of the longest are not tried: across a rod there is nothing to gain.
+# Cuts along an axis shorter than this share of the longest are not tried: across a rod there is nothing to gain.
 _AXIS_SHARE = 0.3
 # How much the better half of a cut counts beside the worse.
 _BETTER_HALF_SHARE = 0.3
@@ -174,10 +174,7 @@ class GrowingCover:
 
     def cut_at(self, index: int) -> bool:
         """Cuts the part of a ball, by its place in `balls()`; says whether it could."""
-        for part in self._parts():
-            index -= part.ball_count
-            if index < 0:
-                break
+        part = [part for part in self._parts() for _ in range(part.ball_count)][index]
         cut = self._replace(part)
         if cut:
             self._done = [other for other in self._done if other is not part]
@@ -251,4 +248,6 @@ def _axes(corners: Float64) -> list[tuple[Float64, float, float]]:
     assert best is not None
     _, axes, low, high = best
     order = np.argsort(low - high, kind="stable")  # the longest first: it wins where cuts are as good
-    return [(np.ascontiguousarray(axes[:, axis]), float(low[axis]), float(high[axis])) for axis in order.tolist()]
+    return [
+        (np.ascontiguousarray(axes[:, axis]), float(low[axis]), float(high[axis])) for axis in order.tolist()
+    ]

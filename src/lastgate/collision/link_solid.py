@@ -55,7 +55,9 @@ class LinkSolid:
 
     def _surface(self, corners: list[Float64], planes: list[Float64], rng: np.random.Generator) -> Float64:
         sizes = np.array([float(np.ptp(found, axis=0).sum()) ** 2 for found in corners])
-        counts = np.maximum(_SURFACE_POINTS_OF_PIECE, _SURFACE_POINTS * sizes / max(float(sizes.sum()), 1e-12))
+        counts = np.maximum(
+            _SURFACE_POINTS_OF_PIECE, _SURFACE_POINTS * sizes / max(float(sizes.sum()), 1e-12)
+        )
         found_points = [np.empty((0, 3))]
         for found, faces, count in zip(corners, planes, counts.astype(int).tolist(), strict=True):
             if not len(faces):

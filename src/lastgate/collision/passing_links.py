@@ -64,7 +64,9 @@ def _most_in_the_way(
     the configurations in which any does."""
     balls = {link: cover.rows() for link, cover in covers.items()}
     links = np.concatenate([np.full(len(rows), link, dtype=np.uint16) for link, rows in balls.items()])
-    native = _core.BallCover(planned.config, np.ascontiguousarray(np.concatenate(list(balls.values()))), links)
+    native = _core.BallCover(
+        planned.config, np.ascontiguousarray(np.concatenate(list(balls.values()))), links
+    )
     sure = np.zeros(configurations.shape[1])
     touching = np.argwhere(native.pair_distances(configurations, sure, pairs, _APART_M) <= 0.0)
     touching = touching[:: 1 + len(touching) // _TOUCHING_MAX]
