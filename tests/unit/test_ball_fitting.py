@@ -117,12 +117,12 @@ def test_one_ball_can_be_cut_and_the_rest_stays() -> None:
     cover.cut(4)
     rows = cover.rows()
     assert cover.count == len(rows) == 4
-    assert cover.cut_at(2)
+    assert cover.cut_at([2, 2])
     after = {tuple(row) for row in cover.rows().tolist()}
     assert cover.count == len(after) == 5
     assert after > {tuple(row) for row in np.delete(rows, 2, axis=0).tolist()}
     assert tuple(rows[2].tolist()) not in after
-    assert not cover.cut_at(0), "there are as many as there may be"
+    assert not cover.cut_at([0, 1]), "there are as many as there may be"
     assert cover.count == len(cover.rows()) == 5
 
 

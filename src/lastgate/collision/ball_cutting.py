@@ -172,14 +172,16 @@ class GrowingCover:
             if good_enough or not self._replace(part):
                 self._done.append(part)
 
-    def cut_at(self, index: int) -> bool:
-        """Cuts the part of a ball, by its place in `balls()`; says whether it could."""
-        part = [part for part in self._parts() for _ in range(part.ball_count)][index]
-        cut = self._replace(part)
-        if cut:
-            self._done = [other for other in self._done if other is not part]
-            self._heap = [entry for entry in self._heap if entry[2] is not part]
-            heapq.heapify(self._heap)
+    def cut_at(self, indices: Sequence[int]) -> bool:
+        """Cuts the parts of some balls, by their places in `balls()`; says whether any could be."""
+        owners = [part for part in self._parts() for _ in range(part.ball_count)]
+        cut = False
+        for part in {id(owners[index]): owners[index] for index in indices}.values():
+            if self._replace(part):
+                cut = True
+                self._done = [other for other in self._done if other is not part]
+                self._heap = [entry for entry in self._heap if entry[2] is not part]
+                heapq.heapify(self._heap)
         return cut
 
     def _replace(self, part: _Part) -> bool:

@@ -17,6 +17,8 @@ from lastgate.collision.sphere_config import SphereGenConfig
 _CONFIGURATIONS = 600
 # So many pairs of touching links are looked at in a turn: a humanoid's balls touch everywhere, and some tell of all.
 _TOUCHING_MAX = 3000
+# So many times it is looked at what is in the way; what balls are left is cut in as many turns.
+_TURNS_MAX = 16
 # In between, only those are looked at in which balls were in the way.
 _TURNS_PER_LOOK_AT_ALL = 4
 # The share of a link's balls that overshoot alone places; the others go where links pass.
@@ -34,13 +36,13 @@ def grow_covers(planned: PlannedRobot, covers: Mapping[int, GrowingCover], confi
     if len(pairs):
         drawn = planned.draw(_CONFIGURATIONS, np.random.default_rng(0))
         watched = drawn
-        # Every round cuts one ball of a link, so a link runs out of balls after as many.
-        for turn in range(config.spheres_per_link_max - by_overshoot):
+        left = config.spheres_per_link_max - by_overshoot
+        for turn in range(min(left, _TURNS_MAX)):
             if turn % _TURNS_PER_LOOK_AT_ALL == 0:
                 watched = drawn
-            worst, rows = _most_in_the_way(planned, covers, pairs, watched)
+            worst, rows = _most_in_the_way(planned, covers, pairs, watched, -(-left // _TURNS_MAX))
             watched = np.ascontiguousarray(watched[rows])
-            if not [link for link, ball in worst.items() if covers[link].cut_at(ball)]:
+            if not [link for link, balls in worst.items() if covers[link].cut_at(balls)]:
                 break
     for cover in covers.values():
         cover.cut(config.spheres_per_link_max)
@@ -59,9 +61,10 @@ def _most_in_the_way(
     covers: Mapping[int, GrowingCover],
     pairs: NDArray[np.uint32],
     configurations: Float64,
-) -> tuple[dict[int, int], NDArray[np.uint32]]:
-    """Returns, per link, the ball that touches another link most often while their pieces are apart, and the rows of
-    the configurations in which any does."""
+    ball_count: int,
+) -> tuple[dict[int, list[int]], NDArray[np.uint32]]:
+    """Returns, per link, the balls that touch another link most often while their pieces are apart, and the rows of the
+    configurations in which any does."""
     balls = {link: cover.rows() for link, cover in covers.items()}
     links = np.concatenate([np.full(len(rows), link, dtype=np.uint16) for link, rows in balls.items()])
     native = _core.BallCover(
@@ -83,5 +86,9 @@ def _most_in_the_way(
         meets = gap <= (first[:, np.newaxis, 3] + second[np.newaxis, :, 3]) ** 2
         counts[a] += meets.any(axis=1)
         counts[b] += meets.any(axis=0)
-    worst = {link: int(found.argmax()) for link, found in counts.items() if found.any()}
+    worst = {
+        link: [ball for ball in np.argsort(-found, kind="stable")[:ball_count].tolist() if found[ball]]
+        for link, found in counts.items()
+        if found.any()
+    }
     return worst, np.unique(wanted[apart, 0])
