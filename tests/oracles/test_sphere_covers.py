@@ -13,7 +13,7 @@ from lastgate.assets import resolve_asset
 from lastgate.lowering.error_rates import SPHERES, RobotUnderTest
 from lastgate.robots import find_manifest, load_robot
 
-SAMPLES = 4000
+SAMPLES = 2500
 
 
 def require_order(name: str, samples: int) -> None:
