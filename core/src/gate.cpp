@@ -145,8 +145,10 @@ Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
     step_.resize(variables);
     row_placed_.resize(rows);
     lane_memory_.resize(capacity::rows_max / lane_count * lane_group_size() + cache_line_floats);
+    start_tools_.resize(12 * lane_count * model_->effectors().size());
     lane_placed_.resize(capacity::rows_max / lane_count * bodies);
     lane_groups_.resize(capacity::rows_max / lane_count);
+    for (std::size_t index = 0; index < lane_groups_.size(); ++index) place_root(lane_group(index));
     lane_variables_.resize(variables * lane_count);
     lane_doubt_.resize(capacity::rows_max / lane_count * capacity::lane_entries_max);
     sample_.resize(variables);
@@ -200,7 +202,7 @@ void Gate::forget_closest() noexcept {
 std::size_t Gate::lane_group_size() const noexcept {
     const std::size_t bodies = model_->bodies().size();
     const std::size_t volumes = model_->volumes().size() + capacity::attached_max;
-    const std::size_t floats = lane_count * (19 * bodies + 9 * volumes + 3 * model_->effectors().size() + lanes_.tail_count());
+    const std::size_t floats = lane_count * (19 * bodies + 9 * volumes + 12 * model_->effectors().size() + lanes_.tail_count());
     return (floats + cache_line_floats - 1) / cache_line_floats * cache_line_floats;
 }
 
@@ -217,7 +219,7 @@ LaneGroup Gate::lane_group(std::size_t index) noexcept {
     group.frame = group.step + lane_count * bodies;
     group.centre = group.frame + 12 * lane_count * bodies;
     group.tool = group.centre + 3 * lane_count * bodies;
-    group.tail = group.tool + 3 * lane_count * model_->effectors().size();
+    group.tail = group.tool + 12 * lane_count * model_->effectors().size();
     group.middle = group.tail + lane_count * lanes_.tail_count();
     group.core = group.middle + 3 * lane_count * (model_->volumes().size() + capacity::attached_max);
     group.placed = lane_placed_.data() + index * bodies;

@@ -96,6 +96,11 @@ LaneBuild best_lane_build() noexcept {
 
 bool has_lane_build(LaneBuild build) noexcept { return kernels_of(build) != nullptr; }
 
+void place_root(const LaneGroup& group) noexcept {
+    std::fill_n(group.frame, 12 * lane_count, 0.0F);
+    for (std::size_t axis = 0; axis < 3; ++axis) std::fill_n(group.frame + 4 * lane_count * axis, lane_count, 1.0F);
+}
+
 LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild build) : kernels_(require_kernels(build)) {
     const std::size_t body_count = model.bodies().size();
     const std::size_t volume_count = model.volumes().size() + capacity::attached_max;

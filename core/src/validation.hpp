@@ -92,6 +92,7 @@ class Validation {
     const GateConfig& config() const noexcept { return gate_.config_; }
     const RobotModel& model() const noexcept { return *gate_.model_; }
     bool is_timed_joint_path() const noexcept;
+    bool limits_tool_speeds() const noexcept;
 
     Gate& gate_;
     const CheckRequest& request_;

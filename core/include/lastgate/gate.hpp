@@ -165,6 +165,7 @@ class Gate {
     std::vector<double> body_reach_;    ///< bodies x chain: the largest reach of its volumes.
     std::vector<std::uint8_t> row_placed_;
     std::vector<float> lane_memory_;
+    std::vector<float> start_tools_;        ///< The tools in row 0, as in LaneGroup.
     std::vector<std::uint8_t> lane_doubt_;  ///< groups x entries: which configurations of a group an entry leaves open.
     std::vector<std::uint8_t> lane_placed_;  ///< groups x bodies.
     std::vector<LaneGroup> lane_groups_;     ///< Scratch: the groups of one chunk.

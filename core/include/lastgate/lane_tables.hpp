@@ -142,7 +142,7 @@ struct LaneGroup {
     float* centre;         ///< bodies x 3 x 8.
     float* middle;         ///< volumes x 3 x 8: of the bodies that are `placed`.
     float* core;           ///< volumes x 6 x 8: both ends, of the bodies that fields were asked about.
-    float* tool;           ///< effectors x 3 x 8.
+    float* tool;           ///< effectors x 12 x 8: rotation of its body by columns, then the tool point.
     float* tail;           ///< tails x 8.
     std::uint8_t* placed;  ///< bodies: `lane_middles`, `lane_cores`.
 };
