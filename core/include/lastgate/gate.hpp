@@ -143,8 +143,9 @@ class Gate {
     bool place_grippers(std::span<const double> gripper_positions, double* row) noexcept;
     void bound_body_reach() noexcept;
     void rebuild_lanes() noexcept;
-    /// The memory of one group of eight configurations.
+    /// The memory of one group of eight configurations. What nobody reads once a group is placed, all groups share.
     LaneGroup lane_group(std::size_t index) noexcept;
+    std::size_t lane_placing_size() const noexcept;
     std::size_t lane_group_size() const noexcept;
 
     std::shared_ptr<const RobotModel> model_;

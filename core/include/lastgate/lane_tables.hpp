@@ -51,9 +51,9 @@ struct LaneBody {
     std::uint16_t parent;
     std::uint16_t variable;
     std::uint8_t prismatic;
-    /// Which axis of the parent each column is parallel to, or `lane_dense` in the first: most joints are
-    /// a quarter turn apart, and copying a column is cheaper than multiplying it.
-    std::uint8_t column_axis[3];
+    /// Which axis of the parent the joint turns about or slides along, and which its offset is along: `lane_dense` where it is none,
+    /// `lane_zero` without an offset. Most joints are a quarter turn apart.
+    std::uint8_t joint_axis;
     std::uint8_t translation_axis;
 };
 
