@@ -56,9 +56,9 @@ def joined_hulls(clouds: list[Array], *, count_max: int, corners_max: int) -> li
         return len(both.corners) > corners_max, without_noise(added_m3)
 
     def price(index: int, *, far: bool) -> None:
-        for other in hulls:
-            if other < index and (far or hulls[index].is_near(hulls[other])):
-                costs[other, index] = cost(hulls[other], hulls[index])
+        for earlier, hull in hulls.items():
+            if earlier < index and (far or hull.is_near(hulls[index])):
+                costs[earlier, index] = cost(hull, hulls[index])
 
     for index in hulls:
         price(index, far=False)

@@ -64,7 +64,7 @@ def test_what_is_far_apart_is_joined_only_when_nothing_else_is_left() -> None:
 
 
 def test_a_join_that_needs_too_many_corners_comes_last() -> None:
-    # Two halves of a drum add nothing to each other, but have 80 corners together; the cube beside a cube with a gap has 8.
+    # Two halves of a drum add nothing to each other but have too many corners; two cubes with a gap have eight.
     angle = np.linspace(0.0, np.pi, 21)
     half = np.array([[0.1 * np.cos(a), 0.1 * np.sin(a), z] for a in angle for z in (0.0, 0.1)])
     other = half * np.array([1.0, -1.0, 1.0])
