@@ -453,6 +453,7 @@ Outcome Sweep::bisect_segment(PairKind kind, std::size_t segment, Finding& findi
         for (std::uint32_t index = interval.first; index < interval.last; ++index) {
             const OpenItem item = gate_.arena_[index];
             const double motion_m = item.motion_m * half;
+            charge_looks(1);
             double distance_m = measure(kind, item, gate_.sample_frames_.data(), field_reach(item, motion_m)).distance_m;
             if (relied_ != 0) distance_m = with_contacts(kind, item, segment, gate_.sample_frames_.data(), distance_m);
             if (is_shown(kind, distance_m, item.demand_m, motion_m)) {

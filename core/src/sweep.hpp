@@ -133,8 +133,9 @@ class Sweep {
     bool note(PairKind kind, std::size_t row, std::uint32_t key, std::uint16_t a, std::uint16_t b, double distance_m) noexcept;
     void shortlist_primitives(std::size_t row_last) noexcept;
 
-    /// Tries the convex pieces of a pair that its volumes could not show.
+    /// Counts looks at two volumes or two pieces against the budget.
     void charge_looks(std::uint32_t looks) noexcept;
+    /// Tries the convex pieces of a pair that its volumes could not show.
     Refined refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept;
 
     /// `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.

@@ -30,6 +30,7 @@ bool Sweep::find_unshown(PairKind kind, std::span<const double> half_width, Open
     const auto test = [&](std::uint16_t a, std::uint16_t b) noexcept {
         item = {0, a, b, 0.0, demand(kind, a, b)};
         item.motion_m = pair_motion(kind, item, half_width);
+        charge_looks(1);
         witness = measure(kind, item, frames, field_reach(item, item.motion_m));
         // A tube is one segment: a contact counts for all of it or not at all.
         const double distance_m = relied_ == 0 ? witness.distance_m : with_contacts(kind, item, 1, frames, witness.distance_m);

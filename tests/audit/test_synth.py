@@ -11,7 +11,7 @@ from lastgate.audit.fault_labels import FaultLabel, PlantedFault, read_labels, s
 from lastgate.audit.synth.dataset import write_dataset
 from lastgate.audit.synth.episodes import spread_faults
 from lastgate.audit.synth.roadmap import build_roadmap
-from lastgate.contracts import ROSConfigError
+from lastgate.contracts import ROSConfigError, ROSPlanningError
 from lastgate.demo.panda_scene import PandaScene
 from lastgate.robots import load_robot
 
@@ -52,6 +52,12 @@ def test_folder_with_something_in_it_is_refused(tmp_path):
 def test_senseless_counts_are_refused(tmp_path, episodes, faults):
     with pytest.raises(ROSConfigError, match="at least one episode"):
         write_dataset(load_robot("franka_panda"), tmp_path / "x", episodes=episodes, faults=faults, seed=1)
+
+
+def test_robot_whose_links_always_pass_closely_is_refused_with_the_distance():
+    """The upper arm of ur10e turns 3 to 5 mm above its base."""
+    with pytest.raises(ROSPlanningError, match="in no random pose do its links keep 5 mm"):
+        build_roadmap(load_robot("ur10e"), step_s=1.0 / 30.0, seed=3)
 
 
 # ---- Held against the meshes ---------------------------------------------------------------------------

@@ -67,6 +67,29 @@ def test_motion_into_itself_is_refused(name: str) -> None:
     assert code_of(verdict) == "self_collision", verdict.explain()
 
 
+@pytest.mark.parametrize("step_rad", [0.5, 0.1])
+def test_step_of_a_humanoid_near_contact_is_decided_within_the_budget(step_rad: float) -> None:
+    """Hundreds of pieces on each side of a pair cost too much unless only short motions are held against them."""
+    robot = lg.load_robot("g1")
+    lifted = robot.safety.model_copy(update=dict.fromkeys(TOOL_LIMITS))
+    gate = lg.Gate(robot.model_copy(update={"safety": lifted}), step_s=10.0)
+    limits = {joint.name: joint.position_limits for joint in robot.actuated_joints}
+    low, high = np.array([limits[name] for name in gate.joint_names]).T
+    rng = np.random.default_rng(7)
+    drawn = rng.uniform(low, high, (2000, gate.n_dof))
+    alone = gate.check_batch(drawn, world=lg.NO_WORLD)
+    starts = drawn[alone.accepted & (alone.clearance_m < 0.03)][:60]
+    ends = np.clip(starts + rng.uniform(-step_rad, step_rad, starts.shape), low, high)
+    codes = [
+        code_of(check(gate, end[None], state=lg.RobotState(positions=start, stamp_s=NOW_S)))
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    assert len(codes) == 60
+    assert codes.count("self_collision") >= 5
+    assert codes.count("accepted") >= 10
+    assert set(codes) == {"accepted", "self_collision"}
+
+
 @pytest.mark.parametrize("name", FLEET_POSES)
 def test_pair_that_meets_is_checked(name: str) -> None:
     checked = {tuple(sorted(pair)) for pair in lg.Gate(lg.load_robot(name), step_s=STEP_S).checked_pairs}

@@ -50,9 +50,9 @@ inline constexpr std::size_t keep_in_zones_max = 16;
 /// Contacts that may be declared at once: two hands, each on two things, and what either puts down.
 inline constexpr std::size_t declared_contacts_max = 8;
 
-/// Items (pairs that a row could not clear) waiting for bisection. Every pair of a 40-body robot for
-/// one row is below 1,000; a chunk that fills this is in contact everywhere.
-inline constexpr std::size_t items_max = 16384;
+/// Pairs of volumes that rows could not clear, waiting for bisection. The humanoid with the most has 15,278; a step of
+/// half a radian in all its joints leaves some 2,000 of them open. What fills this sweeps the robot through itself.
+inline constexpr std::size_t items_max = 65536;
 
 /// Pairs or (body, obstacle) entries whose lane results are kept for a whole chunk. More than this many
 /// near things at once are left to the double path.

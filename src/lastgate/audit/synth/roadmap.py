@@ -251,7 +251,10 @@ class _Builder:
                 return self.clear_poses.pop()
             poses = self.random.uniform(inner[:, 0], inner[:, 1], (64, len(inner)))
             self.clear_poses = list(poses[self._are_clear(self.clean_gate, poses)])
-        raise ROSPlanningError(f"robot `{self.gate.robot.name}`: no random pose is clear")
+        raise ROSPlanningError(
+            f"robot `{self.gate.robot.name}`: in no random pose do its links keep {1000 * CLEARANCE_M:g} mm"
+            " from each other and from the floor"
+        )
 
     # ---- The world -----------------------------------------------------------------------------------
 
