@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation only: checks shapes and hands arrays to fitting/.
 #include "capsules.hpp"
+#include "deep_ball.hpp"
 #include "growing_hull.hpp"
+#include "overshoot.hpp"
+#include "plane_section.hpp"
 #include "points.hpp"
 
 #include <nanobind/nanobind.h>
@@ -25,6 +28,9 @@ namespace {
 using Points = nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 using Capsules = nb::ndarray<const double, nb::shape<-1, 7>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const double, nb::shape<-1>, nb::c_contig, nb::device::cpu>;
+using Planes = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
+using Ends = nb::ndarray<const std::int64_t, nb::shape<-1>, nb::c_contig, nb::device::cpu>;
+using Vector3 = nb::ndarray<const double, nb::shape<3>, nb::c_contig, nb::device::cpu>;
 using Vector7 = nb::ndarray<const double, nb::shape<7>, nb::c_contig, nb::device::cpu>;
 using Poses = nb::ndarray<const double, nb::shape<-1, 3, 4>, nb::c_contig, nb::device::cpu>;
 
@@ -96,10 +102,70 @@ std::optional<nb::ndarray<nb::numpy, double>> growing_hulls(const Points& points
     return owned(std::move(volume_m3), {offsets.shape(0)});
 }
 
+std::span<const std::int64_t> ends_of(const Planes& planes, const Ends& hull_ends) {
+    std::int64_t before = 0;
+    for (std::size_t i = 0; i < hull_ends.shape(0); ++i) {
+        if (hull_ends.data()[i] < before) {
+            throw std::invalid_argument("hull_ends must not fall");
+        }
+        before = hull_ends.data()[i];
+    }
+    if (before != static_cast<std::int64_t>(planes.shape(0))) {
+        throw std::invalid_argument("the last of hull_ends must be the number of planes");
+    }
+    return {hull_ends.data(), hull_ends.shape(0)};
+}
+
+fitting::Solid solid_of(const Planes& planes, const Ends& hull_ends, const Points& surface) {
+    return {span_of(planes), ends_of(planes, hull_ends), span_of(surface)};
+}
+
+nb::ndarray<nb::numpy, double> depths(const Points& points, const Planes& planes, const Ends& hull_ends,
+                                      const Points& surface) {
+    const fitting::Solid solid = solid_of(planes, hull_ends, surface);
+    auto depth_m = std::make_unique<double[]>(points.shape(0));
+    for (std::size_t i = 0; i < points.shape(0); ++i) {
+        depth_m[i] = fitting::depth_in(solid, points.data() + 3 * i);
+    }
+    return owned(std::move(depth_m), {points.shape(0)});
+}
+
+nb::typed<nb::tuple, double, double, double, double, double> deep_ball(const Planes& corners, const Planes& centres,
+                                                                       const Planes& planes, const Ends& hull_ends,
+                                                                       const Points& surface) {
+    if (corners.shape(0) == 0 || centres.shape(0) == 0) {
+        throw std::invalid_argument("a ball needs a corner and a centre");
+    }
+    const fitting::Solid solid = solid_of(planes, hull_ends, surface);
+    fitting::DeepBall ball;
+    {
+        const nb::gil_scoped_release release;
+        ball = fitting::deep_ball(span_of(corners), span_of(centres), solid);
+    }
+    return nb::make_tuple(ball.centre[0], ball.centre[1], ball.centre[2], ball.radius_m, ball.overshoot_m);
+}
+
+double overshoot_bound(const Vector3& centre, double radius_m, const Planes& planes, const Ends& hull_ends) {
+    const fitting::Solid solid{span_of(planes), ends_of(planes, hull_ends), {}};
+    const nb::gil_scoped_release release;
+    return fitting::overshoot_bound(centre.data(), radius_m, solid);
+}
+
+nb::ndarray<nb::numpy, double> plane_section(const Points& corners, const Numbers& height, const Vector3& axis) {
+    if (corners.shape(0) != height.shape(0)) {
+        throw std::invalid_argument("every corner needs a height");
+    }
+    const std::vector<double> section =
+        fitting::plane_section(span_of(corners), span_of(height), std::span<const double, 3>(axis.data(), 3));
+    auto rows = std::make_unique<double[]>(section.size());
+    std::copy(section.begin(), section.end(), rows.get());
+    return owned(std::move(rows), {section.size() / 3, 3});
+}
+
 }  // namespace
 
 NB_MODULE(_fitting, module) {
-    module.doc() = "Inner loops of lowering. Capsules are rows of seven: start, end, radius.";
+    module.doc() = "Inner loops of fitting volumes and balls. Capsules are rows of seven: start, end, radius.";
     module.def("capsules_along", &capsules_along, "points"_a.noconvert(), "axes"_a.noconvert(),
                "Returns per unit axis a capsule parallel to it that contains every point up to rounding.");
     module.def("covered", &covered, "points"_a.noconvert(), "capsules"_a.noconvert(),
@@ -108,11 +174,23 @@ NB_MODULE(_fitting, module) {
                "Returns (poses, a, b) clearances; a pose (3, 4) takes b's frame to a's.");
     module.def("any_within", &any_within, "poses"_a.noconvert(), "a"_a.noconvert(), "b"_a.noconvert(), "within_m"_a,
                "Returns per pose whether some capsule of a and some of b are within a distance of each other.");
+    module.def("depths", &depths, "points"_a.noconvert(), "planes"_a.noconvert(), "hull_ends"_a.noconvert(),
+               "surface"_a.noconvert(),
+               "Returns how deep each point lies in a union of hulls, by points of its surface; minus infinity outside.");
+    module.def("deep_ball", &deep_ball, "corners"_a.noconvert(), "centres"_a.noconvert(), "planes"_a.noconvert(),
+               "hull_ends"_a.noconvert(), "surface"_a.noconvert(),
+               "Returns x, y, z, radius and estimated overshoot of a ball that holds every corner (x, y, z, grown by) and "
+               "stands out of the union of hulls by little. Centres to start from are x, y, z, depth.");
     module.def("distinct", &distinct, "points"_a.noconvert(), "Returns where each point occurs first, in order.");
     module.def("growing_hulls", &growing_hulls, "points"_a.noconvert(), "height"_a.noconvert(),
                "offsets"_a.noconvert(),
                "Returns per offset, lowest first, the volume of the hull of the points not above it: 0 where they are "
                "flat, not a number where they are fewer than four. None where rounding tore the hull.");
+    module.def("overshoot_bound", &overshoot_bound, "centre"_a.noconvert(), "radius_m"_a, "planes"_a.noconvert(),
+               "hull_ends"_a.noconvert(),
+               "Returns a bound on how far any point of a ball is from a union of hulls; infinite where it finds none.");
+    module.def("plane_section", &plane_section, "corners"_a.noconvert(), "height"_a.noconvert(), "axis"_a.noconvert(),
+               "Returns the corners of where a plane cuts the hull of corners with these heights above it.");
     module.def("overlap_cost", &overlap_cost, "capsule"_a.noconvert(), "others"_a.noconvert(), nb::kw_only(),
                "near_m"_a, "half_m"_a,
                "Returns the summed d / (d + half_m) over others nearer than near_m by d, and its gradient.");

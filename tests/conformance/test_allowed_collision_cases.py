@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.collision import AllowedCollisionMatrix, CollisionEnvironment
+from lastgate.collision import AllowedCollisionMatrix, CollisionEnvironment, TwoTierCollisionChecker
 
 SERIAL = ("base", "link1", "link2", "ee")
 TWO_ARMS = ("torso", "left1", "left2", "right1", "right2")
@@ -103,9 +103,9 @@ def test_robot_brings_its_joints_and_its_allowed_pairs():
     matrix = AllowedCollisionMatrix.from_robot(robot)
     for joint in robot.joints:
         assert matrix.is_allowed(joint.parent_link, joint.child_link)
-    for pair in robot.allowed_collision_pairs:
+    for pair in robot.unchecked_pairs:
         assert matrix.is_allowed(*pair.links)
-    # What the matrix leaves to check, the gate checks as well, for all links that have volumes.
+    # What the matrix leaves to check, the gate checks, and the other way round, for all links that have volumes.
     gate = lg.Gate(robot, step_s=0.02)
     checked = {tuple(sorted(pair)) for pair in gate.checked_pairs}
     names = robot.link_names
@@ -113,7 +113,35 @@ def test_robot_brings_its_joints_and_its_allowed_pairs():
     left = {tuple(sorted((names[a], names[b]))) for a, b in matrix.resolve(names).checked_pairs}
     left = {pair for pair in left if set(pair) <= solid}
     assert left
-    assert left <= checked
+    assert left == checked
+
+
+def test_contact_that_the_gate_sees_by_pieces_is_no_secret_to_planners():
+    """Two pairs of franka_panda are allowed by its SRDF, can touch, and are checked by pieces."""
+    robot = lg.load_robot("franka_panda")
+    contradicted = {pair.links for pair in robot.allowed_collision_pairs} - {
+        pair.links for pair in robot.unchecked_pairs
+    }
+    assert contradicted
+    checker = TwoTierCollisionChecker(robot, refinement_margin=0.05, safety_margin=0.0)
+    names = robot.link_names
+    seen = {frozenset((names[a], names[b])) for a, b in checker.checked_pairs}
+    assert seen >= {frozenset(links) for links in contradicted}
+    rng = np.random.default_rng(4)
+    low, high = np.array([joint.position_limits for joint in robot.actuated_joints]).T
+    rows = rng.uniform(low[:7], high[:7], (2000, 7))
+    fingers = np.array([0.02] * len(checker.model.gripper_joint_names))
+    found = checker.check_batch(rows, gripper_positions=fingers).in_collision
+    accepted = (
+        lg.Gate(robot, step_s=0.02).check_batch(rows, world=lg.NO_WORLD, gripper_positions=fingers).accepted
+    )
+    assert found.any()
+    # The gate has a margin on top, so it may refuse more, and nothing that the planner sees is accepted.
+    assert not (accepted & found).any()
+    # Twin: without these two pairs, as planners had it who took the SRDF's word, contacts go unseen.
+    trusting = AllowedCollisionMatrix.from_robot(robot).merge(AllowedCollisionMatrix(sorted(contradicted)))
+    blind = TwoTierCollisionChecker(robot, refinement_margin=0.05, safety_margin=0.0, allowed=trusting)
+    assert (found & ~blind.check_batch(rows, gripper_positions=fingers).in_collision).any()
 
 
 @pytest.mark.parametrize(("a", "b"), [("", "b"), ("a", ""), ("a", "a"), (None, "b"), (1, 2)])

@@ -2,6 +2,8 @@
 """Cases about motion between two configurations that other implementations get wrong: the first contact is never
 reported later than it comes, and never missed."""
 
+import threading
+
 import numpy as np
 import pytest
 from paper_robots import allowed, joint, sphere_on
@@ -304,6 +306,26 @@ def test_many_motions_at_once_are_the_motions_one_by_one():
     assert found.tolist() == [np.inf if t is None else t for t in singles]
     assert 5 < np.isfinite(found).sum() < 55
     assert robot.check_many(np.empty((0, 3)), np.empty((0, 3))).shape == (0,)
+
+
+def test_threads_that_share_a_detector_get_the_answers_of_one():
+    rng = np.random.default_rng(12)
+    robot = detector((0.5, 0, 0, 0.4), (0, 0.6, 0.1, 0.3), (-0.5, -0.3, 0, 0.4))
+    motions = [(rng.uniform(-1, 1, (300, 3)), rng.uniform(-1, 1, (300, 3))) for _ in range(4)]
+    expected = [robot.check_many(*motion) for motion in motions]
+    found = [[np.empty(0)] * 10 for _ in motions]
+
+    def ask(index):
+        for turn in range(10):
+            found[index][turn] = robot.check_many(*motions[index])
+
+    threads = [threading.Thread(target=ask, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for answers, right in zip(found, expected, strict=True):
+        assert all((answer == right).all() for answer in answers)
 
 
 def test_random_motions_of_a_ball_touch_when_a_formula_says():

@@ -191,6 +191,34 @@ def test_certificate_altered_in_any_number_is_refused(honest: str) -> None:
             check_text(json.dumps(altered(content, path, max(abs(value), 1e-9) * 1e-12 + 1e-15)))
 
 
+def fields_in(value: object, path: tuple = ()) -> list[tuple]:
+    """Returns the path of every entry of every object and list, at any depth."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [found for key, item in items for found in [(*path, key), *fields_in(item, (*path, key))]]
+
+
+def test_certificate_altered_in_any_field_is_refused(honest: str) -> None:
+    """Words and switches too, and fields that are left out or of another kind."""
+    content = json.loads(honest)
+    seen = set()
+    for path in fields_in(content):
+        for change in ("left out", "null", "word"):
+            copy = json.loads(honest)
+            holder = copy
+            for key in path[:-1]:
+                holder = holder[key]
+            value = holder[path[-1]]
+            if change == "left out":
+                del holder[path[-1]]
+            else:
+                holder[path[-1]] = None if change == "null" and value is not None else f"{value} "
+            seen.add(type(value))
+            with pytest.raises(Refused):
+                check_text(json.dumps(copy))
+    assert seen >= {str, float, int, list}
+    assert check_text(honest)
+
+
 @pytest.mark.parametrize("change", [1e-6, -1e-6, 0.5, 1.0, -1.0])
 def test_forged_record_is_refused_whatever_its_digest(honest: str, change: float) -> None:
     content = json.loads(honest)

@@ -47,13 +47,17 @@ class AllowedCollisionMatrix:
 
     @classmethod
     def from_robot(cls, robot: RobotDescription) -> Self:
-        """Returns the links that a joint connects and the pairs that the robot's description allows."""
+        """Returns the links that a joint connects and the pairs that the gate of this robot leaves out.
+
+        A pair that the description allows and the gate checks all the same, by pieces, is not among them: a planner
+        that let it touch would find clear what the gate refuses.
+        """
         if not isinstance(robot, RobotDescription):
             raise ROSConfigError(
                 f"robot is a {type(robot).__name__}, expected a RobotDescription: pass `lg.load_robot(...)`"
             )
         connected = [(joint.parent_link, joint.child_link) for joint in robot.joints]
-        return cls([*connected, *(pair.links for pair in robot.allowed_collision_pairs)])
+        return cls([*connected, *(pair.links for pair in robot.unchecked_pairs)])
 
     def allow(self, a: str, b: str) -> None:
         """Lets two names touch, in either order; saying it again changes nothing."""

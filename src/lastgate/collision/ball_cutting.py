@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Covers convex shapes with balls, by proof: every part is cut by a plane into two that contain it, and a ball that
-holds all corners of a convex part holds the part.
+"""Covers a link with balls, by proof: a cell that holds the whole link is cut by planes into cells that hold it
+together, and a ball that holds all corners of a convex body holds the body.
 
-No point is sampled. Cutting keeps the corners on one side and adds where the segments between corners of both sides
-cross the plane; the hull of these is exactly that side of the part.
+Cutting keeps the corners on one side and adds where the segments between corners of both sides cross the plane; the
+hull of these is exactly that side of the body. Where the ball around a cell lies is free, as long as it holds the cell:
+it lies where it stands out of the link least, which is deep inside, not in the middle of the cell. So a half never
+stands out by more than the whole did, up to how well a centre is found.
 """
 
 import heapq
@@ -13,25 +15,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lastgate import _core
+from lastgate import _fitting
 from lastgate.arrays import Float64
+from lastgate.collision.link_solid import LinkSolid
 from lastgate.collision.sphere_config import SphereGenConfig
 from lastgate.contracts.convex_pieces import ConvexPiece
 
 # Corners lie within 100 m and a cut rounds a few times per halving: far more than all of it together.
 _ROUNDING_M = 1.0e-9
-# Steps towards the farthest corner while a ball is made smaller; the ball holds every corner after each of them.
-_BALL_STEPS = 48
-# Points by which covers of one link are compared.
-_EXCESS_POINTS = 4000
-# While ways to cut are compared a rougher ball will do.
-_BALL_STEPS_COMPARED = 12
-# Planes of faces stand for others that are parallel to a millionth; a link is smaller than this many metres.
-_PLANE_SLACK_M = 2.0e-6
 # Balls that stand out by this share of the wanted radius are good enough: cutting them costs time and gains nothing.
 _OVERSHOOT_SHARE = 0.1
+# Cuts along an axis shorter than this share of the longest are not tried: across a rod there is nothing to gain.
+_AXIS_SHARE = 0.3
+# How much the better half of a cut counts beside the worse.
+_BETTER_HALF_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,61 +41,51 @@ class Ball:
     overshoot_m: float
 
 
-@dataclass(frozen=True, slots=True)
-class _HullPart:
-    """Is every point within `radius_m` of the hull of some corners, a part of a shape with faces `planes`."""
+class _Cell:
+    """Is a part of a link: convex bodies, each the hull of corners (x, y, z, grown by), and one ball around them."""
 
-    corners: Float64
-    radius_m: float
-    planes: (
-        Float64  # of the whole shape, not of the part: a ball that stays inside of it stands out of nothing
-    )
-    hull_is_shape: bool = (
-        True  # false for a hull around several pieces, which also holds what lies between them
-    )
+    def __init__(self, solid: LinkSolid, bodies: list[Float64]) -> None:
+        self._solid = solid
+        self._bodies = bodies
+        self._corners = np.concatenate(bodies)
+        x, y, z, radius_m, self.stands_out_m = _fitting.deep_ball(
+            self._corners,
+            np.concatenate([solid.centres_in(bodies), solid.centres]),
+            solid.planes,
+            solid.hull_ends,
+            solid.surface,
+        )
+        self._centre = (x, y, z)
+        self._radius_m = radius_m + _ROUNDING_M
+        self.ball_count = 1
 
-    def balls(self, steps: int = _BALL_STEPS) -> list[Ball]:
-        centre, inner_m = _ball_around(self.corners, steps)
-        # The centre is a mean of corners, so it lies in the hull, and the hull grown by `radius_m` is the shape. A
-        # point of the ball outside the hull is beyond a face by at most the radius less the centre's depth.
-        depth_m = float((self.planes[:, 3] - self.planes[:, :3] @ centre).min()) if len(self.planes) else 0.0
-        overshoot_m = inner_m - min(max(depth_m, 0.0), inner_m)
-        if not self.hull_is_shape:
-            nearest_m = float(np.sqrt(((self.corners - centre) ** 2).sum(axis=1)).min())
-            overshoot_m = inner_m + self.radius_m + nearest_m
-        x, y, z = centre.tolist()
-        return [Ball((x, y, z), inner_m + self.radius_m + _ROUNDING_M, overshoot_m + _PLANE_SLACK_M)]
+    def rows(self) -> list[tuple[float, float, float, float]]:
+        return [(*self._centre, self._radius_m)]
 
-    def holds(self, points: Float64) -> NDArray[np.bool_]:
-        """Says which points lie in the shape, as far as its faces tell."""
-        if not len(self.planes):
-            return np.zeros(len(points), dtype=bool)
-        inside: NDArray[np.bool_] = points @ self.planes[:, :3].T <= self.planes[:, 3] + self.radius_m
-        return np.asarray(inside.all(axis=1))
+    def balls(self) -> list[Ball]:
+        return [
+            Ball(
+                self._centre, self._radius_m, self._solid.overshoot_m(np.array(self._centre), self._radius_m)
+            )
+        ]
 
     def finer(self) -> "list[_Part]":
-        """Returns the two halves along the axis after which the worse of them stands out least."""
-        best: tuple[float, list[_HullPart]] | None = None
-        axes = _axes(self.corners)
+        """Returns two halves, along the axis after which they stand out least."""
+        best: tuple[float, list[_Cell]] | None = None
+        axes = _axes(self._corners[:, :3])
         longest_m = axes[0][2] - axes[0][1]
         for axis, low, high in axes:
-            # Across a rod there is nothing to gain.
-            if not high - low > max(4.0 * _ROUNDING_M, 0.4 * longest_m):
+            if not high - low > max(4.0 * _ROUNDING_M, _AXIS_SHARE * longest_m):
                 continue
-            height = self.corners @ axis - 0.5 * (low + high)
-            crossing = _crossings(self.corners, height, axis)
             halves = [
-                _HullPart(
-                    np.concatenate([self.corners[side], crossing]),
-                    self.radius_m,
-                    self.planes,
-                    self.hull_is_shape,
-                )
-                for side in (height <= 0.0, height >= 0.0)
+                _Cell(self._solid, side) for side in _sides(self._bodies, axis, 0.5 * (low + high)) if side
             ]
-            worse_m = max(half.balls(_BALL_STEPS_COMPARED)[0].overshoot_m for half in halves)
-            if best is None or worse_m < best[0]:
-                best = (worse_m, halves)
+            if len(halves) < 2:
+                continue
+            better_m, worse_m = sorted(half.stands_out_m for half in halves)
+            cost_m = worse_m + _BETTER_HALF_SHARE * better_m
+            if best is None or cost_m < best[0]:
+                best = (cost_m, halves)
         return [] if best is None else list(best[1])
 
 
@@ -128,13 +116,16 @@ class _CapsulePart:
         middles = self.start + shares[:, np.newaxis] * (self.end - self.start)
         return [Ball((x, y, z), radius_m, radius_m - self.radius_m) for x, y, z in middles.tolist()]
 
-    def holds(self, points: Float64) -> NDArray[np.bool_]:
-        """Says which points lie in the shape."""
-        along = self.end - self.start
-        length_2 = max(float(along @ along), 1e-300)
-        t = np.clip((points - self.start) @ along / length_2, 0.0, 1.0)
-        away = points - self.start - t[:, np.newaxis] * along
-        return (away**2).sum(axis=1) <= self.radius_m**2
+    def rows(self) -> list[tuple[float, float, float, float]]:
+        return [(*ball.centre, ball.radius_m) for ball in self.balls()]
+
+    @property
+    def ball_count(self) -> int:
+        return len(self.balls())
+
+    @property
+    def stands_out_m(self) -> float:
+        return self.balls()[0].overshoot_m
 
     def finer(self) -> "list[_Part]":
         if not np.any(self.start != self.end):
@@ -142,103 +133,104 @@ class _CapsulePart:
         return [_CapsulePart(self.start, self.end, self.radius_m, self.count + 1)]
 
 
-_Part = _HullPart | _CapsulePart
+_Part = _Cell | _CapsulePart
+
+
+class GrowingCover:
+    """Is a cover of one link that can be cut further, as a whole or at one of its balls."""
+
+    def __init__(self, pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> None:
+        self._config = config
+        self._numbers = itertools.count()  # ties are settled by age: a cover depends on nothing else
+        self._done: list[_Part] = []
+        self._heap: list[tuple[float, int, _Part]] = []
+        self.count = 0
+        for part in _first_parts(pieces, config):
+            self._add(part)
+
+    def _add(self, part: _Part) -> None:
+        self.count += part.ball_count
+        heapq.heappush(self._heap, (-part.stands_out_m, next(self._numbers), part))
+
+    def balls(self) -> list[Ball]:
+        """Returns the balls, which together hold every piece."""
+        return [ball for part in self._parts() for ball in part.balls()]
+
+    def rows(self) -> Float64:
+        """Returns (M, 4): x, y, z and radius of `balls()`, without asking how far they stand out."""
+        return np.array([row for part in self._parts() for row in part.rows()], dtype=np.float64)
+
+    def _parts(self) -> list[_Part]:
+        return self._done + [part for _, _, part in sorted(self._heap, key=lambda entry: entry[1])]
+
+    def cut(self, count_max: int) -> None:
+        """Cuts what stands out most, until nothing does by much or there are `count_max` balls."""
+        wanted_m = _OVERSHOOT_SHARE * self._config.radius_m_max
+        while self._heap and self.count < count_max:
+            _, _, part = heapq.heappop(self._heap)
+            good_enough = part.stands_out_m <= wanted_m and self.count >= self._config.spheres_per_link_min
+            if good_enough or not self._replace(part):
+                self._done.append(part)
+
+    def cut_at(self, indices: Sequence[int]) -> bool:
+        """Cuts the parts of some balls, by their places in `balls()`; says whether any could be."""
+        owners = [part for part in self._parts() for _ in range(part.ball_count)]
+        cut = False
+        for part in {id(owners[index]): owners[index] for index in indices}.values():
+            if self._replace(part):
+                cut = True
+                self._done = [other for other in self._done if other is not part]
+                self._heap = [entry for entry in self._heap if entry[2] is not part]
+                heapq.heapify(self._heap)
+        return cut
+
+    def _replace(self, part: _Part) -> bool:
+        """Adds what a part is cut into, unless that would be too many."""
+        finer = part.finer()
+        before = part.ball_count
+        after = self.count - before + sum(piece.ball_count for piece in finer)
+        if not finer or after > self._config.spheres_per_link_max:
+            return False
+        for piece in finer:
+            self._add(piece)
+        self.count -= before
+        return True
 
 
 def cover_pieces(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list[Ball]:
     """Returns balls that together hold every piece."""
-    parts: list[_Part] = [_part_of(piece) for piece in pieces]
-    if len(parts) > config.spheres_per_link_max:
-        # One hull around all of them: looser between the pieces, and few enough.
-        corners = np.unique(np.concatenate([np.array(piece.corners_m) for piece in pieces]), axis=0)
-        radius_m = max(piece.radius_m for piece in pieces)
-        parts = [_HullPart(corners, radius_m, np.empty((0, 4)), hull_is_shape=False)]
-    return _cut(parts, config)
+    cover = GrowingCover(pieces, config)
+    cover.cut(config.spheres_per_link_max)
+    return cover.balls()
 
 
-def _part_of(piece: ConvexPiece) -> _Part:
-    corners = np.unique(np.array(piece.corners_m, dtype=np.float64), axis=0)
-    if len(corners) <= 2:
-        return _CapsulePart(corners[0], corners[-1], piece.radius_m)
-    return _HullPart(corners, piece.radius_m, _core.hull_planes(corners))
+def _first_parts(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list[_Part]:
+    corners = [np.unique(np.array(piece.corners_m, dtype=np.float64), axis=0) for piece in pieces]
+    if all(len(found) <= 2 for found in corners) and len(pieces) <= config.spheres_per_link_max:
+        return [
+            _CapsulePart(found[0], found[-1], piece.radius_m)
+            for found, piece in zip(corners, pieces, strict=True)
+        ]
+    solid = LinkSolid(corners, [piece.radius_m for piece in pieces])
+    return [_Cell(solid, solid.bodies)]
 
 
-def _cut(parts: list[_Part], config: SphereGenConfig) -> list[Ball]:
-    """Cuts the ball that stands out most, until none does by much or there are as many as there may be.
-
-    Of the covers on the way, the one that holds least beside the shape is kept: a cut can make the worst ball better
-    and the rest worse.
-    """
-    numbers = itertools.count()  # ties are settled by age, so that a cover does not depend on anything else
-    done: list[Ball] = []
-    heap: list[tuple[float, int, _Part, list[Ball]]] = []
-    for part in parts:
-        balls = part.balls()
-        heapq.heappush(heap, (-balls[0].overshoot_m, next(numbers), part, balls))
-    count = sum(len(balls) for _, _, _, balls in heap)
-    excess = _Excess(parts)
-    best: tuple[float, list[Ball]] | None = None
-    looks = {config.spheres_per_link_max * share // 16 for share in (1, 2, 3, 4, 6, 8, 10, 12, 14)}
-
-    def look() -> None:
-        nonlocal best
-        cover = done + [ball for _, _, _, balls in heap for ball in balls]
-        volume = excess.of(cover)
-        if best is None or volume < best[0]:
-            best = (volume, cover)
-
-    while heap:
-        if count in looks and count >= config.spheres_per_link_min:
-            look()
-            looks.discard(count)
-        _, _, part, balls = heapq.heappop(heap)
-        wanted_m = _OVERSHOOT_SHARE * config.radius_m_max
-        good_enough = balls[0].overshoot_m <= wanted_m and count >= config.spheres_per_link_min
-        made = [(piece, piece.balls()) for piece in ([] if good_enough else part.finer())]
-        after = count - len(balls) + sum(len(found) for _, found in made)
-        if not made or after > config.spheres_per_link_max:
-            done += balls
-            continue
-        count = after
-        for piece, found in made:
-            heapq.heappush(heap, (-found[0].overshoot_m, next(numbers), piece, found))
-    look()
-    assert best is not None
-    return best[1]
-
-
-class _Excess:
-    """Estimates how much a cover holds beside its shape, to choose between covers; no proof rests on it."""
-
-    def __init__(self, parts: list[_Part]) -> None:
-        balls = [ball for part in parts for ball in part.balls()]
-        low = np.min([np.array(ball.centre) - ball.radius_m for ball in balls], axis=0)
-        high = np.max([np.array(ball.centre) + ball.radius_m for ball in balls], axis=0)
-        points = np.random.default_rng(0).uniform(low, high, (_EXCESS_POINTS, 3))
-        outside = np.ones(len(points), dtype=bool)
-        for part in parts:
-            outside &= ~part.holds(points)
-        self._outside = points[outside]
-
-    def of(self, cover: list[Ball]) -> float:
-        """Returns the share of points beside the shape that the cover holds."""
-        held = np.zeros(len(self._outside), dtype=bool)
-        for ball in cover:
-            held |= ((self._outside - np.array(ball.centre)) ** 2).sum(axis=1) <= ball.radius_m**2
-        return float(held.mean()) if len(held) else 0.0
-
-
-def _ball_around(corners: Float64, steps: int) -> tuple[Float64, float]:
-    """Returns a small ball that holds all corners; its centre is a mean of corners."""
-    centre = corners.mean(axis=0)
-    best_centre, best_2 = centre, math.inf
-    for step in range(2, steps + 2):
-        squared = ((corners - centre) ** 2).sum(axis=1)
-        far = int(squared.argmax())
-        if squared[far] < best_2:
-            best_centre, best_2 = centre, float(squared[far])
-        centre = centre + (corners[far] - centre) / step
-    return best_centre, math.sqrt(best_2)
+def _sides(bodies: list[Float64], axis: Float64, offset_m: float) -> tuple[list[Float64], list[Float64]]:
+    """Returns what lies on either side of a plane."""
+    below: list[Float64] = []
+    above: list[Float64] = []
+    for body in bodies:
+        height = body[:, :3] @ axis - offset_m
+        if (height <= 0.0).all():
+            below.append(body)
+        elif (height >= 0.0).all():
+            above.append(body)
+        else:
+            outline = _fitting.plane_section(np.ascontiguousarray(body[:, :3]), height, axis)
+            grown = np.column_stack([outline, np.full(len(outline), body[0, 3])])
+            below.append(np.concatenate([body[height <= 0.0], grown]))
+            above.append(np.concatenate([body[height >= 0.0], grown]))
+    return below, above
 
 
 def _axes(corners: Float64) -> list[tuple[Float64, float, float]]:
@@ -258,55 +250,6 @@ def _axes(corners: Float64) -> list[tuple[Float64, float, float]]:
     assert best is not None
     _, axes, low, high = best
     order = np.argsort(low - high, kind="stable")  # the longest first: it wins where cuts are as good
-    return [(axes[:, axis], float(low[axis]), float(high[axis])) for axis in order.tolist()]
-
-
-def _crossings(corners: Float64, height: Float64, axis: Float64) -> Float64:
-    """Returns the outline of where a plane cuts the hull: all segments that cross it do so within that outline."""
-    below, above = corners[height < 0.0], corners[height > 0.0]
-    down, up = -height[height < 0.0], height[height > 0.0]
-    share = down[:, np.newaxis] / (down[:, np.newaxis] + up[np.newaxis, :])
-    points = below[:, np.newaxis] + share[:, :, np.newaxis] * (above[np.newaxis] - below[:, np.newaxis])
-    return _outline(points.reshape(-1, 3), axis)
-
-
-def _outline(points: Float64, axis: Float64) -> Float64:
-    """Returns the corners of the hull of points in a plane (Andrew's chain); inner points say nothing new."""
-    if len(points) <= 3:
-        return points
-    other = np.eye(3)[int(np.abs(axis).argmin())]
-    first = np.cross(axis, other)
-    first /= np.linalg.norm(first)
-    second = np.cross(axis, first)
-    flat: Float64 = np.stack([points @ first, points @ second], axis=1).astype(np.float64)
-    outer = _beyond_octagon(flat)
-    points, flat = points[outer], flat[outer]
-    order = np.lexsort((flat[:, 1], flat[:, 0]))
-    ordered = [(float(u), float(v), int(index)) for (u, v), index in zip(flat[order], order, strict=True)]
-    kept: list[int] = []
-    for chain in (ordered, ordered[::-1]):
-        side: list[tuple[float, float, int]] = []
-        for u, v, index in chain:
-            while len(side) >= 2:
-                (u1, v1, _), (u2, v2, _) = side[-2], side[-1]
-                if (u2 - u1) * (v - v1) - (v2 - v1) * (u - u1) > 0.0:
-                    break
-                side.pop()
-            side.append((u, v, index))
-        kept += [index for _, _, index in side[:-1]]
-    return points[sorted(set(kept))]
-
-
-def _beyond_octagon(flat: Float64) -> NDArray[np.bool_]:
-    """Returns which points do not lie inside the polygon of the extreme points of eight directions: the others are no
-    corners (Akl and Toussaint)."""
-    angles = np.arange(8) * (math.pi / 4.0)
-    extremes = (flat @ np.stack([np.cos(angles), np.sin(angles)])).argmax(axis=0)
-    polygon = flat[extremes]
-    inside = np.ones(len(flat), dtype=bool)
-    for start, end in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
-        if (start == end).all():
-            continue
-        turn = (end[0] - start[0]) * (flat[:, 1] - start[1]) - (end[1] - start[1]) * (flat[:, 0] - start[0])
-        inside &= turn > 0.0
-    return ~inside
+    return [
+        (np.ascontiguousarray(axes[:, axis]), float(low[axis]), float(high[axis])) for axis in order.tolist()
+    ]

@@ -2,6 +2,7 @@
 """Whether a straight joint motion touches anything, and when first: the sweep of the gate, asked by planners."""
 
 import math
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +71,8 @@ class ContinuousCollisionDetector:
     """Finds the first contact of straight joint motions, never later than the true one.
 
     The robot counts as its volumes and, where they do not decide, its convex pieces. A motion for which None comes
-    back touches nothing between its ends either. Belongs to one thread at a time.
+    back touches nothing between its ends either. Threads may share one and then wait for each other: the sweep keeps
+    notes of its own. For motions side by side give every thread its own.
 
     Args:
         robot: With volumes for every moving link.
@@ -102,6 +104,7 @@ class ContinuousCollisionDetector:
         self._planned = planned
         self.joint_names = planned.joint_names
         self._native: list[tuple[_core.Gate, _core.WorldSnapshot]] = []
+        self._one_at_a_time = threading.Lock()
         touched_by = self._links_that_may_touch()
         self._arm(frozenset(), None if environment is None else environment.without(*touched_by))
         for links in set(touched_by.values()):
@@ -221,10 +224,11 @@ class ContinuousCollisionDetector:
         best = np.full(len(starts), math.inf)
         if self._stands_in_contact:
             return np.zeros(len(starts))
-        for gate, world in self._native:
-            found = np.empty(len(starts))
-            gate.check_edges(starts, ends, grippers, world, self.config.step_max, found)
-            np.minimum(best, found, out=best)
+        with self._one_at_a_time:
+            for gate, world in self._native:
+                found = np.empty(len(starts))
+                gate.check_edges(starts, ends, grippers, world, self.config.step_max, found)
+                np.minimum(best, found, out=best)
         return best
 
 

@@ -77,6 +77,10 @@ class PlannedRobot:
             )
         return rows, single
 
+    def draw(self, count: int, rng: np.random.Generator) -> Float64:
+        """Returns every variable, fingers too, of random configurations inside the limits."""
+        return rng.uniform(self._low, self._high, (count, len(self._low)))
+
     def middle(self) -> Float64:
         """Returns the configuration in the middle of all limits."""
         return np.ascontiguousarray(0.5 * (self._low + self._high)[self._columns])

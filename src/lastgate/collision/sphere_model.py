@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from lastgate import _core
 from lastgate.arrays import Float64
-from lastgate.collision.ball_cutting import Ball, cover_pieces
+from lastgate.collision.ball_cutting import Ball, GrowingCover
+from lastgate.collision.passing_links import grow_covers
 from lastgate.collision.planned_robot import PlannedRobot
 from lastgate.collision.sphere_config import SphereGenConfig
 from lastgate.contracts import RobotDescription, ROSConfigError
@@ -81,14 +82,17 @@ class RobotSphereModel:
         rows: list[tuple[float, float, float, float]] = []
         links: list[int] = []
         covers: list[LinkCover] = []
-        for index, name in enumerate(robot.link_names):
-            pieces = _pieces_of(robot, name)
-            if not pieces:
-                continue
-            balls = cover_pieces(pieces, config)
+        growing = {
+            index: GrowingCover(pieces, config)
+            for index, name in enumerate(robot.link_names)
+            if (pieces := _pieces_of(robot, name))
+        }
+        grow_covers(planned, growing, config)
+        for index, cover in growing.items():
+            balls = cover.balls()
             rows += [(*ball.centre, ball.radius_m) for ball in balls]
             links += [index] * len(balls)
-            covers.append(_achieved(name, balls, config))
+            covers.append(_achieved(robot.link_names[index], balls, config))
         balls_array = np.array(rows, dtype=np.float64).reshape(-1, 4)
         return cls(planned, balls_array, np.array(links, dtype=np.uint16), tuple(covers))
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -88,11 +89,7 @@ class RobotUnderTest:
         self.gates = {TIER_ONE: Gate(plain.model_copy(update=volumes_only), step_s=1.0)}
         if robot.loaded_pieces:
             self.gates[TIER_TWO] = Gate(plain, step_s=1.0)
-        pairs = AllowedCollisionMatrix([pair.links for pair in robot.unchecked_pairs])
-        self.covers = {
-            name: TwoTierCollisionChecker(robot, getattr(SphereGenConfig, preset)(), 0.0, 0.0, allowed=pairs)
-            for preset, name in SPHERES.items()
-        }
+        self._robot = robot
         self._limits = np.array(
             [joint.position_limits or (-math.pi, math.pi) for joint in robot.actuated_joints]
         )
@@ -101,6 +98,17 @@ class RobotUnderTest:
         self._columns = [index for index, name in enumerate(names) if name in own]
         self._grippers = [index for index, name in enumerate(names) if name not in own]
         self._rng = np.random.default_rng(seed)
+
+    @functools.cached_property
+    def covers(self) -> dict[str, TwoTierCollisionChecker]:
+        """Planners' covers; they take seconds to make, and not every question is asked of them."""
+        pairs = AllowedCollisionMatrix([pair.links for pair in self._robot.unchecked_pairs])
+        return {
+            name: TwoTierCollisionChecker(
+                self._robot, getattr(SphereGenConfig, preset)(), 0.0, 0.0, allowed=pairs
+            )
+            for preset, name in SPHERES.items()
+        }
 
     def draw(self, count: int) -> Array:
         """Returns random configurations inside the limits; a block shares the positions of its grippers."""
