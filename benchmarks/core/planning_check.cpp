@@ -62,7 +62,7 @@ struct PlacingMemory {
     LaneGroup group{};
 
     PlacingMemory(const RobotModel& model, const LaneModel& lanes)
-        : floats(lane_count * (model.bodies().size() * 19 + model.effectors().size() * 3 + lanes.tail_count() + 9 * (model.volumes().size() + capacity::attached_max)) + 16),
+        : floats(lane_count * (model.bodies().size() * 19 + model.effectors().size() * 12 + lanes.tail_count() + 9 * (model.volumes().size() + capacity::attached_max)) + 16),
           placed(model.bodies().size()), variables(lane_count * model.variable_count()) {
         const std::size_t bodies = model.bodies().size();
         const std::size_t skipped = (0 - reinterpret_cast<std::uintptr_t>(floats.data()) / sizeof(float)) % 16;
@@ -77,11 +77,12 @@ struct PlacingMemory {
         group.step = take(bodies);
         group.frame = take(12 * bodies);
         group.centre = take(3 * bodies);
-        group.tool = take(3 * model.effectors().size());
+        group.tool = take(12 * model.effectors().size());
         group.tail = take(lanes.tail_count());
         group.middle = take(3 * (model.volumes().size() + capacity::attached_max));
         group.core = take(6 * (model.volumes().size() + capacity::attached_max));
         group.placed = placed.data();
+        place_root(group);
     }
 };
 

@@ -179,21 +179,10 @@ bool Certifier::show_by_volumes(CertificateRecord& record) {
     return show_shapes(shape_of(record.a, memory_a), b, record);
 }
 
-/// The pieces that a volume meets; none where its link has none.
-std::vector<std::uint32_t> pieces_met(const RobotModel& model, const Volume& volume, std::size_t index) {
-    std::vector<std::uint32_t> met;
-    std::uint64_t rest = model.pieces_of_volume(index);
-    for (std::uint32_t piece = model.piece_first(volume.link); rest != 0; ++piece, rest >>= 1) {
-        if ((rest & 1) != 0) met.push_back(piece);
-    }
-    return met;
-}
-
 bool Certifier::show_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
-    const auto volumes = gate_.shapes().volumes();
-    const auto pieces_a = pieces_met(model_, volumes[record.a], record.a);
+    const auto pieces_a = model_.pieces_of_volume(record.a);
     const bool self = record.kind == CertificateKind::self;
-    const auto pieces_b = self ? pieces_met(model_, volumes[record.b], record.b) : std::vector<std::uint32_t>{};
+    const auto pieces_b = self ? model_.pieces_of_volume(record.b) : std::span<const std::uint16_t>{};
     if (pieces_a.empty() && pieces_b.empty()) return false;
     for (std::size_t i = 0; i < std::max<std::size_t>(pieces_a.size(), 1); ++i) {
         for (std::size_t j = 0; j < std::max<std::size_t>(pieces_b.size(), 1); ++j) {
@@ -203,8 +192,8 @@ bool Certifier::show_by_pieces(const CertificateRecord& record, std::vector<Cert
             shown.by_pieces = true;
             shown.piece_a = !pieces_a.empty();
             shown.piece_b = !pieces_b.empty();
-            shown.shape_a = shown.piece_a ? static_cast<std::uint16_t>(pieces_a[i]) : record.a;
-            shown.shape_b = shown.piece_b ? static_cast<std::uint16_t>(pieces_b[j]) : record.b;
+            shown.shape_a = shown.piece_a ? pieces_a[i] : record.a;
+            shown.shape_b = shown.piece_b ? pieces_b[j] : record.b;
             const Shape a = shown.piece_a ? piece_of(pieces_a[i]) : shape_of(record.a, memory_a);
             const Shape b = shown.piece_b ? piece_of(pieces_b[j]) : self ? shape_of(record.b, memory_b) : obstacle_of(record, memory_b);
             if (!show_shapes(a, b, shown)) return false;
@@ -246,9 +235,9 @@ void Certifier::write_apart() {
     const auto volumes = model_.volumes();
     for (std::size_t index = 0; index < volumes.size(); ++index) {
         const Volume& volume = volumes[index];
-        const std::uint32_t first = model_.piece_first(volume.link);
-        for (std::uint32_t piece = first; piece < model_.piece_first(volume.link + std::size_t{1}); ++piece) {
-            if ((model_.pieces_of_volume(index) >> (piece - first) & 1) != 0) continue;
+        const auto met = model_.pieces_of_volume(index);
+        for (std::uint32_t piece = model_.piece_first(volume.link); piece < model_.piece_first(volume.link + std::size_t{1}); ++piece) {
+            if (std::ranges::binary_search(met, piece)) continue;
             Corners memory;
             const ConvexDistance found = convex_distance(memory.segment({volume.end_a, volume.end_b}), model_.corners(model_.pieces()[piece]), Transform{}, {});
             const Vec3 across = found.on_second - found.on_first;

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t cache_line_floats = 16;
 
+std::size_t whole_cache_lines(std::size_t floats) noexcept { return (floats + cache_line_floats - 1) / cache_line_floats * cache_line_floats; }
+
 void require(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
 }
@@ -144,9 +146,11 @@ Gate::Gate(std::shared_ptr<const RobotModel> model, GateConfig config)
     tails_.resize(bodies * (capacity::chain_max + 1));
     step_.resize(variables);
     row_placed_.resize(rows);
-    lane_memory_.resize(capacity::rows_max / lane_count * lane_group_size() + cache_line_floats);
+    lane_memory_.resize(lane_placing_size() + capacity::rows_max / lane_count * lane_group_size() + cache_line_floats);
+    start_tools_.resize(12 * lane_count * model_->effectors().size());
     lane_placed_.resize(capacity::rows_max / lane_count * bodies);
     lane_groups_.resize(capacity::rows_max / lane_count);
+    for (std::size_t index = 0; index < lane_groups_.size(); ++index) place_root(lane_group(index));
     lane_variables_.resize(variables * lane_count);
     lane_doubt_.resize(capacity::rows_max / lane_count * capacity::lane_entries_max);
     sample_.resize(variables);
@@ -197,11 +201,13 @@ void Gate::forget_closest() noexcept {
     batch_hint_.closest_pair = batch_closest_.data();
 }
 
+std::size_t Gate::lane_placing_size() const noexcept { return whole_cache_lines(4 * lane_count * model_->bodies().size()); }
+
 std::size_t Gate::lane_group_size() const noexcept {
     const std::size_t bodies = model_->bodies().size();
     const std::size_t volumes = model_->volumes().size() + capacity::attached_max;
-    const std::size_t floats = lane_count * (19 * bodies + 9 * volumes + 3 * model_->effectors().size() + lanes_.tail_count());
-    return (floats + cache_line_floats - 1) / cache_line_floats * cache_line_floats;
+    const std::size_t floats = lane_count * (15 * bodies + 9 * volumes + 12 * model_->effectors().size() + lanes_.tail_count());
+    return whole_cache_lines(floats);
 }
 
 LaneGroup Gate::lane_group(std::size_t index) noexcept {
@@ -209,15 +215,15 @@ LaneGroup Gate::lane_group(std::size_t index) noexcept {
     // From a whole cache line on, so that no load of eight lanes touches two.
     const auto address = reinterpret_cast<std::uintptr_t>(lane_memory_.data());
     const std::size_t skipped = (0 - address / sizeof(float)) % cache_line_floats;
-    float* at = lane_memory_.data() + skipped + index * lane_group_size();
+    float* at = lane_memory_.data() + skipped;
     LaneGroup group{};
     group.position = at;
     group.turn = group.position + lane_count * bodies;
     group.step = group.turn + 2 * lane_count * bodies;
-    group.frame = group.step + lane_count * bodies;
+    group.frame = at + lane_placing_size() + index * lane_group_size();
     group.centre = group.frame + 12 * lane_count * bodies;
     group.tool = group.centre + 3 * lane_count * bodies;
-    group.tail = group.tool + 3 * lane_count * model_->effectors().size();
+    group.tail = group.tool + 12 * lane_count * model_->effectors().size();
     group.middle = group.tail + lane_count * lanes_.tail_count();
     group.core = group.middle + 3 * lane_count * (model_->volumes().size() + capacity::attached_max);
     group.placed = lane_placed_.data() + index * bodies;

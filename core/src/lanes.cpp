@@ -80,11 +80,6 @@ std::uint8_t axis_of(Vec3 v) noexcept {
     return axis;
 }
 
-/// Whether every column is an axis of the parent, or the opposite of one.
-bool is_straight(const Mat3& rotation) noexcept {
-    return axis_of(rotation.x) < lane_zero && axis_of(rotation.y) < lane_zero && axis_of(rotation.z) < lane_zero;
-}
-
 }  // namespace
 
 LaneBuild best_lane_build() noexcept {
@@ -95,6 +90,11 @@ LaneBuild best_lane_build() noexcept {
 }
 
 bool has_lane_build(LaneBuild build) noexcept { return kernels_of(build) != nullptr; }
+
+void place_root(const LaneGroup& group) noexcept {
+    std::fill_n(group.frame, 12 * lane_count, 0.0F);
+    for (std::size_t axis = 0; axis < 3; ++axis) std::fill_n(group.frame + 4 * lane_count * axis, lane_count, 1.0F);
+}
 
 LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild build) : kernels_(require_kernels(build)) {
     const std::size_t body_count = model.bodies().size();
@@ -123,26 +123,20 @@ LaneModel::LaneModel(const RobotModel& model, const ShapeSet& shapes, LaneBuild 
     rebuild(model, shapes);
 }
 
-/// What slides keeps the directions of its parent: nothing has to be turned. A straight body's columns are +-1 times columns of
-/// its parent: with x = p X and y = q Y, turned by the joint's sine s and cosine c, x' = p (c X + pq s Y) and
-/// y' = q (c Y - pq s X). Keeping p x', q y' and the like of z leaves one sign, that of the sine, which is the sign of the joint
-/// position.
+/// A body's own frame is P Q J, with the frame P that the lanes place for its parent, a constant Q, and what the joint does: J turns
+/// about z, or only slides. Where z is an axis of P, J by the angle t is as good as a turn R of P about that axis, by t or -t:
+/// P Q J = P R Q. So the lanes place P R, which leaves one axis of P as it is and turns two, and what stands in the body is turned
+/// by Q once, here. What slides keeps all axes of P.
 void LaneModel::choose_frames(const RobotModel& model) noexcept {
-    const auto sign_of = [](Vec3 column) { return column.x + column.y + column.z > 0.0 ? 1.0 : -1.0; };
     in_lanes_[0] = Mat3{};
     joint_sign_[0] = 1.0;
     for (std::size_t index = 1; index < in_lanes_.size(); ++index) {
         const Body& body = model.bodies()[index];
-        const Mat3 columns = in_lanes_[body.parent] * body.in_parent.rotation;
-        joint_sign_[index] = 1.0;
-        in_lanes_[index] = Mat3{};
-        if (body.kind == JointKind::prismatic) {
-            in_lanes_[index] = columns;
-        } else if (is_straight(columns)) {
-            const Vec3 signs{sign_of(columns.x), sign_of(columns.y), sign_of(columns.z)};
-            in_lanes_[index] = {{signs.x, 0.0, 0.0}, {0.0, signs.y, 0.0}, {0.0, 0.0, signs.z}};
-            joint_sign_[index] = signs.x * signs.y;
-        }
+        const Mat3 constant = in_lanes_[body.parent] * body.in_parent.rotation;
+        const bool slides = body.kind == JointKind::prismatic;
+        in_lanes_[index] = slides || axis_of(constant.z) < lane_zero ? constant : Mat3{};
+        const bool opposite = constant.z.x + constant.z.y + constant.z.z < 0.0;
+        joint_sign_[index] = !slides && axis_of(constant.z) < lane_zero && opposite ? -1.0 : 1.0;
     }
 }
 
@@ -213,9 +207,7 @@ void LaneModel::write_bodies(const RobotModel& model, const ShapeSet& shapes) no
         write3(body.rotation, rotation.x);
         write3(body.rotation + 3, rotation.y);
         write3(body.rotation + 6, rotation.z);
-        body.column_axis[0] = is_straight(rotation) ? axis_of(rotation.x) : lane_dense;
-        body.column_axis[1] = axis_of(rotation.y);
-        body.column_axis[2] = axis_of(rotation.z);
+        body.joint_axis = axis_of(rotation.z);
         const Vec3 translation = in_lanes_[from.parent] * from.in_parent.translation;
         write3(body.translation, translation);
         body.translation_axis = axis_of(translation);

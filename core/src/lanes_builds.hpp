@@ -37,8 +37,7 @@ struct LaneKernels {
     void (*look_at_field)(const float* first, const float* second, const float* needed_m, float radius_m, const float* best_m, LaneFieldLook*) noexcept;
     std::uint8_t (*settle)(const LaneFieldLook&, float distance_m, const float* best_m) noexcept;
     std::uint8_t (*test_box)(const LaneTables&, const LaneGroup&, std::uint32_t effector, const float* low, const float* high) noexcept;
-    std::uint8_t (*test_tool_steps)(const LaneTables&, const LaneGroup&, const LaneGroup* before, std::uint32_t effector, float move_m,
-                                    float turn_chord) noexcept;
+    std::uint8_t (*test_tool_steps)(const float* before, const float* here, float move_m, float turn_chord) noexcept;
 };
 
 }  // namespace lastgate

@@ -75,18 +75,19 @@ void RobotModel::place_pieces(const RobotModelSpec& spec) {
 /// stands for is contained in the pieces it meets.
 void RobotModel::match_pieces() {
     constexpr double slack_m = 1e-6;  // far above any rounding: a piece too many is only a little slower
-    pieces_of_volume_.assign(volumes_.size(), 0);
-    for (std::size_t index = 0; index < volumes_.size(); ++index) {
-        const Volume& volume = volumes_[index];
+    static_assert(capacity::pieces_max <= 65536);
+    met_pieces_.clear();
+    met_first_.assign(1, 0);
+    for (const Volume& volume : volumes_) {
         const double x[2] = {volume.end_a.x, volume.end_b.x};
         const double y[2] = {volume.end_a.y, volume.end_b.y};
         const double z[2] = {volume.end_a.z, volume.end_b.z};
-        const std::uint32_t first = piece_first_[volume.link];
-        for (std::uint32_t at = first; at < piece_first_[volume.link + std::size_t{1}]; ++at) {
+        for (std::uint32_t at = piece_first_[volume.link]; at < piece_first_[volume.link + std::size_t{1}]; ++at) {
             const ConvexDistance apart = convex_distance(corners(pieces_[at]), {x, y, z, 2}, Transform{}, {});
             if (apart.lower_m > volume.radius_m + pieces_[at].radius_m + slack_m) continue;
-            pieces_of_volume_[index] |= std::uint64_t{1} << (at - first);
+            met_pieces_.push_back(static_cast<std::uint16_t>(at));
         }
+        met_first_.push_back(static_cast<std::uint32_t>(met_pieces_.size()));
     }
 }
 

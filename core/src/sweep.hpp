@@ -50,6 +50,9 @@ class Sweep {
     /// Frames, cores and motion bounds of all rows of the gate's path.
     void place_rows() noexcept;
 
+    /// Where the tools stand in row 0, for `test_tool_steps`; before `place_rows`.
+    void place_start_tools() noexcept;
+
     /// Added to every margin: residual and declared deviation of Cartesian paths.
     void widen(double extra_m) noexcept { extra_m_ = extra_m; }
     void set_world(const WorldSnapshot* world) noexcept { world_ = world; }

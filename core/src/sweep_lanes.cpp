@@ -26,6 +26,18 @@ float round_up(double value) noexcept { return static_cast<float>(value + std::a
 
 }  // namespace
 
+/// Row 0 has no lane: its tools are placed in the memory of the first rows, before these are.
+void Sweep::place_start_tools() noexcept {
+    const LaneKernels& kernels = gate_.lanes_.kernels();
+    const LaneTables& tables = gate_.lanes_.tables();
+    LaneGroup group = gate_.lane_group(0);
+    group.tool = gate_.start_tools_.data();
+    kernels.fill_rows(tables, group, gate_.path_.data(), variable_count(), 0, 0, gate_.uncertainty_.data());
+    kernels.place(tables, group);
+    kernels.place_tools(tables, group);
+    ++evaluations_;
+}
+
 void Sweep::place_lanes() noexcept {
     const LaneKernels& kernels = gate_.lanes_.kernels();
     const LaneTables& tables = gate_.lanes_.tables();
@@ -131,8 +143,9 @@ void Sweep::test_tool_steps(std::size_t effector, double move_m, double turn_rad
     const double chord = 2.8284271247461903 * sincos(0.5 * std::min(turn_rad, 3.141592653589793)).sin;
     const auto shown_chord = static_cast<float>(chord - 2.0 * gate_.lanes_.rotation_error(tool.body) - 1e-5 * chord);
     for (std::size_t index = 0; index < group_count_for(gate_.path_rows_); ++index) {
-        const LaneGroup* before = index == 0 ? nullptr : &gate_.lane_groups_[index - 1];
-        open[index] = gate_.lanes_.kernels().test_tool_steps(tables, gate_.lane_groups_[index], before, static_cast<std::uint32_t>(effector), shown_m, shown_chord);
+        const float* const before = index == 0 ? gate_.start_tools_.data() : gate_.lane_groups_[index - 1].tool;
+        const std::size_t at = 12 * lane_count * effector;
+        open[index] = gate_.lanes_.kernels().test_tool_steps(before + at, gate_.lane_groups_[index].tool + at, shown_m, shown_chord);
     }
 }
 

@@ -41,7 +41,7 @@ class Refinement {
     Refined run() noexcept;
 
   private:
-    bool has_pieces(std::uint16_t volume) const noexcept { return gate_.model_->pieces_of_volume(volume) != 0; }
+    bool has_pieces(std::uint16_t volume) const noexcept { return !gate_.model_->pieces_of_volume(volume).empty(); }
     bool is_start_contact() const noexcept;
     double motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
     template <typename Look>
@@ -90,8 +90,8 @@ void Refinement::for_each_shape(std::uint16_t volume, Look look) const noexcept 
     PlacedShape shape;
     shape.body = own.body;
     shape.in_base = frames_[own.body];
-    std::uint64_t rest = model.pieces_of_volume(volume);
-    if (rest == 0) {
+    const auto met = model.pieces_of_volume(volume);
+    if (met.empty()) {
         shape.set_segment({own.end_a, own.end_b});
         shape.radius_m = own.radius_m;
         shape.centre = shape.in_base * (0.5 * (own.end_a + own.end_b));
@@ -100,8 +100,7 @@ void Refinement::for_each_shape(std::uint16_t volume, Look look) const noexcept 
         look(shape);
         return;
     }
-    for (std::uint32_t index = model.piece_first(own.link); rest != 0; ++index, rest >>= 1) {
-        if ((rest & 1) == 0) continue;
+    for (const std::uint16_t index : met) {
         const Piece& piece = model.pieces()[index];
         shape.corners = model.corners(piece);
         shape.radius_m = piece.radius_m;

@@ -74,14 +74,15 @@ class Validation {
     bool build_base_path() noexcept;
     bool build_gripper_path() noexcept;
 
-    bool reject(const Violation& violation) noexcept;
-    bool reject_budget() noexcept;
+    // Cold: what leads to a refusal stands apart from what an accepted chunk runs, which is then in fewer pages.
+    [[gnu::cold]] bool reject(const Violation& violation) noexcept;
+    [[gnu::cold]] bool reject_budget() noexcept;
     bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
     /// Cuts `certified_rows` back to what the checks that were not reached show as well.
-    void confirm_prefix(PairKind failed) noexcept;
+    [[gnu::cold]] void confirm_prefix(PairKind failed) noexcept;
     /// A limit every value of which must be shown inside.
     bool require_inside(double value, double min, double max, Violation blame) noexcept;
-    bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;
+    [[gnu::cold]] bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;
     Violation blame_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept;
     Violation blame_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept;
 
@@ -92,6 +93,7 @@ class Validation {
     const GateConfig& config() const noexcept { return gate_.config_; }
     const RobotModel& model() const noexcept { return *gate_.model_; }
     bool is_timed_joint_path() const noexcept;
+    bool limits_tool_speeds() const noexcept;
 
     Gate& gate_;
     const CheckRequest& request_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second look by convex pieces: it clears what the volumes only seem to touch, between the rows too, and
 // nothing else.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -103,6 +104,33 @@ TEST(radius_of_a_piece_counts) {
     const double corner_m = std::hypot(1.01, 0.01) + 0.001;
     REQUIRE(turn(spec, sphere(on_circle(corner_m + 0.0022, 1.0), 0.002)).accepted == 1);
     REQUIRE(world_rejected(turn(spec, sphere(on_circle(corner_m + 0.0018, 1.0), 0.002))));
+}
+
+TEST(every_piece_of_a_crowded_link_counts) {
+    // All but one of the pieces are a grain at the middle of the ball; the one box is first, last or in between.
+    const double corner_m = std::hypot(1.01, 0.01);
+    for (const std::size_t place : {std::size_t{0}, std::size_t{63}, std::size_t{64}, capacity::pieces_per_link_max - 1}) {
+        RobotModelSpec spec = boxed_arm();
+        spec.pieces.resize(capacity::pieces_per_link_max, {1, 0.0, {{1.0, 0.0, 0.0}}});
+        std::swap(spec.pieces[0], spec.pieces[place]);
+        REQUIRE(turn(spec, sphere(on_circle(corner_m + 0.0022, 1.0), 0.002)).accepted == 1, place);
+        REQUIRE(world_rejected(turn(spec, sphere(on_circle(corner_m + 0.0018, 1.0), 0.002))), place);
+        spec.pieces[place] = {1, 0.0, {{1.0, 0.0, 0.0}}};
+        REQUIRE(turn(spec, sphere(on_circle(corner_m + 0.0018, 1.0), 0.002)).accepted == 1, place);
+    }
+}
+
+TEST(volume_stands_for_the_pieces_it_meets_and_no_others) {
+    // Two balls on one link, two boxes in each.
+    RobotModelSpec spec = planar_arm(1);
+    spec.volumes.push_back({1, 0.05, {0.5, 0.0, 0.0}, {0.5, 0.0, 0.0}});
+    for (const double x : {1.0, 0.5, 1.0, 0.5}) spec.pieces.push_back({1, 0.0, box_corners({x, 0.0, 0.0}, {0.01, 0.01, 0.01})});
+    const RobotModel model(spec);
+    for (std::size_t index = 0; index < model.volumes().size(); ++index) {
+        const std::vector<std::uint16_t> inside = model.volumes()[index].end_a.x > 0.75 ? std::vector<std::uint16_t>{0, 2} : std::vector<std::uint16_t>{1, 3};
+        REQUIRE(std::ranges::equal(model.pieces_of_volume(index), inside), index);
+    }
+    REQUIRE(model.pieces_of_volume(model.volumes().size()).empty());
 }
 
 TEST(boxes_capsules_and_half_spaces_are_met_by_pieces) {

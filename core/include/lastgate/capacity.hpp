@@ -25,10 +25,11 @@ inline constexpr std::size_t chain_max = 40;
 /// Shapes on the robot: eight per body for 40 bodies.
 inline constexpr std::size_t volumes_max = 320;
 
-/// Convex pieces on the robot and on one link, and corners of one piece: eight pieces per body for 64 bodies; a
-/// link's pieces fit the bits of one word; beyond 256 corners a hull is rounder than any link is made.
-inline constexpr std::size_t pieces_max = 512;
-inline constexpr std::size_t pieces_per_link_max = 64;
+/// Convex pieces on the robot and on one link, and corners of one piece: twelve pieces per body for 64 bodies; two
+/// links are then at most 16,384 comparisons, and a shell with holes in it is followed within millimetres by
+/// a hundred; beyond 256 corners a hull is rounder than any link is made.
+inline constexpr std::size_t pieces_max = 768;
+inline constexpr std::size_t pieces_per_link_max = 128;
 inline constexpr std::size_t piece_corners_max = 256;
 
 /// Shapes a gripper may hold. A tray of 16 things is a lot for two hands.

@@ -143,8 +143,9 @@ class Gate {
     bool place_grippers(std::span<const double> gripper_positions, double* row) noexcept;
     void bound_body_reach() noexcept;
     void rebuild_lanes() noexcept;
-    /// The memory of one group of eight configurations.
+    /// The memory of one group of eight configurations. What nobody reads once a group is placed, all groups share.
     LaneGroup lane_group(std::size_t index) noexcept;
+    std::size_t lane_placing_size() const noexcept;
     std::size_t lane_group_size() const noexcept;
 
     std::shared_ptr<const RobotModel> model_;
@@ -165,6 +166,7 @@ class Gate {
     std::vector<double> body_reach_;    ///< bodies x chain: the largest reach of its volumes.
     std::vector<std::uint8_t> row_placed_;
     std::vector<float> lane_memory_;
+    std::vector<float> start_tools_;        ///< The tools in row 0, as in LaneGroup.
     std::vector<std::uint8_t> lane_doubt_;  ///< groups x entries: which configurations of a group an entry leaves open.
     std::vector<std::uint8_t> lane_placed_;  ///< groups x bodies.
     std::vector<LaneGroup> lane_groups_;     ///< Scratch: the groups of one chunk.

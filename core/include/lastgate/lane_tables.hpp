@@ -15,7 +15,7 @@ inline constexpr std::size_t lane_count = 8;
 /// reassociated or approximated.
 enum class LaneBuild : std::uint8_t { generic = 0, avx2 = 1, neon = 2 };
 
-/// Says that a column of a constant rotation, or a constant offset, is no multiple of one axis.
+/// Says that the axis of a joint, or a constant offset, is along no axis of the parent.
 inline constexpr std::uint8_t lane_dense = 4;
 /// Says that a constant offset is zero.
 inline constexpr std::uint8_t lane_zero = 3;
@@ -51,9 +51,9 @@ struct LaneBody {
     std::uint16_t parent;
     std::uint16_t variable;
     std::uint8_t prismatic;
-    /// Which axis of the parent each column is parallel to, or `lane_dense` in the first: most joints are
-    /// a quarter turn apart, and copying a column is cheaper than multiplying it.
-    std::uint8_t column_axis[3];
+    /// Which axis of the parent the joint turns about or slides along, and which its offset is along: `lane_dense` where it is none,
+    /// `lane_zero` without an offset. Most joints are a quarter turn apart.
+    std::uint8_t joint_axis;
     std::uint8_t translation_axis;
 };
 
@@ -137,12 +137,12 @@ struct LaneWorld {
 struct LaneGroup {
     float* position;       ///< bodies x 8: joint positions.
     float* turn;           ///< bodies x 2 x 8: their sines and cosines.
-    float* step;           ///< bodies x 8.
-    float* frame;          ///< bodies x 12 x 8: rotation by columns, then translation.
+    float* step;           ///< bodies x 8. Nobody reads these three once the group is placed: groups may share them.
+    float* frame;          ///< bodies x 12 x 8: rotation by columns, then translation. The root stands there before (place_root).
     float* centre;         ///< bodies x 3 x 8.
     float* middle;         ///< volumes x 3 x 8: of the bodies that are `placed`.
     float* core;           ///< volumes x 6 x 8: both ends, of the bodies that fields were asked about.
-    float* tool;           ///< effectors x 3 x 8.
+    float* tool;           ///< effectors x 12 x 8: rotation of its body by columns, then the tool point.
     float* tail;           ///< tails x 8.
     std::uint8_t* placed;  ///< bodies: `lane_middles`, `lane_cores`.
 };

@@ -20,6 +20,9 @@ LaneBuild best_lane_build() noexcept;
 /// Whether this program contains the build and this machine can run it.
 bool has_lane_build(LaneBuild build) noexcept;
 
+/// The frame of the root in all eight lanes. It never moves, so it is written once.
+void place_root(const LaneGroup& group) noexcept;
+
 /// A robot's tables for the lanes, with its rounding bounds.
 class LaneModel {
   public:

@@ -138,8 +138,11 @@ class RobotModel {
     }
     /// The first piece of a link.
     std::uint32_t piece_first(std::size_t link) const noexcept { return piece_first_[link]; }
-    /// Which pieces of its link a volume of the robot meets, one bit each; none when the link has no pieces.
-    std::uint64_t pieces_of_volume(std::size_t volume) const noexcept { return volume < pieces_of_volume_.size() ? pieces_of_volume_[volume] : 0; }
+    /// Which pieces of its link a volume of the robot meets, in ascending order; none when the link has no pieces.
+    std::span<const std::uint16_t> pieces_of_volume(std::size_t volume) const noexcept {
+        if (volume >= volumes_.size()) return {};
+        return {met_pieces_.data() + met_first_[volume], met_pieces_.data() + met_first_[volume + 1]};
+    }
     /// Bodies from the root's first child down to `body`; entry k carries the joint of depth k + 1.
     std::span<const std::uint16_t> chain(std::size_t body) const noexcept {
         return {chains_.data() + body * capacity::chain_max, bodies_[body].depth};
@@ -169,7 +172,8 @@ class RobotModel {
     std::vector<Effector> effectors_;
     std::vector<Piece> pieces_;
     std::vector<std::uint32_t> piece_first_;
-    std::vector<std::uint64_t> pieces_of_volume_;
+    std::vector<std::uint16_t> met_pieces_;  ///< By volume; those of volume k start at `met_first_[k]`.
+    std::vector<std::uint32_t> met_first_;
     std::vector<double> corner_x_;
     std::vector<double> corner_y_;
     std::vector<double> corner_z_;

@@ -57,16 +57,24 @@ bool Validation::check_ee_motion() noexcept {
     return !timed || check_ee_steps();
 }
 
+bool Validation::limits_tool_speeds() const noexcept {
+    return is_timed_joint_path() && (config().max_ee_speed_m_s || config().max_ee_angular_speed_rad_s) && !model().effectors().empty();
+}
+
 bool Validation::check_ee_steps() noexcept {
     // Farther than any robot reaches, and more than half a turn: no limit.
     const double move_m = config().max_ee_speed_m_s ? *config().max_ee_speed_m_s * config().step_s : 1e6;
     const double turn_rad = config().max_ee_angular_speed_rad_s ? *config().max_ee_angular_speed_rad_s * config().step_s : 1e6;
     std::uint8_t open[capacity::effectors_max][capacity::rows_max / lane_count];
-    for (std::size_t index = 0; index < model().effectors().size(); ++index) sweep_.test_tool_steps(index, move_m, turn_rad, open[index]);
+    const bool limited = limits_tool_speeds();
+    for (std::size_t index = 0; limited && index < model().effectors().size(); ++index) {
+        sweep_.test_tool_steps(index, move_m, turn_rad, open[index]);
+    }
     for (std::size_t row = 1; row <= gate_.path_rows_; ++row) {
         const std::size_t lane = row - 1;
         for (std::size_t index = 0; index < model().effectors().size(); ++index) {
-            if (!check_ee_step(row, index, (open[index][lane / lane_count] >> (lane % lane_count) & 1) != 0)) return false;
+            const bool is_open = limited && (open[index][lane / lane_count] >> (lane % lane_count) & 1) != 0;
+            if (!check_ee_step(row, index, is_open)) return false;
         }
     }
     return true;

@@ -153,6 +153,7 @@ bool Validation::build_path() noexcept {
             return require_inside(value, -bound, bound, blame_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, variable));
         }
     }
+    if (limits_tool_speeds()) sweep_.place_start_tools();
     sweep_.place_rows();
     return true;
 }

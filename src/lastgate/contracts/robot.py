@@ -239,10 +239,10 @@ class LoweringOptions(Schema):
 
     volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
     # Convex pieces a concave link is cut into; more are tighter and slower.
-    pieces_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
+    pieces_per_link_max: Annotated[int, Field(ge=1, le=128)] = 8
     # Links cut into as many pieces as stand here, with more corners: for those that pass others by tenths of a
     # millimetre, or are hollow and reached into.
-    fine_links: dict[Name, Annotated[int, Field(ge=1, le=64)]] = Field(default_factory=dict)
+    fine_links: dict[Name, Annotated[int, Field(ge=1, le=128)]] = Field(default_factory=dict)
     # Check pairs that the SRDF disables although their meshes meet, wherever both links have convex pieces: volumes
     # alone would refuse too much that is clear.
     check_contradicted: bool = False

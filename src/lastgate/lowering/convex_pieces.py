@@ -22,6 +22,7 @@ from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.lowering.capsule_fit import frames_of
 from lastgate.lowering.convex_hulls import COMMON_CORNERS, CornerChoice, convex_piece
 from lastgate.lowering.extent import extent
+from lastgate.lowering.joined_hulls import joined_hulls
 from lastgate.lowering.shapes import LinkShapes
 from lastgate.lowering.surface_points import surface_points
 from lastgate.lowering.ties import without_noise
@@ -53,8 +54,10 @@ _GAIN_LEAST_M3, _GAIN_MOST_M3 = 5e-7, 1.5e-5
 _PIECES_COMMON = 16
 # A part less than this many times as large as what a cut must save is not cut.
 _PART_GAINS_MIN = 4.0
-# Fine links. Corners: as many as the core takes; left out only what the written hundredths of a millimetre nearly hide.
-_FINE_CORNERS = CornerChoice(corners_max=256, left_out_m=0.00002)
+# Fine links. Corners: as many as the core takes; left out only what the written hundredths of a millimetre hide.
+_FINE_CORNERS = CornerChoice(corners_max=256, left_out_m=0.000005)
+# Parts that are cut for each piece, before those that add least to each other are joined again.
+_FINE_PARTS_PER_PIECE = 3
 # A prism of so many sides has 240 corners and stands out by 0.034 % of its cylinder's radius, 0.01 mm on a forearm.
 _FINE_PRISM_SIDES = 120
 # Fewer than above, because there are more parts; the chosen cut is made in the mesh all the same.
@@ -170,21 +173,24 @@ def _in_order(pieces: list[ConvexPiece]) -> list[ConvexPiece]:
 
 
 def _cut_finely(link: str, soups: list[Array], *, parts_max: int) -> list[ConvexPiece]:
-    """Returns the pieces after cutting, again and again, the part that a cut takes most from.
+    """Returns the pieces after cutting, again and again, the part that a cut takes most from, and joining what fits.
 
     Two things stand out of a mesh: hollows under a hull, which the best cut saves, and the radius over all of a hull
     that is rounder than its corners, which halving it saves.
     """
+    cut_max = _FINE_PARTS_PER_PIECE * parts_max
     parts = [
         _FinePart(link, _Part(soup, soup, probe_points_max=_FINE_PROBE_POINTS_MAX))
-        for soup in _large_bodies(soups, count_max=parts_max)
+        for soup in _large_bodies(soups, count_max=cut_max)
     ]
-    while parts and len(parts) < parts_max:
+    while parts and len(parts) < cut_max:
         index = int(np.argmax([part.gain_m3 for part in parts]))
         if parts[index].gain_m3 < _FINE_GAIN_MIN_M3:
             break
         parts[index : index + 1] = [_FinePart(link, half) for half in parts[index].halves()]
-    return [part.piece for part in parts]
+    clouds = [part.part.points for part in parts]
+    joined = joined_hulls(clouds, count_max=parts_max, corners_max=_FINE_CORNERS.corners_max)
+    return [convex_piece(link, corners, choice=_FINE_CORNERS) for corners in joined]
 
 
 @dataclass
