@@ -6,6 +6,7 @@
 #include "overshoot.hpp"
 #include "plane_section.hpp"
 #include "points.hpp"
+#include "winding_number.hpp"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -31,6 +32,7 @@ using Numbers = nb::ndarray<const double, nb::shape<-1>, nb::c_contig, nb::devic
 using Planes = nb::ndarray<const double, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
 using Ends = nb::ndarray<const std::int64_t, nb::shape<-1>, nb::c_contig, nb::device::cpu>;
 using Vector3 = nb::ndarray<const double, nb::shape<3>, nb::c_contig, nb::device::cpu>;
+using Triangles = nb::ndarray<const double, nb::shape<-1, 3, 3>, nb::c_contig, nb::device::cpu>;
 using Vector7 = nb::ndarray<const double, nb::shape<7>, nb::c_contig, nb::device::cpu>;
 using Poses = nb::ndarray<const double, nb::shape<-1, 3, 4>, nb::c_contig, nb::device::cpu>;
 
@@ -162,6 +164,11 @@ nb::ndarray<nb::numpy, double> plane_section(const Points& corners, const Number
     return owned(std::move(rows), {section.size() / 3, 3});
 }
 
+double winding_number(const Vector3& point, const Triangles& triangles) {
+    const double* at = point.data();
+    return fitting::winding_number({at[0], at[1], at[2]}, span_of(triangles));
+}
+
 }  // namespace
 
 NB_MODULE(_fitting, module) {
@@ -194,4 +201,6 @@ NB_MODULE(_fitting, module) {
     module.def("overlap_cost", &overlap_cost, "capsule"_a.noconvert(), "others"_a.noconvert(), nb::kw_only(),
                "near_m"_a, "half_m"_a,
                "Returns the summed d / (d + half_m) over others nearer than near_m by d, and its gradient.");
+    module.def("winding_number", &winding_number, "point"_a.noconvert(), "triangles"_a.noconvert(),
+               "Returns how often a surface goes round a point: near 1 inside, near 0 outside, also for leaky meshes.");
 }

@@ -60,3 +60,8 @@ def overlap_cost(capsule: Annotated[NDArray[numpy.float64], dict(shape=(7), orde
     """
     Returns the summed d / (d + half_m) over others nearer than near_m by d, and its gradient.
     """
+
+def winding_number(point: Annotated[NDArray[numpy.float64], dict(shape=(3), order='C', device='cpu', writable=False)], triangles: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order='C', device='cpu', writable=False)]) -> float:
+    """
+    Returns how often a surface goes round a point: near 1 inside, near 0 outside, also for leaky meshes.
+    """

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lastgate import _fitting
 from lastgate.arrays import Float64, require_array
 from lastgate.contracts import (
     BoxShape,
@@ -116,7 +117,7 @@ class ExactMeshes:
         soup = self._soups[link]
         if not ((soup.min(axis=(0, 1)) <= point) & (point <= soup.max(axis=(0, 1)))).all():
             return False
-        return abs(_winding_number(point, soup)) > 0.5
+        return abs(_fitting.winding_number(np.ascontiguousarray(point), soup)) > 0.5
 
 
 def _pose_of(primitive: WorldCollisionPrimitive) -> Float64:
@@ -129,20 +130,6 @@ def _pose_of(primitive: WorldCollisionPrimitive) -> Float64:
         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
     ]
     return pose
-
-
-def _winding_number(point: Float64, soup: Float64) -> float:
-    """Returns how often a closed surface goes around a point (Van Oosterom and Strackee's solid angles)."""
-    a, b, c = (soup[:, corner] - point for corner in range(3))
-    la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
-    top = np.einsum("ij,ij->i", a, np.cross(b, c))
-    bottom = (
-        la * lb * lc
-        + np.einsum("ij,ij->i", a, b) * lc
-        + np.einsum("ij,ij->i", b, c) * la
-        + np.einsum("ij,ij->i", c, a) * lb
-    )
-    return float(np.arctan2(top, bottom).sum() / (2.0 * math.pi))
 
 
 def _distance_to_triangles(point: Float64, soup: Float64) -> float:

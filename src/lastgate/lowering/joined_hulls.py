@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
 
 from lastgate.lowering.ties import without_noise
-from lastgate.lowering.triangles import hull_corners, hull_volume_m3
 
 Array = NDArray[np.float64]
 
@@ -28,8 +28,12 @@ class _Hull:
 
     @classmethod
     def around(cls, points: Array) -> _Hull:
-        corners = hull_corners(points)
-        return cls(corners, hull_volume_m3(corners))
+        try:
+            hull = ConvexHull(points)
+        except QhullError:
+            # Flat: what is joined with it decides.
+            return cls(np.unique(points, axis=0), 0.0)
+        return cls(points[np.sort(hull.vertices)], float(hull.volume))
 
     def joined(self, other: _Hull) -> _Hull:
         return _Hull.around(np.concatenate([self.corners, other.corners]))

@@ -100,17 +100,8 @@ def hull_area_m2(points: Array) -> float:
 
 
 def winding_number(point: Array, triangles: Array) -> float:
-    """Returns how often a surface goes round a point: near 1 inside, near 0 outside, also for leaky meshes."""
-    a, b, c = (triangles[:, corner] - point for corner in range(3))
-    la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
-    across = np.einsum("ij,ij->i", a, np.cross(b, c))
-    along = (
-        la * lb * lc
-        + np.einsum("ij,ij->i", a, b) * lc
-        + np.einsum("ij,ij->i", b, c) * la
-        + np.einsum("ij,ij->i", c, a) * lb
-    )
-    return abs(float(np.arctan2(across, along).sum())) / (2.0 * np.pi)
+    """Returns how often a surface goes round a point, either way: near 1 inside, near 0 outside, even if it leaks."""
+    return abs(_fitting.winding_number(np.ascontiguousarray(point), np.ascontiguousarray(triangles)))
 
 
 def box_triangles(size_xyz_m: Array) -> Array:

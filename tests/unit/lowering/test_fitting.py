@@ -210,3 +210,48 @@ def test_growing_hulls_of_too_few_and_flat_points(rng: np.random.Generator) -> N
 def test_growing_hulls_need_a_height_per_point() -> None:
     with pytest.raises(ValueError, match="every point needs a height"):
         _fitting.growing_hulls(np.zeros((5, 3)), np.zeros(4), np.array([1.0]))
+
+
+def hull_triangles(points: Array) -> tuple[Array, Array]:
+    """Returns the faces of a hull, all turned outwards, and their planes."""
+    hull = ConvexHull(points)
+    triangles = points[hull.simplices]
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    inwards = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
+    triangles[inwards] = triangles[inwards][:, ::-1]
+    return np.ascontiguousarray(triangles), hull.equations
+
+
+def test_surface_goes_once_round_what_is_inside_and_not_round_the_rest(rng: np.random.Generator) -> None:
+    triangles, planes = hull_triangles(rng.normal(size=(40, 3)))
+    points = rng.normal(size=(300, 3))
+    inside = (points @ planes[:, :3].T + planes[:, 3]).max(axis=1) < 0.0
+    found = np.array([_fitting.winding_number(point, triangles) for point in points])
+    assert 50 < inside.sum() < 250
+    assert np.abs(found - inside).max() < 1e-12
+    turned = np.ascontiguousarray(triangles[:, ::-1])
+    assert _fitting.winding_number(points[inside][0], turned) == pytest.approx(-1.0)
+
+
+def test_surface_that_leaks_goes_round_a_point_by_the_part_that_is_there() -> None:
+    cube, _ = hull_triangles(
+        np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+    )
+    open_cube = np.ascontiguousarray(cube[cube[:, :, 0].max(axis=1) > -1.0])
+    assert len(open_cube) == len(cube) - 2
+    assert _fitting.winding_number(np.zeros(3), open_cube) == pytest.approx(5.0 / 6.0)
+    assert _fitting.winding_number(np.zeros(3), np.empty((0, 3, 3))) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("point", "triangles"),
+    [
+        (np.zeros(2), np.zeros((1, 3, 3))),
+        (np.zeros(3), np.zeros((3, 3))),
+        (np.zeros(3), np.zeros((1, 3, 2))),
+        (np.zeros(3), np.zeros((1, 3, 3), dtype=np.float32)),
+    ],
+)
+def test_winding_number_of_other_shapes_is_refused(point: Array, triangles: Array) -> None:
+    with pytest.raises(TypeError):
+        _fitting.winding_number(point, triangles)
