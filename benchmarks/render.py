@@ -72,8 +72,8 @@ Every contender gets the same robot, capsules, excluded pairs and obstacles (sph
 early. One pinned core, rounds in turns. Warm: the same call again and again. Cold: 64 MB are written between
 two calls, because a gate runs once per control cycle. The gate certifies the whole motion from the measured
 state through 16 rows; MuJoCo and Pinocchio look at the 16 rows as single poses and at nothing in between.
-MuJoCo is called from a compiled loop, Pinocchio from Python. A run first requires all three to agree about
-random poses.
+MuJoCo is called from a compiled loop, Pinocchio from Python; what Python takes to call nothing and to read the
+clock is left out. A run first requires all three to agree about random poses.
 """
 
 

@@ -17,6 +17,8 @@ _ROUNDS = 5
 # A case is called as often as fits in this, and at least so often.
 _ROUND_S = 0.15
 _CALLS_MIN = 5
+# Calls of nothing, whose median is what calling and reading the clock twice takes.
+_NOTHING_ROUNDS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,16 @@ class Timing:
 
 
 def python_times_ns(work: Callable[[], object], rounds: int) -> Float64:
-    """Returns how long each call of `work` took."""
+    """Returns how long each call of `work` took, less what a function that does nothing takes."""
+    nothing = np.median(_times_ns(_nothing, _NOTHING_ROUNDS))
+    return np.maximum(_times_ns(work, rounds) - nothing, 0.0)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _times_ns(work: Callable[[], object], rounds: int) -> Float64:
     out = np.empty(rounds)
     for index in range(rounds):
         start = time.perf_counter_ns()
@@ -84,7 +95,7 @@ def measure(
     """Times every case in turns, so that a machine that slows down for a while slows down for everybody."""
     calls = {}
     for name, (work, _) in cases.items():
-        warm_ns = float(python_times_ns(work, _CALLS_MIN).min())
+        warm_ns = max(float(python_times_ns(work, _CALLS_MIN).min()), 1.0)
         calls[name] = max(int(_ROUND_S * 1e9 / warm_ns), _CALLS_MIN)
     taken: dict[str, list[Float64]] = {name: [] for name in cases}
     for index in range(_ROUNDS):

@@ -3,6 +3,7 @@
 
 import json
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -97,3 +98,9 @@ def test_what_cannot_be_measured_is_refused(arguments, sentence, capsys):
     out, err = capsys.readouterr()
     assert sentence in err
     assert "p50 µs" not in out
+
+
+def test_times_are_those_of_the_work_alone():
+    """A call that does nothing takes nothing; one that sleeps takes at least that."""
+    assert float(np.median(speed.python_times_ns(lambda: None, 500))) < 100.0
+    assert float(speed.python_times_ns(lambda: time.sleep(0.001), 5).min()) > 0.9e6
