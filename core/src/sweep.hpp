@@ -19,11 +19,11 @@ struct Finding {
 
 /// What the convex pieces of a pair's links say about it.
 struct Refined {
-    bool applies = false;  ///< False where there are no pieces: then nothing else counts.
+    bool applies = false;  ///< False where no pieces were looked at: then only `violated` counts.
     bool shown = false;
-    bool violated = true;  ///< Not shown even for the instant itself.
-    double spare_m = 0.0;  ///< Distance minus demand minus motion, of the worst two pieces.
-    double motion_m = 0.0;  ///< Of the fastest two pieces.
+    bool violated = true;  ///< Touching at the instant itself; also where there are no pieces, so that the volumes decide.
+    double spare_m = 0.0;  ///< Distance minus demand minus motion, of the worst two pieces; looks end at the first that are not shown.
+    double motion_m = 0.0;  ///< Of the fastest two that were looked at.
     double demand_m = 0.0;
     Witness witness{};  ///< Of the nearest two pieces, radii subtracted; its distance is never above the truth.
     std::uint32_t obstacle = none;

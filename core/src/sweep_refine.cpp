@@ -255,9 +255,9 @@ Refined Refinement::run() noexcept {
     return refined_;
 }
 
-/// Sixteen looks at all corners of two pieces, or at two volumes, take about as long as placing a robot once. Charged
-/// so, a check of a twelve-joint robot that did little else took 1.73 microseconds per evaluation; charged one by two
-/// it took 0.22.
+/// Sixteen looks at all corners of two pieces take about as long as placing a robot once. Charged so, a check of a
+/// twelve-joint robot that did little else took 1.73 microseconds per evaluation; charged one by two it took 0.22. A
+/// look at two volumes is charged like one at two pieces.
 void Sweep::charge_looks(std::uint32_t looks) noexcept {
     constexpr std::uint32_t looks_per_evaluation = 16;
     looks_ += looks;
