@@ -11,7 +11,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 
 TITLES = {
     "chunk_14": "chunk 16 x 7, self + 14 obstacles, motion certified",
-    "same_length": "multiplications that take about as long, without memory",
+    "chunk_14_undisturbed": "the same, undisturbed calls only",
     "chunk_100": "chunk 16 x 7, self + 100 obstacles, motion certified",
     "chunk_grid_128": "chunk 16 x 7 in front of a grid of 128 x 128 x 128 cells",
     "chunk_points_10000": "chunk 16 x 7 in front of 10,000 points",
@@ -28,11 +28,14 @@ TITLES = {
     "change_grid_128": "100 cells of that grid changed",
     "configuration": "one configuration, self + 14 obstacles",
     "batch_4096": "one of 4,096 configurations in a batch, self + 14 obstacles",
+    "batch_4096_undisturbed": "the same, undisturbed calls only",
     "forward_kinematics": "forward kinematics alone",
     "lanes_kinematics": "forward kinematics alone, eight at once, one of 4,096",
+    "lanes_kinematics_undisturbed": "the same, undisturbed calls only",
     "edge_certified": "straight motion of 0.5 rad, self + 14 obstacles, certified",
     "edge_sampled": "the same motion looked at every 1/32 rad, nothing in between",
     "chunk_14_cold": "chunk, 14 obstacles, cold caches",
+    "chunk_14_cold_undisturbed": "the same, undisturbed calls only",
     "chunk_100_cold": "chunk, 100 obstacles, cold caches",
     "configuration_cold": "one configuration, cold caches",
     "batch_4096_cold": "one of a batch, cold caches",
@@ -74,6 +77,10 @@ two calls, because a gate runs once per control cycle. The gate certifies the wh
 state through 16 rows; MuJoCo and Pinocchio look at the 16 rows as single poses and at nothing in between.
 MuJoCo is called from a compiled loop, Pinocchio from Python; what Python takes to call nothing and to read the
 clock is left out. A run first requires all three to agree about random poses.
+
+Undisturbed: the core took no interrupt from before a call (or a burst of 50) until after it, and a row of
+additions on both sides took as long as it does on a core of one's own, so that no neighbour was using the core's
+other hardware thread. Rows without that word hold all calls, and ratios come from them.
 """
 
 

@@ -14,11 +14,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from budget_report import budget_lines
 from clutter import write_clutter
 from hot_code import hot_code_bytes
 from numpy.typing import NDArray
@@ -147,14 +147,15 @@ def summary(rounds: list[NDArray[np.float64]]) -> dict[str, float | int | None]:
     def percentile(share: float, samples_min: int) -> float | None:
         if pooled.size < samples_min:
             return None
-        return round(float(np.median([np.percentile(times, share) for times in rounds])) / 1e3, 4)
+        percentiles = [np.percentile(times, share) for times in rounds if times.size > 0]
+        return round(float(np.median(percentiles)) / 1e3, 4)
 
     return {
         "p50_us": percentile(50, 10),
         "p99_us": percentile(99, 100),
         # A round must have enough calls that one in a thousand is more than its worst.
         "p99_9_us": percentile(99.9, 2000 * len(rounds)),
-        "worst_us": round(float(pooled.max()) / 1e3, 4),
+        "worst_us": round(float(pooled.max()) / 1e3, 4) if pooled.size > 0 else None,
         "calls": int(pooled.size),
     }
 
@@ -169,66 +170,6 @@ def commit() -> str:
     """Returns the commit that was measured, with a mark when the tree has changes."""
     command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=10"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
-
-
-def spread_of(case: dict[str, Any]) -> float:
-    """Returns how many medians one call in a thousand takes."""
-    return case["p99_9_us"] / case["p50_us"]
-
-
-def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
-    """Compares with budgets.toml; every budget gives one line."""
-    budgets = tomllib.loads((ROOT / "benchmarks" / "budgets.toml").read_text())
-    lines = []
-    for case, budget in budgets.items():
-        found = result["cases"].get(case)
-        if "p50_us_max" in budget:
-            met = found["p50_us"] <= budget["p50_us_max"]
-            lines.append(
-                (
-                    met,
-                    f"{budget['title']}: median {found['p50_us']:.3g} µs, at most {budget['p50_us_max']} µs",
-                )
-            )
-        if "chunk_14_ratio_max" in budget:
-            times, wanted = result["ratios"][case], budget["chunk_14_ratio_max"]
-            lines.append(
-                (
-                    times <= wanted,
-                    f"{budget['title']}: {times} times the chunk with 14 obstacles, at most {wanted}",
-                )
-            )
-        if "edge_sampled_ratio_max" in budget:
-            times, wanted = result["ratios"][case], budget["edge_sampled_ratio_max"]
-            lines.append(
-                (times <= wanted, f"{budget['title']}: {times} times the sampled look, at most {wanted}")
-            )
-        if "bytes_max" in budget:
-            taken, wanted = result["memory_bytes"].get(case), budget["bytes_max"]
-            counted = "not counted" if taken is None else f"{taken:,} bytes"
-            lines.append(
-                (taken is not None and taken <= wanted, f"{budget['title']}: {counted}, at most {wanted:,}")
-            )
-        if "p99_9_over_p50_max" in budget and found["p99_9_us"] is not None:
-            spread, wanted = spread_of(found), budget["p99_9_over_p50_max"]
-            machine = spread_of(result["cases"]["same_length"])
-            lines.append(
-                (
-                    spread <= wanted,
-                    f"{budget['title']}: p99.9 is {spread:.1f} times the median, at most {wanted}; "
-                    f"{machine:.1f} times for as many multiplications in the same run",
-                )
-            )
-        for peer, name in (("mujoco", "MuJoCo"), ("pinocchio", "Pinocchio with Coal from Python")):
-            if f"{peer}_ratio_min" in budget:
-                times, wanted = result["ratios"][budget[f"{peer}_case"]], budget[f"{peer}_ratio_min"]
-                lines.append(
-                    (
-                        times >= wanted,
-                        f"{budget['title']}: {times} times faster than {name}, at least {wanted}",
-                    )
-                )
-    return lines
 
 
 def main() -> int:

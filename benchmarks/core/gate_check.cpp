@@ -11,27 +11,14 @@
 
 using namespace lastgate;
 
-namespace {
-
-/// As many as take about as long as a chunk: how the machine itself disturbs what takes that long.
-constexpr std::size_t spin_steps = 4000;
-
-/// Multiplications that wait for each other, and no memory.
-std::size_t spin(std::size_t steps) {
-    double value = 1.0;
-    for (std::size_t step = 0; step < steps; ++step) value = value * 1.0000001;
-    sink = sink + static_cast<std::uint64_t>(value > 0.0);
-    return 1;
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
     if (argc != 6) {
         std::fprintf(stderr, "usage: gate_check CONFIG SCENE CLUTTER CORE ROUNDS\n");
         return 2;
     }
-    pin_to_core(std::atoi(argv[4]));
+    const int core = std::atoi(argv[4]);
+    pin_to_core(core);
+    CoreWatch watch(core);
     const auto rounds = static_cast<std::size_t>(std::atoi(argv[5]));
 
     Gate gate = read_gate(argv[1]);
@@ -71,17 +58,16 @@ int main(int argc, char** argv) {
     };
 
     std::printf("{");
-    measure("chunk_14", rounds, false, [&] { return check_chunk(scene.worlds[0]); });
-    measure("same_length", rounds, false, [&] { return spin(spin_steps); });
+    measure_watched("chunk_14", watch, rounds, 50, false, [&] { return check_chunk(scene.worlds[0]); });
     measure("chunk_100", rounds, false, [&] { return check_chunk(scene.worlds[1]); });
     measure("chunk_grid_128", rounds, false, [&] { return check_chunk(grid); });
     measure("chunk_points_10000", rounds, false, [&] { return check_chunk(points_10000); });
     measure("chunk_points_100000", rounds, false, [&] { return check_chunk(points_100000); });
     measure("configuration", rounds, false, [&] { return check_configurations(1); });
-    measure("batch_4096", std::max<std::size_t>(rounds / 100, 20), false, [&] { return check_configurations(accepted.size()); });
+    measure_watched("batch_4096", watch, std::max<std::size_t>(rounds / 100, 20), 1, false, [&] { return check_configurations(accepted.size()); });
     measure("forward_kinematics", rounds / 10, false, [&] { return place(100); });
     const std::size_t cold_rounds = std::max<std::size_t>(rounds / 100, 20);
-    measure("chunk_14_cold", cold_rounds, true, [&] { return check_chunk(scene.worlds[0]); });
+    measure_watched("chunk_14_cold", watch, cold_rounds, 1, true, [&] { return check_chunk(scene.worlds[0]); });
     measure("chunk_100_cold", cold_rounds, true, [&] { return check_chunk(scene.worlds[1]); });
     measure("configuration_cold", cold_rounds, true, [&] { return check_configurations(1); });
     measure("batch_4096_cold", 20, true, [&] { return check_configurations(accepted.size()); });

@@ -93,7 +93,9 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: planning_check CONFIG SCENE CORE ROUNDS\n");
         return 2;
     }
-    pin_to_core(std::atoi(argv[3]));
+    const int core = std::atoi(argv[3]);
+    pin_to_core(core);
+    CoreWatch watch(core);
     const auto rounds = static_cast<std::size_t>(std::atoi(argv[4]));
     Gate gate = read_gate(argv[1]);
     const Scene scene = read_scene(argv[2]);
@@ -141,7 +143,7 @@ int main(int argc, char** argv) {
         return edge_count;
     };
     std::printf("{");
-    measure("lanes_kinematics", std::max<std::size_t>(rounds / 100, 20), false, place);
+    measure_watched("lanes_kinematics", watch, std::max<std::size_t>(rounds / 100, 20), 1, false, place);
     measure("edge_certified", std::max<std::size_t>(rounds / 20, 20), false, certify);
     measure("edge_sampled", std::max<std::size_t>(rounds / 20, 20), false, sample);
     std::printf("}\n");
