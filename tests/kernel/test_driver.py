@@ -24,8 +24,8 @@ def logic():
     return DriverLogic(step_s=0.1, patience_s=0.2, kernel_id=7)
 
 
-def value_at(driver, now_s, *, kernel_alive=True, latched=False, stopped_at=0):
-    found = driver.row_at(now_s=now_s, kernel_alive=kernel_alive, latched=latched, stopped_at=stopped_at)
+def value_at(driver, now_s, *, kernel_alive=True, state=lg.KernelState.ACTIVE, stopped_at=0):
+    found = driver.row_at(now_s=now_s, kernel_alive=kernel_alive, state=state, stopped_at=stopped_at)
     return None if found is None else found[0][0]
 
 
@@ -59,7 +59,9 @@ def test_same_chunk_twice_is_taken_once():
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ({"latched": True}, StopReason.LATCHED),
+        ({"state": lg.KernelState.LATCHED}, StopReason.LATCHED),
+        ({"state": lg.KernelState.INACTIVE}, StopReason.INACTIVE),
+        ({"state": 77}, StopReason.INACTIVE),
         ({"kernel_alive": False}, StopReason.KERNEL_GONE),
         ({"stopped_at": 1}, StopReason.UNINFORMED),
     ],
