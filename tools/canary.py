@@ -238,7 +238,7 @@ FAULTS = (
         "region_of_a_contact_ignored",
         "core/src/sweep_contacts.cpp",
         r"std::min\(distance_m, depth_m\)",
-        "distance_m",
+        "(static_cast<void>(depth_m), distance_m)",
     ),
     Fault(
         "contact_lets_volumes_overlap",
