@@ -238,7 +238,7 @@ FAULTS = (
         "region_of_a_contact_ignored",
         "core/src/sweep_contacts.cpp",
         r"std::min\(distance_m, depth_m\)",
-        "(static_cast<void>(depth_m), distance_m)",
+        "distance_m",
     ),
     Fault(
         "contact_lets_volumes_overlap",
@@ -354,6 +354,12 @@ def copy_tree(target: Path) -> None:
             shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, target / name)
+    # A fault may leave a name that nobody uses. Whether the compiler complains is not what is asked here.
+    file = target / "CMakeLists.txt"
+    text = file.read_text()
+    if "-Werror" not in text:
+        raise SystemExit("error: CMakeLists.txt no longer says -Werror: take this out of copy_tree")
+    file.write_text(text.replace("-Werror", ""))
 
 
 def run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
