@@ -10,6 +10,7 @@ import pytest
 from paper_robots import stacked
 
 import lastgate as lg
+from lastgate import _core
 from lastgate.adapters.driver import AcceptedChunk, DriverLogic, SafeActionDriver, StopReason
 
 MODE = lg.ControlMode.JOINT_POSITION
@@ -199,6 +200,20 @@ def test_kernel_that_is_paused_is_a_kernel_that_is_gone(driven):
         os.kill(kernel.pid, signal.SIGCONT)
     # Back again, it does not resume what it was doing.
     assert run(driver, 0.1) == 0
+
+
+def test_kernel_that_is_deactivated_stops_the_arm(driven):
+    kernel, driver, arm = driven
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted
+    assert run(driver, 0.1) > 0
+    door = _core.DoorClient(kernel.instance)
+    assert door.command("deactivate", 1.0) == (True, "inactive")
+    assert run(driver, 0.1) == 0
+    assert driver.logic.reason is StopReason.INACTIVE
+    assert door.command("activate", 1.0) == (True, "active")
+    assert run(driver, 0.1) == 0  # what it was doing is over
+    assert arm.stops > 0
 
 
 def test_driver_without_a_kernel_says_so():
