@@ -140,7 +140,8 @@ bool KernelProcess::serve_door(std::size_t index) {
 void KernelProcess::take_states(Door& door) {
     MessageHead head;
     std::array<std::byte, state_ring.slot_bytes> bytes;
-    while (door.states.read(door.state_cursor, head, bytes, lost_)) {
+    // No more than there were when we began: one who writes without end must not keep the others waiting.
+    for (std::uint32_t left = state_ring.slots; left > 0 && door.states.read(door.state_cursor, head, bytes, lost_); --left) {
         // Since when it is known is when it was written, not when we got round to it.
         const Now arrived{wall_clock_s(), static_cast<double>(std::min(head.written_ns, monotonic_ns())) * 1e-9};
         if (head.type == MessageType::joint_state) (void)kernel_.observe({bytes.data(), head.size}, arrived);

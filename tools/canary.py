@@ -277,6 +277,12 @@ FAULTS = (
         "0.0 : 0.0 * (now.monotonic_s - world.arrived_s); }",
     ),
     Fault(
+        "what_still_comes_keeps_young_what_does_not",
+        "kernel/world_builder.cpp",
+        r"std::min\(obstacles_arrived_s_, voxels_arrived_s_\)",
+        "std::max(obstacles_arrived_s_, voxels_arrived_s_)",
+    ),
+    Fault(
         "world_may_be_held_for_ever",
         "core/src/checks/world_unavailable.cpp",
         r"require_inside\(request_\.world_held_s, 0\.0, config\(\)\.world_age_s_max,",

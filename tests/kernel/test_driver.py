@@ -202,6 +202,27 @@ def test_kernel_that_is_paused_is_a_kernel_that_is_gone(driven):
     assert run(driver, 0.1) == 0
 
 
+def test_driver_whose_seat_was_taken_while_it_was_paused_moves_no_more(driven):
+    kernel, paused, arm = driven
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted
+    assert run(paused, 0.1) > 0
+    time.sleep(0.6)
+    other_arm = Arm()
+    other = SafeActionDriver(kernel.instance, other_arm, name="arm", step_s=0.1)
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted
+    moved = 0
+    for _ in range(20):
+        assert not paused.tick()
+        moved += other.tick()
+        time.sleep(0.002)
+    assert moved > 0
+    assert paused.logic.reason is StopReason.REPLACED
+    assert arm.stops > 0
+    other.close()
+
+
 def test_kernel_that_is_deactivated_stops_the_arm(driven):
     kernel, driver, arm = driven
     kernel.observe(np.zeros(2))

@@ -27,6 +27,7 @@ class StopReason(StrEnum):
     NOTHING_YET = "no accepted chunk yet"
     LATCHED = "a stop is latched"
     INACTIVE = "the kernel is not active"
+    REPLACED = "another driver has its seat"
     KERNEL_GONE = "the kernel is gone"
     STARVED = "no accepted chunk in time"
     REFUSED = "a chunk was refused"
@@ -168,6 +169,12 @@ class SafeActionDriver:
     def tick(self) -> bool:
         """Sends one row or does one tick of the stop; tells which: True when it moved."""
         self._seat.beat()
+        if not self._seat.is_mine:
+            # Paused for so long that another took over. Two may not pull at one arm.
+            self.logic.forget()
+            self.logic.reason = StopReason.REPLACED
+            self._actuator.stop()
+            return False
         while (message := self._reader.read(0.0)) is not None:
             # What passed for the base is for another driver.
             if self._reader.last_type == _core.MESSAGE_ACTION_CHUNK:
