@@ -4,7 +4,7 @@ pairs are worked out again here, from the numbers in the file alone.
 
 A certificate says of every pair, for every stretch of the path: at this instant a slab this wide separates the two,
 and until the ends of the stretch they cannot come closer by more than this. What has to be believed is the model, by
-its digest, and the world as it is written in the file.
+its digest, and the world and what the robot holds, as they are written in the file.
 
 Usage: python certificate_checker.py FILE. Exit 0 verified, 1 refused, 2 not readable.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = "lastgate-certificate 1"
+FORMAT = "lastgate-certificate 2"
 RECORD_COLUMNS = [
     "kind",
     "by_pieces",
@@ -67,14 +67,20 @@ class Report:
     world_id: str
     looked_at_world: bool
     row_count: int
+    held_count: int
     pair_count: int
     record_count: int
     least_spare_m: float
 
     def __str__(self) -> str:
         world = f"world `{self.world_id}`" if self.looked_at_world else "no world"
+        held = (
+            f" with {self.held_count} held shape{'s' if self.held_count > 1 else ''}"
+            if self.held_count
+            else ""
+        )
         return (
-            f"verified: {self.row_count} rows of `{self.robot}` in {world}; {self.pair_count} pairs, "
+            f"verified: {self.row_count} rows of `{self.robot}`{held} in {world}; {self.pair_count} pairs, "
             f"{self.record_count} records, each with at least {self.least_spare_m:.6f} m to spare\n"
             f"  model {self.model_digest}"
         )
@@ -111,7 +117,7 @@ def read(text: str) -> dict[str, Any]:
     found = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
     require(digest == found, f"the digest is {found}, the file says {digest}")
     keys = {
-        "format", "model", "model_digest", "path", "uncertainty", "world", "record_columns", "records",
+        "format", "model", "model_digest", "path", "uncertainty", "held", "world", "record_columns", "records",
         "apart_columns", "apart",
     }  # fmt: skip
     require(set(content) == keys, f"the file must hold {sorted(keys)}")
@@ -255,10 +261,6 @@ class Model:
             np.reshape(values["zone_size_m"], (-1, 3)).tolist(),
             np.reshape(values["zone_xyz_quat_xyzw"], (-1, 7)).tolist(),
         )
-        # Which volumes the joint of which link moves.
-        self.carried = np.zeros((len(self.volumes), count), dtype=bool)
-        for index, shape in enumerate(self.volumes):
-            self.carried[index, list(self.movers[shape.link])] = True
         self.volume_reach = [self.reach(shape) for shape in self.volumes]
         self.piece_reach = [self.reach(shape) for shape in self.pieces]
 
@@ -332,6 +334,40 @@ class Model:
         return pairs
 
 
+@dataclass(frozen=True)
+class Held:
+    """One shape of a held object, and the links that it may touch."""
+
+    number: int
+    shape: Shape
+    touch_links: frozenset[int]
+
+
+def held_of(content: Any, link_count: int) -> list[Held]:
+    """Returns what is held; shapes of one object have the same number."""
+    keys = {"object", "link", "ends_m", "radius_m", "touch_links"}
+    require(isinstance(content, dict) and set(content) == keys, "what is held is not described")
+    require(all(isinstance(values, list) for values in content.values()), "what is held is not described")
+    require(len({len(values) for values in content.values()}) == 1, "a held shape is not described whole")
+    ends = _table(content["ends_m"], 6, "the ends of held shapes")
+    radii = _table([content["radius_m"]], len(ends), "the radii of held shapes")[0] if len(ends) else []
+    found = []
+    for index, (number, link, touch) in enumerate(
+        zip(content["object"], content["link"], content["touch_links"], strict=True)
+    ):
+        require(type(number) is int and number >= 0, "a held object has no number")
+        is_list = isinstance(touch, list) and all(type(other) is int for other in touch)
+        require(
+            is_list and type(link) is int and all(0 <= other < link_count for other in [link, *touch]),
+            "a held shape names a link that does not exist",
+        )
+        require(radii[index] > 0.0, "a held shape has no size")
+        found.append(
+            Held(number, Shape(link, ends[index].reshape(2, 3), float(radii[index])), frozenset(touch))
+        )
+    return found
+
+
 @functools.lru_cache(maxsize=8)
 def model_of(text: str) -> Model:
     """Returns the model of a text; many certificates speak of the same robot."""
@@ -394,6 +430,7 @@ class Checker:
         require(len(self.path) >= 2, "the path has no rows")
         self.uncertainty = _table([content["uncertainty"]], columns, "uncertainty")[0]
         self._require_path()
+        self._take_held(held_of(content["held"], len(self.model.parent)))
         world = content["world"]
         require(
             isinstance(world, dict) and set(world) == {"id", "looked_at", "kind", "size_m", "xyz_quat_xyzw"},
@@ -409,6 +446,35 @@ class Checker:
         self.records = _table(content["records"], len(RECORD_COLUMNS), "records")
         self.column = {name: self.records[:, index] for index, name in enumerate(RECORD_COLUMNS)}
         self.apart = _table(content["apart"], len(APART_COLUMNS), "apart")
+
+    def _take_held(self, held: list[Held]) -> None:
+        """What is held counts as volumes after those of the robot."""
+        model = self.model
+        self.held = held
+        shapes = [one.shape for one in held]
+        self.volumes = [*model.volumes, *shapes]
+        self.volume_reach = [*model.volume_reach, *(model.reach(shape) for shape in shapes)]
+        # Which volumes the joint of which link moves.
+        self.carried = np.zeros((len(self.volumes), len(model.parent)), dtype=bool)
+        for index, shape in enumerate(self.volumes):
+            self.carried[index, list(model.movers[shape.link])] = True
+
+    def _checked_volume_pairs(self) -> set[frozenset[int]]:
+        """Returns the pairs of volumes that move against each other and may not touch.
+
+        What is held has no share in what its link may touch, and no object is held against itself.
+        """
+        model, own = self.model, len(self.model.volumes)
+        pairs = model.checked_volume_pairs()
+        for index, held in enumerate(self.held):
+            for j in range(own + index):
+                other = self.volumes[j]
+                may_touch = (
+                    other.link in held.touch_links if j < own else self.held[j - own].number == held.number
+                )
+                if not may_touch and model.movers[held.shape.link] != model.movers[other.link]:
+                    pairs.add(frozenset((own + index, j)))
+        return pairs
 
     def _require_path(self) -> None:
         model = self.model
@@ -448,13 +514,14 @@ class Checker:
             world_id=self.world_id,
             looked_at_world=self.looked_at,
             row_count=len(self.path) - 1,
+            held_count=len(self.held),
             pair_count=self.pair_count,
             record_count=len(self.records),
             least_spare_m=float(spare.min()) if len(spare) else math.inf,
         )
 
     def _require_indices(self) -> None:
-        column, volumes = self.column, len(self.model.volumes)
+        column, volumes = self.column, len(self.volumes)
         self.kind = _indices(column["kind"], 3, "a kind")
         self.by_pieces = _indices(column["by_pieces"], 2, "a flag")
         self.a = _indices(column["a"], volumes, "a volume")
@@ -492,14 +559,14 @@ class Checker:
                 if shape.link == own.link and (index, j) not in excused
             ]
             for index, own in enumerate(model.volumes)
-        ]
+        ] + [[] for _ in self.held]
 
     def _require_complete(self, pieces_met: list[list[int]]) -> None:
         """Every pair that must be shown is, from the first instant to the last, by everything that has to show it."""
         model = self.model
-        moving = [index for index, shape in enumerate(model.volumes) if model.movers[shape.link]]
+        moving = [index for index, shape in enumerate(self.volumes) if model.movers[shape.link]]
         wanted: set[tuple[int, int, int]] = set()
-        for pair in model.checked_volume_pairs():
+        for pair in self._checked_volume_pairs():
             high, low = max(pair), min(pair)
             wanted.add((SELF, low, high))
         for kind, others in ((WORLD, self.obstacles), (ZONE, model.zones)):
@@ -612,7 +679,7 @@ class Checker:
         reaches, moved, unsure = np.full(count, np.nan), np.zeros(count), np.zeros(count)
         body = np.ones(count, dtype=bool) if first else self.kind == SELF
         for flag, shapes, reach in (
-            (0, self.model.volumes, self.model.volume_reach),
+            (0, self.volumes, self.volume_reach),
             (1, self.model.pieces, self.model.piece_reach),
         ):
             for index, own in enumerate(shapes):
@@ -640,7 +707,7 @@ class Checker:
     def _motion(self, chosen: Array, link: int, reach: dict[int, float], step: Array) -> tuple[Array, Array]:
         """Returns what joints that do not carry both of a pair move of one of them, and leave uncertain."""
         moved, unsure = np.zeros(len(chosen)), np.zeros(len(chosen))
-        carried = self.model.carried
+        carried = self.carried
         own = self.kind[chosen] == SELF
         a, b = self.a[chosen], np.where(own, self.b[chosen], 0)
         for mover in self.model.movers[link]:
