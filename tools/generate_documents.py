@@ -63,12 +63,16 @@ def speeds() -> list[str]:
     lines = []
     for path in sorted(BENCHMARKS.glob("*.json")):
         result = json.loads(path.read_text(encoding="utf-8"))
-        ratios, chunk = result["ratios"], result["cases"]["chunk_14_undisturbed"]
+        chunk, ratios = result["cases"]["chunk_14_undisturbed"], result["ratios"]
+        rows, mujoco, pinocchio = (
+            f"{ratios[name]:.0f} times"
+            for name in ("mujoco_rows_14", "mujoco_configuration", "pinocchio_configuration")
+        )
         lines.append(
             f"`make bench`, one core of an {result['cpu']} ([table](docs/benchmarks.md)): certifying 16 rows among 14 "
-            f"obstacles takes {chunk['p50_us']:.1f} µs; MuJoCo takes {ratios['mujoco_rows_14']:.0f} times as long to look "
-            f"at the rows alone. One configuration of a batch is {ratios['mujoco_configuration']:.0f} times as fast as in "
-            f"MuJoCo, {ratios['pinocchio_configuration']:.0f} times as fast as with Pinocchio and Coal from Python."
+            f"obstacles takes {chunk['p50_us']:.1f} µs; MuJoCo takes {rows} as long to look at the rows alone. "
+            f"One configuration of a batch is {mujoco} as fast as in MuJoCo, {pinocchio} as fast as with Pinocchio and "
+            "Coal from Python."
         )
     return lines
 
