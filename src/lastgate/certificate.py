@@ -51,8 +51,8 @@ CERTIFIED_MODES = (
 class Certificate:
     """Is the path of one accepted chunk, the model and world it was judged in, and one record per shown pair.
 
-    It speaks for the distances of links and held objects from each other, from obstacles and from no-go zones; not for
-    limits, boxes, keep-in zones or freshness. `lastgate verify` checks it, and so does
+    It speaks for the distances of links and held objects from each other, from obstacles, points and no-go zones; not
+    for limits, boxes, keep-in zones or freshness. `lastgate verify` checks it, and so does
     `lastgate/certificate_checker.py` by itself.
     """
 
@@ -109,6 +109,7 @@ def certificate_of(
             "kind": [SHAPE_KIND[primitive.shape.shape] for primitive in primitives],
             "size_m": [list(shape_size_m(primitive.shape)) for primitive in primitives],
             "xyz_quat_xyzw": [[*primitive.pose.xyz, *primitive.pose.quat_xyzw] for primitive in primitives],
+            "points_m": _points_of(world),
         },
         "record_columns": list(RECORD_COLUMNS),
         "records": records.tolist(),
@@ -116,6 +117,10 @@ def certificate_of(
         "apart": apart.tolist(),
     }
     return Certificate(content)
+
+
+def _points_of(world: World | NoWorld) -> list[list[float]]:
+    return [] if isinstance(world, NoWorld) or world.points is None else world.points.xyz.tolist()
 
 
 def _held_content(gate: "Gate") -> dict[str, list[Any]]:
@@ -139,12 +144,12 @@ def _require_certifiable(verdict: "Verdict", world: World | NoWorld) -> None:
         f"rows of {getattr(mode, 'name', mode)} are not straight in joint space": mode not in CERTIFIED_MODES,
         "it was accepted under the recovery rule": verdict.recovery,
         "it was accepted because of declared contacts": bool(verdict.contacts_used),
-        "the world has voxels, points or a map of the floor": not isinstance(world, NoWorld)
-        and any(field is not None for field in (world.voxels, world.points, world.floor_map)),
+        "the world has voxels or a map of the floor": not isinstance(world, NoWorld)
+        and any(field is not None for field in (world.voxels, world.floor_map)),
     }
     for reason, applies in reasons.items():
         if applies:
             raise ROSConfigError(
                 f"this chunk gets no certificate: {reason}\n\n"
-                "hint: certificates speak for joint rows among shapes; the verdict itself stands"
+                "hint: certificates speak for joint rows among shapes and points; the verdict itself stands"
             )
