@@ -19,6 +19,8 @@ bool Sweep::collect_start_contacts() noexcept {
         gate_.items_.clear();
         (void)scan_row(kind, 0);
         for (const Item& item : gate_.items_) {
+            // Where a gripper stands that nobody measured is not known, so neither is what "closer" means: it keeps its margin.
+            if (pair_motion(kind, {0, item.a, item.b, 0.0, 0.0}, gate_.uncertainty_) > 0.0) continue;
             if (gate_.contacts_.size() == gate_.contacts_.capacity()) return false;
             const double distance_m = measure(kind, {0, item.a, item.b, 0.0, 0.0}, frames_of_row(0), capacity::robot_extent_m_max).distance_m;
             gate_.contacts_.push_back({item.a, item.b, kind, distance_m});

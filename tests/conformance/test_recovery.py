@@ -239,3 +239,17 @@ def test_recovery_with_the_core_inside_a_box_is_rejected_because_its_depth_is_no
     )
     assert (violation.code, violation.against) == ("recovery_not_growing", "door")
     assert (violation.witness_a, violation.witness_b) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("fingers", "code"), [(None, "world_collision"), ([0.2], "accepted"), ([0.4], "world_collision")]
+)
+def test_x20_finger_that_nobody_measured_gets_no_exemption(fingers, code):
+    # A finger at 0.2 touches a point below it and leaves upwards; one at 0.4 would meet a second point on the way.
+    manifest = gripper_arm()
+    manifest["joints"][1]["position_limits"] = [0.0, 0.4]
+    points = np.array([[0.0, 0.3, 0.495], [0.0, 0.5, 0.58]])
+    rows = np.linspace(0.5, 0.6, 21)[1:, None]
+    state = at(0.5, gripper_positions=fingers)
+    world = world_of(points=points)
+    assert code_of(check(gate_of(manifest, step_s=STEP_S), rows, state=state, world=world, recovery=True)) == code
