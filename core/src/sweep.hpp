@@ -156,6 +156,7 @@ class Sweep {
     std::size_t widest_variable(PairKind kind, const OpenItem& item, std::span<const double> half_width) noexcept;
     void report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept;
 
+    Outcome keeps_distance(const StartContact& contact, std::size_t segment, Finding& finding) noexcept;
     Vec3 corner_at(std::size_t corner, std::size_t segment, double t) const noexcept;
     Witness nearest_to_footprint(std::size_t segment, double t, double half, bool& shown, Finding& finding) noexcept;
 

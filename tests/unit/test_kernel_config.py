@@ -304,8 +304,16 @@ def followed(**follower) -> lg.RobotDescription:
     ("follower", "limits", "speed"),
     [
         ({"mimic": {"joint": "lift"}}, (0.0, 1.0), 10.0),
-        ({"mimic": {"joint": "lift", "multiplier": 3.0}, "position_limits": [0.0, 1.5]}, (0.0, 0.5), 10.0 / 3.0),
-        ({"mimic": {"joint": "lift", "multiplier": -2.0, "offset": 1.0}, "velocity_limit": 4.0}, (0.0, 1.0), 2.0),
+        (
+            {"mimic": {"joint": "lift", "multiplier": 3.0}, "position_limits": [0.0, 1.5]},
+            (0.0, 0.5),
+            10.0 / 3.0,
+        ),
+        (
+            {"mimic": {"joint": "lift", "multiplier": -2.0, "offset": 1.0}, "velocity_limit": 4.0},
+            (0.0, 1.0),
+            2.0,
+        ),
         ({"mimic": {"joint": "lift", "multiplier": -2.0}, "position_limits": [-1.0, -0.5]}, (0.25, 0.5), 5.0),
         # Written with seven digits: not a limit of its own.
         ({"mimic": {"joint": "lift"}, "position_limits": [1e-7, 0.9999999]}, (0.0, 1.0), 10.0),

@@ -96,9 +96,9 @@ bool Validation::check_recovery() noexcept {
     if (stuck != gate_.contacts_.end()) {
         finding = {1, {0, stuck->a, stuck->b, 0.0, stuck->distance_m}, 1.0, 0.0, {stuck->distance_m, {}, {}}, none};
         kind = stuck->kind;
-    } else if (sweep_.follow_start_contacts(finding, kind) == Outcome::clear) {
-        verdict_.recovery = 1;
-        return true;
+    } else if (const Outcome outcome = sweep_.follow_start_contacts(finding, kind); outcome != Outcome::violated) {
+        verdict_.recovery = outcome == Outcome::clear ? 1 : 0;
+        return outcome == Outcome::clear || settle(kind, outcome, finding);
     }
     (void)settle(kind, Outcome::violated, finding);
     verdict_.violation.code = ViolationCode::recovery_not_growing;
