@@ -31,7 +31,13 @@ from lastgate.estop import ResetOutcome
 from lastgate.gate import Gate
 from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import capsule_ends, flat_config
-from lastgate.kernel_process import KernelMessages, KernelSettings, default_state_dir, kernel_command
+from lastgate.kernel_process import (
+    KernelMessages,
+    KernelSettings,
+    default_state_dir,
+    kernel_command,
+    stop_kernel,
+)
 from lastgate.naming import VerdictNames
 from lastgate.nav_goal import NavGoal
 from lastgate.verdict import Verdict
@@ -119,7 +125,6 @@ class KernelClient:
         self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
         self._attachments: dict[str, int] = {}
         self._names = VerdictNames(robot=robot, config=_core.read_config(text), attachments=self._attachments)
-        self._seat: _core.Seat | None = None
         with tempfile.TemporaryDirectory(prefix="lastgate-") as folder:
             config = Path(folder) / "kernel.yaml"
             config.write_text(text, encoding="utf-8")
@@ -323,13 +328,12 @@ class KernelClient:
         return answer
 
     def estop(self, reason: str) -> None:
-        """Stops, and returns when the kernel has latched."""
-        if self._seat is None:
-            self._seat = _core.Seat(self.instance, f"client-{self._door.door}")
-        self._seat.press(reason)
-        deadline = time.monotonic() + ANSWER_TIMEOUT_S
-        while self._seat.kernel_state != KernelState.LATCHED and time.monotonic() < deadline:
-            time.sleep(0.001)
+        """Stops, and returns when the kernel has latched.
+
+        Raises:
+            ROSConfigError: The kernel is gone, or did not latch in time.
+        """
+        stop_kernel(self.instance, source=f"client-{self._door.door}", reason=reason)
 
     def reset(self) -> ResetOutcome:
         """Asks for the latch to be cleared; the message says what blocks it."""
@@ -357,9 +361,6 @@ class KernelClient:
 
     def close(self) -> None:
         """Ends the kernel process; its latch stays on disk."""
-        if self._seat is not None:
-            self._seat.leave()
-            self._seat = None
         self._end_process()
 
     def __enter__(self) -> Self:
