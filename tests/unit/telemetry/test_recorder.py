@@ -272,6 +272,27 @@ def test_certificate_is_recorded_on_request_and_verifies(tmp_path: Path):
     assert [check.certificate for check in read_recording(path).checks] == [b"", b""]
 
 
+def test_certificate_in_a_recording_speaks_for_what_was_held(tmp_path: Path):
+    from lastgate.certificate_checker import check_text
+
+    accepted = case(towards(rows=8, j1=0.1))
+    path = tmp_path / "box.mcap"
+    check = one(accepted.chunk, accepted.state, accepted.world)
+    with Recorder(accepted.gate, path, with_certificates=True) as recorder:
+        assert recorder.check(**check).accepted
+        accepted.gate.attach(
+            "panda_hand",
+            lg.SphereShape(radius_m=0.02),
+            object_id="cup",
+            touch_links=["panda_leftfinger", "panda_rightfinger"],
+        )
+        assert recorder.check(**check).accepted
+        accepted.gate.detach("cup")
+        assert recorder.check(**check).accepted
+    held = [check_text(check.certificate.decode()).held_count for check in read_recording(path).checks]
+    assert held == [0, 1, 0]
+
+
 # ---- Files that are not what they should be --------------------------------------------------------------
 
 
