@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lastgate.cli.messages import print_note, print_warning
+from lastgate.cli.messages import print_error, print_note, print_warning
 
 ANSWER_TIMEOUT_S = 2.0
 
@@ -71,8 +71,10 @@ def estop_command(
 def _stop(robot: str, reason: str) -> None:
     from lastgate import _core
     from lastgate.contracts import FailureKind, HumanEvidence, ROSConfigError
+    from lastgate.estop import stop_reason
     from lastgate.kernel_client import KernelState
 
+    reason = stop_reason(reason)
     seat = _native(robot, lambda name: _core.Seat(name, f"operator-{time.monotonic_ns() % 10**9}"))
     evidence = HumanEvidence(actor="operator", reason=reason).model_dump_json()
     seat.press(reason, int(FailureKind.HUMAN), evidence)
@@ -157,12 +159,25 @@ def deadman_command(
 
 
 def human_command(*, robot: InstanceOrAll = None) -> int:
-    """Reads lines from stdin: each one is a stop, with the line as its reason."""
+    """Reads lines from stdin: each one is a stop, with the line as its reason.
+
+    A stop that fails is said, and the next line is heard still; the exit code is then 2.
+    """
+    import io
     import sys
 
+    from lastgate.contracts import ROSConfigError
+
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    failed = False
     for line in sys.stdin:
-        estop_command(robot=robot, reason=line.strip() or "human")
-    return 0
+        try:
+            estop_command(robot=robot, reason=line.strip() or "human")
+        except ROSConfigError as error:
+            failed = True
+            print_error(str(error))
+    return 2 if failed else 0
 
 
 def pendant_command(
