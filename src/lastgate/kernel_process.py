@@ -90,7 +90,7 @@ def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") 
     deadline = time.monotonic() + STOP_TIMEOUT_S
     while bell.kernel_state != _LATCHED:
         if time.monotonic() > deadline or not bell.kernel_is_alive:
-            raise ROSConfigError(f"the kernel `{instance}` did not latch: use the hardware stop")
+            raise ROSConfigError(f"the kernel `{instance}` did not latch, use the hardware stop")
         time.sleep(0.002)
     if seat is not None:
         seat.leave()

@@ -108,7 +108,7 @@ class DriverLogic:
         *,
         now_s: float,
         kernel_alive: bool,
-        state: KernelState = KernelState.ACTIVE,
+        state: int,
         stopped_at: int = 0,
     ) -> tuple[Float64, ControlMode] | None:
         """Returns the row to send now, or None to stop; `reason` says why.
@@ -116,7 +116,7 @@ class DriverLogic:
         Args:
             now_s: A clock that does not run backwards.
             kernel_alive: The kernel beats.
-            state: Of the kernel; chunks that it accepted are followed while it is active.
+            state: A `KernelState`; chunks that the kernel accepted are followed while it is active, and in no other.
             stopped_at: After the chunk with this number came a controlled stop; later ones move again.
         """
         if not kernel_alive:
