@@ -493,9 +493,12 @@ class Gate:
 
     def _require_usable(self, world: World | NoWorld) -> None:
         native = self._native_world(world)
-        if native is None or (isinstance(world, World) and not self._is_usable(world)):
-            name = world.world_id if native is not None else None
-            raise ROSConfigError(f"world `{name}` cannot be used: empty, over capacity or in another frame")
+        if native is None:
+            raise ROSConfigError("world `None` cannot be used: expected a World or NO_WORLD")
+        if isinstance(world, World) and not self._is_usable(world):
+            raise ROSConfigError(
+                f"world `{world.world_id}` cannot be used: empty, over capacity or in another frame"
+            )
         self._usable_world, self._usable_native = world, native
 
     def _is_usable(self, world: World) -> bool:

@@ -27,7 +27,7 @@ from lastgate.contracts import (
     SphereShape,
 )
 from lastgate.declared_contact import DeclaredContact, contact_request, require_contacts
-from lastgate.estop import ResetOutcome
+from lastgate.estop import ResetOutcome, stop_reason
 from lastgate.gate import Gate
 from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import capsule_ends, flat_config
@@ -104,7 +104,7 @@ class KernelClient:
         skill: RSkillManifest | None = None,
         settings: KernelSettings | None = None,
         instance: str | None = None,
-        state_dir: Path | None = None,
+        state_dir: str | Path | None = None,
         spin_us: float = 200.0,
     ) -> None:
         if not isinstance(robot, RobotDescription):
@@ -120,6 +120,8 @@ class KernelClient:
         self.robot = robot
         self.instance = instance or robot.name
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
+        if settings is not None and not isinstance(settings, KernelSettings):
+            raise ROSConfigError(f"settings is a {type(settings).__name__}, expected KernelSettings")
         self._settings = settings or KernelSettings()
         self._spin_s = spin_us * 1e-6
         self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
@@ -132,7 +134,7 @@ class KernelClient:
                 config=config,
                 digest=self.model_digest,
                 instance=self.instance,
-                state_dir=state_dir or default_state_dir(),
+                state_dir=default_state_dir() if state_dir is None else Path(state_dir),
                 settings=self._settings,
             )
             self._process = subprocess.Popen(
@@ -328,12 +330,12 @@ class KernelClient:
         return answer
 
     def estop(self, reason: str) -> None:
-        """Stops, and returns when the kernel has latched.
+        """Stops, and returns when the kernel has latched. A reason that is no text stops as well.
 
         Raises:
-            ROSConfigError: The kernel is gone, or did not latch in time.
+            ROSConfigError: The kernel is gone, or did not latch in time: nothing was stopped.
         """
-        stop_kernel(self.instance, source=f"client-{self._door.door}", reason=reason)
+        stop_kernel(self.instance, source=f"client-{self._door.door}", reason=stop_reason(reason))
 
     def reset(self) -> ResetOutcome:
         """Asks for the latch to be cleared; the message says what blocks it."""
@@ -349,7 +351,10 @@ class KernelClient:
         Raises:
             ROSConfigError: The kernel does not answer.
         """
-        reader = _core.RingReader(self.instance, "statuses")
+        try:
+            reader = _core.RingReader(self.instance, "statuses")
+        except RuntimeError as error:
+            raise ROSConfigError(f"the kernel `{self.instance}` cannot be asked: {error}") from None
         if self._door.command("status", ANSWER_TIMEOUT_S) is None:
             raise ROSConfigError(f"the kernel `{self.instance}` did not answer: {self._fate()}")
         message = reader.read(ANSWER_TIMEOUT_S)

@@ -85,12 +85,12 @@ def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") 
     try:
         seat = _core.Seat(instance, source)
         seat.press(reason, int(FailureKind.HUMAN), evidence)
-    except RuntimeError:
-        bell.ring()  # every seat is taken: then nobody learns who it was, but it is a stop
+    except (RuntimeError, ValueError, TypeError):
+        bell.ring()  # no seat, or words that cannot be written: nobody learns who it was, but it is a stop
     deadline = time.monotonic() + STOP_TIMEOUT_S
     while bell.kernel_state != _LATCHED:
         if time.monotonic() > deadline or not bell.kernel_is_alive:
-            raise ROSConfigError(f"the kernel `{instance}` did not latch: use the hardware stop")
+            raise ROSConfigError(f"the kernel `{instance}` did not latch, use the hardware stop")
         time.sleep(0.002)
     if seat is not None:
         seat.leave()

@@ -113,6 +113,40 @@ def test_k04_reset_is_refused_before_the_cooldown_and_works_after_it(start_kerne
     assert submit(kernel, [[0.01, 0.01, 0.01]]).accepted
 
 
+@pytest.mark.parametrize("reason", ["", 3, None, "\ud800", "nul \0 inside", "x" * 10_000])
+def test_stop_with_a_strange_reason_is_a_stop(start_kernel, reason):
+    kernel = start_kernel(stacked(3), without_world=True)
+    kernel.estop(reason)
+    assert kernel.status().latched
+
+
+def test_stop_that_reaches_nobody_says_that_nothing_was_stopped(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True)
+    kernel.close()
+    with pytest.raises(lg.ROSConfigError, match="nothing was stopped, use the hardware stop"):
+        kernel.estop("too late")
+    with pytest.raises(lg.ROSConfigError, match="cannot be asked"):
+        kernel.status()
+
+
+def test_stop_of_a_kernel_that_was_killed_meanwhile_says_that_it_did_not_latch(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
+    kernel.estop("first")
+    time.sleep(0.05)
+    assert kernel.reset().success
+    os.kill(kernel.pid, signal.SIGKILL)
+    with pytest.raises(lg.ROSConfigError, match="did not latch, use the hardware stop"):
+        kernel.estop("second")
+
+
+def test_settings_and_folder_of_another_type_are_named(tmp_path):
+    with pytest.raises(lg.ROSConfigError, match="settings is a dict, expected KernelSettings"):
+        lg.KernelClient(lg.RobotDescription(**stacked(3)), rate_hz=50, settings={"without_world": True})
+    robot = lg.RobotDescription(**stacked(3))
+    with lg.KernelClient(robot, rate_hz=50, instance="folder-as-text", state_dir=str(tmp_path)) as kernel:
+        assert not kernel.status().latched
+
+
 def test_k05_reset_of_what_is_not_latched_succeeds(start_kernel):
     outcome = start_kernel(stacked(3), without_world=True).reset()
     assert (outcome.success, outcome.message) == (True, "not latched, nothing to reset")

@@ -111,7 +111,7 @@ class DriverLogic:
         *,
         now_s: float,
         kernel_alive: bool,
-        state: int = KernelState.ACTIVE,
+        state: int,
         stopped_at: int = 0,
     ) -> tuple[Float64, ControlMode] | None:
         """Returns the row to send now, or None to stop; `reason` says why.
@@ -122,7 +122,7 @@ class DriverLogic:
         Args:
             now_s: A clock that does not run backwards.
             kernel_alive: The kernel beats.
-            state: A `KernelState`; chunks that it accepted are followed while it is active.
+            state: A `KernelState`; chunks that the kernel accepted are followed while it is active, and in no other.
             stopped_at: After the chunk with this number came a controlled stop; later ones move again.
         """
         looked_s, self._looked_s = self._looked_s, now_s

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastgate.cli.messages import print_note, print_warning
+from lastgate.cli.messages import print_error, print_note, print_warning
 
 if TYPE_CHECKING:
     from lastgate._core import Seat
@@ -74,9 +74,11 @@ def estop_command(
 def _stop(robot: str, reason: str) -> None:
     from lastgate import _core
     from lastgate.contracts import HumanEvidence
+    from lastgate.estop import stop_reason
     from lastgate.kernel_process import stop_kernel
 
     _native(robot, _core.StopBell)  # says how to start one where there is none
+    reason = stop_reason(reason)
     evidence = HumanEvidence(actor="operator", reason=reason).model_dump_json()
     stop_kernel(robot, source=f"operator-{time.monotonic_ns() % 10**9}", reason=reason, evidence=evidence)
 
@@ -160,12 +162,25 @@ def _why_over(robot: str, seat: "Seat") -> str:
 
 
 def human_command(*, robot: InstanceOrAll = None) -> int:
-    """Reads lines from stdin: each one is a stop, with the line as its reason."""
+    """Reads lines from stdin: each one is a stop, with the line as its reason.
+
+    A stop that fails is said, and the next line is heard still; the exit code is then 2.
+    """
+    import io
     import sys
 
+    from lastgate.contracts import ROSConfigError
+
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
+    failed = False
     for line in sys.stdin:
-        estop_command(robot=robot, reason=line.strip() or "human")
-    return 0
+        try:
+            estop_command(robot=robot, reason=line.strip() or "human")
+        except ROSConfigError as error:
+            failed = True
+            print_error(str(error))
+    return 2 if failed else 0
 
 
 def pendant_command(

@@ -9,7 +9,7 @@ from typing import Protocol
 from lastgate import _core
 from lastgate.contracts import HumanEvidence, ROSConfigError
 from lastgate.dashboard.kernel_watch import KernelWatch
-from lastgate.estop import ResetOutcome, SafetyLatch
+from lastgate.estop import ResetOutcome, SafetyLatch, stop_reason
 from lastgate.kernel_process import stop_kernel
 
 ANSWER_TIMEOUT_S = 2.0
@@ -52,7 +52,7 @@ class KernelControl:
 
     def estop(self, reason: str) -> ResetOutcome:
         """Stops, and waits until the kernel says that it is latched."""
-        reason = reason[:REASON_CHARACTERS_MAX]
+        reason = stop_reason(reason)[:REASON_CHARACTERS_MAX]
         evidence = HumanEvidence(actor="dashboard", reason=reason).model_dump_json()
         source = f"dashboard-{time.monotonic_ns() % _SEATS}"
         try:
@@ -106,7 +106,7 @@ class LatchControl:
     def estop(self, reason: str) -> ResetOutcome:
         """Latches."""
         with self._lock:
-            self._latch.trip(source="dashboard", reason=reason, now_s=self._clock())
+            self._latch.trip(source="dashboard", reason=stop_reason(reason), now_s=self._clock())
         return ResetOutcome(success=True, message="latched")
 
     def reset(self) -> ResetOutcome:
