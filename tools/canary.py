@@ -391,6 +391,7 @@ def killed_by(tree: Path) -> str | None:
                 [next((tree / "build").glob(f"*/tests/{name}"))],
                 capture_output=True,
                 text=True,
+                errors="replace",  # a test may print the bytes it was about
                 check=False,
                 timeout=60,
             )
