@@ -241,7 +241,7 @@ class Gate:
 
         Raises:
             ROSConfigError: The chunk is rejected, or accepted for reasons that a certificate cannot give: Cartesian
-                rows, something held, voxels or points.
+                rows or voxels.
         """
         verdict = self.check(chunk, state=state, world=world, now_s=now_s)
         return certificate_of(self, verdict, NO_WORLD if world is None else world, self._native)
@@ -493,9 +493,12 @@ class Gate:
 
     def _require_usable(self, world: World | NoWorld) -> None:
         native = self._native_world(world)
-        if native is None or (isinstance(world, World) and not self._is_usable(world)):
-            name = world.world_id if native is not None else None
-            raise ROSConfigError(f"world `{name}` cannot be used: empty, over capacity or in another frame")
+        if native is None:
+            raise ROSConfigError("world `None` cannot be used: expected a World or NO_WORLD")
+        if isinstance(world, World) and not self._is_usable(world):
+            raise ROSConfigError(
+                f"world `{world.world_id}` cannot be used: empty, over capacity or in another frame"
+            )
         self._usable_world, self._usable_native = world, native
 
     def _is_usable(self, world: World) -> bool:

@@ -27,11 +27,17 @@ from lastgate.contracts import (
     SphereShape,
 )
 from lastgate.declared_contact import DeclaredContact, contact_request, require_contacts
-from lastgate.estop import ResetOutcome
+from lastgate.estop import ResetOutcome, stop_reason
 from lastgate.gate import Gate
 from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import capsule_ends, flat_config
-from lastgate.kernel_process import KernelMessages, KernelSettings, default_state_dir, kernel_command
+from lastgate.kernel_process import (
+    KernelMessages,
+    KernelSettings,
+    default_state_dir,
+    kernel_command,
+    stop_kernel,
+)
 from lastgate.naming import VerdictNames
 from lastgate.nav_goal import NavGoal
 from lastgate.verdict import Verdict
@@ -98,7 +104,7 @@ class KernelClient:
         skill: RSkillManifest | None = None,
         settings: KernelSettings | None = None,
         instance: str | None = None,
-        state_dir: Path | None = None,
+        state_dir: str | Path | None = None,
         spin_us: float = 200.0,
     ) -> None:
         if not isinstance(robot, RobotDescription):
@@ -114,12 +120,13 @@ class KernelClient:
         self.robot = robot
         self.instance = instance or robot.name
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
+        if settings is not None and not isinstance(settings, KernelSettings):
+            raise ROSConfigError(f"settings is a {type(settings).__name__}, expected KernelSettings")
         self._settings = settings or KernelSettings()
         self._spin_s = spin_us * 1e-6
         self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
         self._attachments: dict[str, int] = {}
         self._names = VerdictNames(robot=robot, config=_core.read_config(text), attachments=self._attachments)
-        self._seat: _core.Seat | None = None
         with tempfile.TemporaryDirectory(prefix="lastgate-") as folder:
             config = Path(folder) / "kernel.yaml"
             config.write_text(text, encoding="utf-8")
@@ -127,7 +134,7 @@ class KernelClient:
                 config=config,
                 digest=self.model_digest,
                 instance=self.instance,
-                state_dir=state_dir or default_state_dir(),
+                state_dir=default_state_dir() if state_dir is None else Path(state_dir),
                 settings=self._settings,
             )
             self._process = subprocess.Popen(
@@ -323,13 +330,12 @@ class KernelClient:
         return answer
 
     def estop(self, reason: str) -> None:
-        """Stops, and returns when the kernel has latched."""
-        if self._seat is None:
-            self._seat = _core.Seat(self.instance, f"client-{self._door.door}")
-        self._seat.press(reason)
-        deadline = time.monotonic() + ANSWER_TIMEOUT_S
-        while self._seat.kernel_state != KernelState.LATCHED and time.monotonic() < deadline:
-            time.sleep(0.001)
+        """Stops, and returns when the kernel has latched. A reason that is no text stops as well.
+
+        Raises:
+            ROSConfigError: The kernel is gone, or did not latch in time: nothing was stopped.
+        """
+        stop_kernel(self.instance, source=f"client-{self._door.door}", reason=stop_reason(reason))
 
     def reset(self) -> ResetOutcome:
         """Asks for the latch to be cleared; the message says what blocks it."""
@@ -345,7 +351,10 @@ class KernelClient:
         Raises:
             ROSConfigError: The kernel does not answer.
         """
-        reader = _core.RingReader(self.instance, "statuses")
+        try:
+            reader = _core.RingReader(self.instance, "statuses")
+        except RuntimeError as error:
+            raise ROSConfigError(f"the kernel `{self.instance}` cannot be asked: {error}") from None
         if self._door.command("status", ANSWER_TIMEOUT_S) is None:
             raise ROSConfigError(f"the kernel `{self.instance}` did not answer: {self._fate()}")
         message = reader.read(ANSWER_TIMEOUT_S)
@@ -357,9 +366,6 @@ class KernelClient:
 
     def close(self) -> None:
         """Ends the kernel process; its latch stays on disk."""
-        if self._seat is not None:
-            self._seat.leave()
-            self._seat = None
         self._end_process()
 
     def __enter__(self) -> Self:

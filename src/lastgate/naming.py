@@ -7,6 +7,7 @@ from typing import Literal
 from lastgate import _core
 from lastgate.action import ActionChunk
 from lastgate.contracts import ControlMode, RobotDescription, ViolationCode, violation_code_of
+from lastgate.kernel_config import gripper_joint_names
 from lastgate.verdict import Violation
 from lastgate.world import NoWorld, World
 
@@ -267,6 +268,13 @@ class VerdictNames:
         x, y, z = chunk.rows[raw.row, 4:7]
         return float(x), float(y), float(z)
 
+    def _state_needed(self) -> str:
+        fingers = len(gripper_joint_names(self._robot))
+        return (
+            f": it needs {len(self._joints) - fingers} positions, as many velocities and stamps or none, "
+            f"and {fingers} gripper positions or none"
+        )
+
     def _detail(self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk) -> str:
         match code:
             case ViolationCode.not_checked:
@@ -293,7 +301,8 @@ class VerdictNames:
             case ViolationCode.state_unavailable:
                 who = f" ({self._joints[raw.subject].name})" if raw.subject_kind == _DOF else ""
                 age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
-                return _STATE_BLAME[raw.element] + who + age
+                needed = self._state_needed() if raw.element == 1 else ""
+                return _STATE_BLAME[raw.element] + who + age + needed
             case ViolationCode.world_unavailable:
                 stale = raw.element in (3, 5)
                 age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if stale else ""

@@ -54,7 +54,7 @@ def test_missing_state_is_rejected(gate):
 )
 def test_incomplete_state_is_rejected(gate, fields):
     state = lg.RobotState(**({"positions": [0.0] * 3, "stamp_s": NOW_S} | fields))
-    assert "incomplete" in only_violation(check_with(gate, state=state)).sentence()
+    assert "incomplete: it needs 3 positions" in only_violation(check_with(gate, state=state)).sentence()
 
 
 def test_complete_state_is_accepted(gate):

@@ -59,6 +59,35 @@ def test_stop_status_and_reset_of_a_running_kernel(start_kernel):
     assert lastgate("status", "--robot", kernel.instance).returncode == 0
 
 
+@pytest.mark.parametrize("reason", [b"", b"gr\xfcn", b"two\nlines"])
+def test_stop_is_a_stop_whatever_its_reason_is_written_in(start_kernel, reason):
+    kernel = start_kernel(stacked(2), without_world=True, reset_cooldown_s=0.01)
+    assert lastgate("estop", "--robot", kernel.instance, "--reason", os.fsdecode(reason)).returncode == 0
+    assert kernel.status().latched
+    time.sleep(0.05)
+    assert kernel.reset().success
+    # A strict locale would refuse to read such a line.
+    heard = subprocess.run(
+        [PROGRAM, "human", "--robot", kernel.instance],
+        input=reason + b"\n",
+        check=False,
+        timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+    )
+    assert heard.returncode == 0
+    assert kernel.status().latched
+
+
+def test_line_that_stops_nobody_does_not_deafen_the_human_source(start_kernel, monkeypatch, capsys):
+    kernel = start_kernel(stacked(2), without_world=True)
+    kernels = iter([["one-that-is-gone"], [kernel.instance]])
+    monkeypatch.setattr(kernel_process, "running_kernels", lambda: next(kernels))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("first\nsecond\n"))
+    assert run(["human"]) == 2
+    assert "one-that-is-gone" in capsys.readouterr().err
+    assert kernel.status().reason == "second"
+
+
 def test_refused_reset_exits_1_and_says_why(start_kernel):
     kernel = start_kernel(stacked(2), without_world=True, reset_cooldown_s=60.0)
     kernel.estop("now")

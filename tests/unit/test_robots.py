@@ -81,6 +81,20 @@ def test_unknown_robot_suggests_the_nearest():
     assert "did you mean `franka_panda`?" in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("wanted", "meant"),
+    [
+        ("panda", "`franka_panda` or `panda_mobile`"),
+        ("pnada", "`franka_panda` or `panda_mobile`"),
+        ("UR5", "`ur5`"),
+        ("so101", "`so101_follower`"),
+    ],
+)
+def test_part_of_a_name_suggests_every_robot_that_has_it(wanted, meant):
+    with pytest.raises(lg.ROSConfigError, match=rf"did you mean {meant}\?"):
+        lg.load_robot(wanted)
+
+
 @pytest.mark.parametrize("name", ["zzzzzzzz", "", ".", "franka_panda "])
 def test_name_of_nothing_is_refused_with_the_robots_there_are(name):
     with pytest.raises(lg.ROSConfigError, match=r"robots: .*franka_panda"):
@@ -119,10 +133,17 @@ def test_key_that_stands_twice_is_refused(manifest):
         lg.load_robot(manifest)
 
 
-@pytest.mark.parametrize(("text", "kind"), [("", "NoneType"), ("- 1\n", "list"), ("just text\n", "str")])
-def test_file_that_is_no_mapping_is_refused(manifest, text, kind):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty"),
+        ("- 1\n", "a manifest is a mapping, this is a list"),
+        ("just text\n", "a manifest is a mapping, this is a str"),
+    ],
+)
+def test_file_that_is_no_mapping_is_refused(manifest, text, said):
     manifest.write_text(text, encoding="utf-8")
-    with pytest.raises(lg.ROSConfigError, match=f"a manifest is a mapping, this is a {kind}"):
+    with pytest.raises(lg.ROSConfigError, match=said):
         lg.load_robot(manifest)
 
 

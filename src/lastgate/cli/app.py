@@ -134,6 +134,9 @@ def _root(
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command and returns its exit code; only 0 permits motion."""
+    if sys.stdout is None:
+        # Started with stdout closed (`>&-`): without this, the next file that is opened would become stdout.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     try:
         outcome = app(args=list(arguments), prog_name="lastgate", standalone_mode=False)
         sys.stdout.flush()
@@ -146,14 +149,27 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; Python must not complain about it once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
+        return EXIT_UNDECIDED
+    except OSError as error:
+        # No room, no right, no such folder: the machine said no, and whoever runs it can change that.
+        reason = error.strerror or str(error)
+        print_error(f"{error.filename}: {reason}" if error.filename else reason)
+        _forget_stdout()
         return EXIT_UNDECIDED
     except Exception:
         traceback.print_exc()
         print_error("this is a bug in lastgate\n\nhint: report it with the lines above and the command")
         return EXIT_OUR_FAULT
     return outcome if isinstance(outcome, int) else 0
+
+
+def _forget_stdout() -> None:
+    """Lets go what cannot be printed (its reader has gone, its disk is full), or Python complains once more at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _explain_usage(error: Any) -> None:

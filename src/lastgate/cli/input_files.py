@@ -164,7 +164,9 @@ def _load_numpy(path: Path) -> Any:
             else loaded
         )
     except Exception as error:
-        raise ROSConfigError(f"{path}: not a NumPy file of numbers: {str(error).splitlines()[0]}") from None
+        # NumPy takes whatever it does not know for a pickle, and says how to load one all the same.
+        why = str(error).splitlines()[0].partition(" If you trust")[0]
+        raise ROSConfigError(f"{path}: not a NumPy file of numbers: {why}") from None
 
 
 def _pick_array(arrays: Any, path: Path) -> Any:
@@ -182,13 +184,27 @@ def _pick_array(arrays: Any, path: Path) -> Any:
 
 def _load_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
         raise ROSConfigError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except UnicodeDecodeError:
         raise ROSConfigError(f"{path}: not JSON: the file is not text") from None
     except RecursionError:
         raise ROSConfigError(f"{path}: not JSON that can be read: nested too deeply") from None
+    except KeyError as error:
+        raise ROSConfigError(
+            f"{path}: `{error.args[0]}` stands there twice; which of the two is meant?"
+        ) from None
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Python keeps the last of two equal keys: half of a world's obstacles would go without a word."""
+    kept: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in kept:
+            raise KeyError(key)
+        kept[key] = value
+    return kept
 
 
 def _load_yaml(path: Path) -> Any:

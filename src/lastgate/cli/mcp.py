@@ -76,7 +76,14 @@ def mcp_command(
         )
 
     server = build_server(make_tools, may_move=not read_only and (simulate or body is not None))
-    server.run("stdio")
+    try:
+        server.run("stdio")
+    except BaseExceptionGroup as group:
+        # The server's tasks wrap whatever ends them; one cause in any number of wrappers is that cause.
+        cause: BaseException = group
+        while isinstance(cause, BaseExceptionGroup) and len(cause.exceptions) == 1:
+            cause = cause.exceptions[0]
+        raise cause from None
     return 0
 
 
@@ -137,4 +144,11 @@ def _load(spelled: str, *, option: str) -> Callable[..., Any]:
         raise ROSConfigError(f"`{option} {spelled}`: {error}") from None
     if not callable(found):
         raise ROSConfigError(f"`{option} {spelled}`: module `{module_name}` has no function `{name}`")
-    return found
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return found(*arguments)
+        except Exception as error:
+            raise ROSConfigError(f"`{option} {spelled}` failed: {type(error).__name__}: {error}") from error
+
+    return call

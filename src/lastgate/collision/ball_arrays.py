@@ -48,5 +48,5 @@ def _checked(balls: Float64, name: str) -> Float64:
     negative = balls[:, 3] < 0.0
     if negative.any():
         row = int(np.argmax(negative))
-        raise ROSConfigError(f"{name}[{row}] has radius {balls[row, 3]!r} m: a radius must be 0 or more")
+        raise ROSConfigError(f"{name}[{row}] has radius {balls[row, 3]} m: a radius must be 0 or more")
     return balls

@@ -3,5 +3,15 @@
 
 from lastgate.estop.latch import ResetOutcome, SafetyLatch, StopSource
 from lastgate.estop.response import OnStale, OnViolation, Response, respond_to
+from lastgate.estop.stop_reason import stop_reason
 
-__all__ = ["OnStale", "OnViolation", "ResetOutcome", "Response", "SafetyLatch", "StopSource", "respond_to"]
+__all__ = [
+    "OnStale",
+    "OnViolation",
+    "ResetOutcome",
+    "Response",
+    "SafetyLatch",
+    "StopSource",
+    "respond_to",
+    "stop_reason",
+]

@@ -2,6 +2,7 @@
 """The fleet: one folder per robot, and the loader of manifests."""
 
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,23 @@ def find_manifest(robot: str | Path) -> Path:
     if found.is_file():
         return found
     names = robot_names()
-    nearest = difflib.get_close_matches(str(robot), names, n=3, cutoff=0.5)
-    hint = f"did you mean `{nearest[0]}`? " if nearest else ""
+    meant = _likely_meant(str(robot), names)
+    hint = f"did you mean {' or '.join(f'`{name}`' for name in meant)}? " if meant else ""
     if (path / MANIFEST_NAME).is_file():
         hint = f"a name is a robot of the fleet; your own is `{path / MANIFEST_NAME}`. "
     raise ROSConfigError(f"unknown robot: `{robot}`\n\nhint: {hint}robots: {', '.join(names)}")
+
+
+def _likely_meant(wanted: str, names: Sequence[str]) -> list[str]:
+    """Returns the names most like the wanted one, as a whole or in one of their words: `pnada` is a panda."""
+
+    def likeness(name: str) -> float:
+        words = (name, *name.split("_"))
+        return max(difflib.SequenceMatcher(None, wanted.lower(), word).ratio() for word in words)
+
+    ranked = sorted(((likeness(name), name) for name in names), reverse=True)
+    best = ranked[0][0] if ranked else 0.0
+    return sorted(name for score, name in ranked if score >= 0.6 and score == best)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -57,6 +70,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
         document = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except (YAMLError, UnicodeDecodeError) as error:
         raise ROSConfigError(f"{path}: not a YAML file: {error}") from None
+    if document is None:
+        raise ROSConfigError(f"{path}: the file is empty")
     if not isinstance(document, dict):
         raise ROSConfigError(f"{path}: a manifest is a mapping, this is a {type(document).__name__}")
     return document

@@ -2,8 +2,9 @@
 """A world snapshot: built once, outside the control loop, and then read by checks without waiting or copying."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,7 +17,20 @@ from lastgate.world.floor_map import FloorMap
 from lastgate.world.points import Points
 from lastgate.world.voxels import Voxels
 
+_Item = TypeVar("_Item")
+
 _snapshot_numbers = itertools.count(1)
+
+
+def _require_all(values: object, wanted: type[_Item], *, name: str) -> tuple[_Item, ...]:
+    """Returns the values as a tuple; a single one that nobody put into a list is refused by name."""
+    if isinstance(values, wanted) or not isinstance(values, Iterable):
+        raise ROSConfigError(f"{name} is a {type(values).__name__}, expected a list of {wanted.__name__}")
+    listed = tuple(values)
+    for index, item in enumerate(listed):
+        if not isinstance(item, wanted):
+            raise ROSConfigError(f"{name}[{index}] is a {type(item).__name__}, expected a {wanted.__name__}")
+    return listed
 
 
 class World:
@@ -51,9 +65,12 @@ class World:
         world_id: str | None = None,
     ) -> None:
         walls = [
-            WorldCollisionPrimitive(shape=zone.shape, pose=zone.pose, object_id=zone.name) for zone in zones
+            WorldCollisionPrimitive(shape=zone.shape, pose=zone.pose, object_id=zone.name)
+            for zone in _require_all(zones, Zone, name="zones")
         ]
-        given = () if primitives is None else tuple(primitives)
+        given = (
+            () if primitives is None else _require_all(primitives, WorldCollisionPrimitive, name="primitives")
+        )
         self.primitives = (*given, *walls)
         self._obstacle_count = len(given)
         self.stamp_s = require_number(stamp_s, name="stamp_s")
@@ -62,21 +79,20 @@ class World:
         self.world_id = f"world-{self.number}" if world_id is None else world_id
         here = f"`{frame_id}`" if frame_id else "the base frame"
         for index, primitive in enumerate(self.primitives):
-            if not isinstance(primitive, WorldCollisionPrimitive):
-                raise ROSConfigError(
-                    f"primitives[{index}] is a {type(primitive).__name__}, expected a WorldCollisionPrimitive"
-                )
             if primitive.pose.frame_id not in ("", frame_id):
                 raise ROSConfigError(
                     f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, "
                     f"the world is in {here}: pass frame_id=`{primitive.pose.frame_id}` if all of it is there"
                 )
         self.voxels = voxels
-        self.points = (
-            points
-            if points is None or isinstance(points, Points)
-            else Points(xyz=points, stamp_s=self.stamp_s)
-        )
+        try:
+            self.points = (
+                points
+                if points is None or isinstance(points, Points)
+                else Points(xyz=points, stamp_s=self.stamp_s)
+            )
+        except ROSConfigError as error:
+            raise ROSConfigError(f"points: {error}") from None
         self.floor_map = floor_map
         fields = (
             ("voxels", self.voxels, Voxels),

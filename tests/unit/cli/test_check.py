@@ -103,6 +103,7 @@ def test_chunk_without_rows_is_rejected(lastgate, tmp_path, planar_arm):
         ("[[0.0, 0.0],\n [0.0 0.0]]", ":2: not JSON: "),
         ("3", "a chunk is a mapping or a list of numbers, this is a int"),
         ("[]", "a chunk is rows x joints"),
+        ('{"rows": [[0.0, 0.0]], "rows": []}', "`rows` stands there twice"),
     ],
 )
 def test_json_that_is_no_chunk_says_what_is_wrong(text, said, lastgate, tmp_path, planar_arm):
@@ -233,6 +234,11 @@ def test_time_given_by_hand_makes_an_old_state_stale(lastgate, tmp_path, planar_
         ),
         ('{"obstacles": []}', "unknown key `obstacles`"),
         ("[]", "a world is a mapping"),
+        (
+            '{"collision_primitives": [{"shape": {"shape": "sphere", "radius_m": 1}, "pose": {"xyz": [0, 0, 0]}}], '
+            '"collision_primitives": []}',
+            "`collision_primitives` stands there twice",
+        ),
         (
             '{"collision_primitives": [{"shape": {"shape": "sphere", "radius_m": 1}, '
             '"pose": {"xyz": [0, 0, 0], "frame_id": "map"}}]}',

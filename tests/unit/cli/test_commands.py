@@ -257,3 +257,36 @@ def test_reader_that_goes_away_gets_no_traceback():
     )
     assert pipe.stdout.startswith("not_checked")
     assert pipe.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_disk_that_is_full_is_undecided_and_no_bug_of_ours():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [COMMAND, "explain"], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (2, "error: No space left on device\n")
+
+
+@pytest.mark.parametrize(("code", "exit_code"), [("self_collision", 0), ("no_such_code", 2)])
+def test_closed_stdout_costs_the_text_and_not_the_exit_code(code, exit_code):
+    done = subprocess.run(
+        f"{COMMAND} explain {code} >&-",
+        shell=True,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == exit_code
+    assert "Traceback" not in done.stderr
+
+
+def test_folder_that_cannot_be_made_is_named_and_is_no_bug_of_ours(lastgate, planar_arm, tmp_path):
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    done = lastgate("synth", "--robot", planar_arm, "-o", in_the_way / "dataset", "--episodes", "1")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: ")
+    assert str(in_the_way) in done.err
+    assert "Traceback" not in done.err
