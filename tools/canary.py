@@ -106,13 +106,13 @@ FAULTS = (
         "last_row_skipped_world",
         "core/src/checks/collision.cpp",
         r"sweep_\.run\(kind, gate_\.path_rows_, finding\)",
-        r"sweep_.run(kind, gate_.path_rows_ - 1, finding)",
+        r"sweep_.run(kind, gate_.path_rows_ - (kind == PairKind::self ? 0 : 1), finding)",
     ),
     Fault(
         "last_row_skipped_self",
         "core/src/checks/collision.cpp",
-        r"run\(PairKind::self, gate_\.path_rows_,",
-        r"run(PairKind::self, gate_.path_rows_ - 1,",
+        r"sweep_\.run\(kind, gate_\.path_rows_, finding\)",
+        r"sweep_.run(kind, gate_.path_rows_ - (kind == PairKind::self ? 1 : 0), finding)",
     ),
     Fault(
         "first_segment_skipped",
