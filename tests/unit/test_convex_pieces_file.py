@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of convex pieces: read strictly, and only if it is the one the manifest names."""
 
+import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import lastgate as lg
 from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
+from lastgate.contracts.shapes import LinkCollisionGeometry
 from lastgate.kernel_config import flat_config
 from lastgate.robots import find_manifest
 from lastgate.robots.convex_pieces_file import (
@@ -93,7 +96,7 @@ def test_missing_file_is_refused_and_a_manifest_without_pieces_is_not(tmp_path: 
         lg.load_robot(manifest)
     text = manifest.read_text(encoding="utf-8")
     block = text[text.index("convex_pieces:") :]
-    block = "\n".join(block.splitlines()[:3])
+    block = "\n".join(block.splitlines()[:4])
     manifest.write_text(text.replace(block, ""), encoding="utf-8")
     robot = lg.load_robot(manifest)
     assert robot.loaded_pieces == ()
@@ -105,6 +108,55 @@ def test_altered_file_is_refused_by_the_loader(tmp_path: Path) -> None:
     pieces = tmp_path / "convex_pieces.txt"
     pieces.write_text(pieces.read_text(encoding="utf-8").replace("\n-", "\n-1", 1), encoding="utf-8")
     with pytest.raises(lg.ROSConfigError, match="SHA-256"):
+        lg.load_robot(manifest)
+
+
+def with_camera(robot: lg.RobotDescription) -> dict[str, object]:
+    camera = LinkCollisionGeometry(
+        link_name="panda_hand",
+        shape=lg.SphereShape(radius_m=0.05),
+        origin_xyz_rpy=(0.06, 0.0, 0.03, 0.0, 0.0, 0.0),
+    )
+    return {"collision_geometry": (*robot.collision_geometry, camera)}
+
+
+def test_volume_that_was_added_is_not_overruled_by_pieces_that_know_nothing_of_it() -> None:
+    robot = lg.load_robot("franka_panda")
+    added = robot.model_copy(update=with_camera(robot))
+    with pytest.raises(lg.ROSConfigError, match="volumes of `panda_hand` are not those"):
+        lg.Gate(added, step_s=0.02)
+    bare = {
+        "convex_pieces": None,
+        "lowering": robot.lowering.model_copy(update={"check_contradicted": False}),
+    }
+    gate = lg.Gate(added.model_copy(update=bare), step_s=0.02)
+    ready = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
+    state = lg.RobotState(positions=ready, gripper_positions=[0.01], stamp_s=0.0)
+    hand = gate.link_poses(ready)["panda_hand"]
+    on_the_camera = tuple(hand[:, :3] @ np.array([0.09, 0.0, 0.03]) + hand[:, 3])
+    crumb = lg.WorldCollisionPrimitive(
+        shape=lg.SphereShape(radius_m=0.005), pose=lg.Pose6D(xyz=on_the_camera)
+    )
+    world = lg.World(primitives=[crumb], stamp_s=0.0)
+    chunk = lg.ActionChunk(ready[None])
+    assert not gate.check(chunk, state=state, world=world, now_s=0.0).accepted
+    # Without the camera there is nothing at that place.
+    assert lg.Gate(robot, step_s=0.02).check(chunk, state=state, world=world, now_s=0.0).accepted
+
+
+def test_volume_changed_in_the_manifest_is_refused_with_its_pieces(tmp_path: Path) -> None:
+    manifest = copied_panda(tmp_path)
+    text = manifest.read_text(encoding="utf-8")
+    at = text.index("collision_geometry:")
+    changed = text[:at] + re.sub(r"radius_m: ([0-9.]+)", r"radius_m: 1\1", text[at:], count=1)
+    assert changed != text
+    manifest.write_text(changed, encoding="utf-8")
+    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex pieces"):
+        lg.load_robot(manifest)
+    unsigned = re.sub(r"  volumes_sha256: .*\n", "", text)
+    assert unsigned != text
+    manifest.write_text(unsigned, encoding="utf-8")
+    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex pieces"):
         lg.load_robot(manifest)
 
 

@@ -385,6 +385,8 @@ class RobotDescription(Schema):
     lowering: LoweringOptions = LoweringOptions()
     provenance: tuple[Provenance, ...] = ()
     _loaded_pieces: tuple[ConvexPiece, ...] | None = PrivateAttr(default=None)
+    # What the pieces stand for; a copy with other volumes keeps it.
+    _volumes_with_pieces: tuple[LinkCollisionGeometry, ...] = PrivateAttr(default=())
 
     def with_loaded_pieces(self, pieces: tuple[ConvexPiece, ...]) -> "RobotDescription":
         """Returns the same robot with the content of the file that `convex_pieces` names.
@@ -400,6 +402,7 @@ class RobotDescription(Schema):
             )
         loaded = self.model_copy()
         loaded._loaded_pieces = pieces
+        loaded._volumes_with_pieces = self.collision_geometry
         return loaded
 
     @property
@@ -416,7 +419,26 @@ class RobotDescription(Schema):
                 f"robot `{self.name}` names convex pieces in `{self.convex_pieces.file}` that were not loaded: "
                 "use load_robot, or leave `convex_pieces` out"
             )
+        self._require_volumes_of_pieces(self._loaded_pieces)
         return self._loaded_pieces
+
+    def _require_volumes_of_pieces(self, pieces: tuple[ConvexPiece, ...]) -> None:
+        """Pieces overrule volumes, so those of a link with pieces must be the ones that the pieces were given with."""
+        if self.collision_geometry is self._volumes_with_pieces:
+            return
+        cut = {piece.link_name for piece in pieces}
+        for link in sorted(cut):
+            now, then = (
+                [volume for volume in volumes if volume.link_name == link]
+                for volumes in (self.collision_geometry, self._volumes_with_pieces)
+            )
+            if now != then:
+                raise ROSConfigError(
+                    f"robot `{self.name}`: the volumes of `{link}` are not those that its convex pieces stand for, "
+                    "which would overrule what was added\n\n"
+                    "hint: leave `convex_pieces` out, and the volumes alone decide; or call `with_loaded_pieces` with "
+                    "pieces that contain what was added"
+                )
 
     @property
     def unchecked_pairs(self) -> tuple[AllowedCollisionPair, ...]:

@@ -12,7 +12,7 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from lastgate.contracts import config_error_from
-from lastgate.contracts.convex_pieces import ConvexPiecesFile
+from lastgate.contracts.convex_pieces import ConvexPiecesFile, volumes_digest
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry
@@ -56,8 +56,13 @@ def splice(
         blocks[GEOMETRY_KEY] = [header, *map(_geometry_line, geometry)]
     if pairs is not None:
         blocks[PAIRS_KEY] = [header, *map(_pair_line, pairs)]
+    pieces = _with_volumes(pieces, _robot(before, source=source), geometry)
     if pieces is not None:
-        blocks[PIECES_KEY] = [f"  file: {pieces.file}", f'  sha256: "{pieces.sha256}"']
+        blocks[PIECES_KEY] = [
+            f"  file: {pieces.file}",
+            f'  sha256: "{pieces.sha256}"',
+            *([] if pieces.volumes_sha256 is None else [f'  volumes_sha256: "{pieces.volumes_sha256}"']),
+        ]
     # All edits are places in the text as it came: finding them is slow, so it is done once.
     root = _nodes(text, source=source)
     edits = _frame_edits(text, root, frames, source=source) if frames is not None else []
@@ -82,6 +87,22 @@ def splice(
         before, after = ({k: v for k, v in side.items() if k != PIECES_KEY} for side in (before, after))
     _require_same(before, after, frames, geometry, pairs, robot=robot, source=source)
     return changed
+
+
+def _with_volumes(
+    pieces: ConvexPiecesFile | None,
+    robot: RobotDescription,
+    geometry: Sequence[LinkCollisionGeometry] | None,
+) -> ConvexPiecesFile | None:
+    """Returns what the manifest will say of its pieces: they stand for volumes that are lowered, and for no others."""
+    named = robot.convex_pieces if pieces is None and geometry is not None else pieces
+    if named is None:
+        return None
+    if geometry is not None:
+        digest = volumes_digest(geometry)
+    else:
+        digest = None if robot.convex_pieces is None else robot.convex_pieces.volumes_sha256
+    return named.model_copy(update={"volumes_sha256": digest})
 
 
 def _robot(values: dict[str, Any], *, source: str) -> RobotDescription:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from lastgate.contracts import RobotDescription, ROSConfigError, config_error_from
+from lastgate.contracts.convex_pieces import volumes_digest
 from lastgate.robots.convex_pieces_file import load_convex_pieces
 
 FLEET_DIR = Path(__file__).parent
@@ -94,6 +95,13 @@ def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
         loaded = RobotDescription.model_validate(read_manifest(path))
     except ValidationError as error:
         raise config_error_from(error, source=str(path)) from None
-    if loaded.convex_pieces is None:
+    named = loaded.convex_pieces
+    if named is None:
         return loaded
-    return loaded.with_loaded_pieces(load_convex_pieces(loaded.convex_pieces, path.parent))
+    if named.volumes_sha256 != volumes_digest(loaded.collision_geometry):
+        raise ROSConfigError(
+            f"{path}: `collision_geometry` is not what was lowered with the convex pieces, which would overrule a "
+            "volume that was added or changed by hand\n\n"
+            "hint: leave `convex_pieces` out, and the volumes alone decide; `lastgate collision lower` writes both anew"
+        )
+    return loaded.with_loaded_pieces(load_convex_pieces(named, path.parent))
