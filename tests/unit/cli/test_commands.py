@@ -208,6 +208,8 @@ def test_robot_without_its_option_is_refused_with_the_spelling_that_works(argume
         ["robot", "vendor-urdf", "no_such_robot"],
         ["robot", "report", "no_such_robot"],
         ["robot", "add", "arm", "--urdf", "file:gone.urdf"],
+        ["robot", "add", "../arm", "--urdf", "file:gone.urdf"],
+        ["robot", "add", "my arm", "--urdf", "file:gone.urdf"],
         ["collision", "lower", "--robot", "no_such_robot"],
         ["collision", "check"],
     ],
