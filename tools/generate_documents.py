@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the parts of README.md that a tool prints: a real rejection and the list of robots.
+"""Writes the parts of README.md that a tool prints: a real rejection, times, and the list of robots.
 
 `python tools/generate_documents.py` writes them, `--check` only says whether they are up to date (exit 1
 if not).
@@ -40,10 +40,19 @@ def robots() -> str:
     return textwrap.fill(", ".join(named) + ".", width=120, break_on_hyphens=False, break_long_words=False)
 
 
+def times() -> str:
+    """Returns the times of the first machine that was measured; all of them are in docs/benchmarks.md."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from render import render_extract, stored_results
+
+    return render_extract(stored_results()[0])
+
+
 def blocks() -> dict[str, str]:
     """Returns the text of each generated block."""
     return {
         "rejection": f"```console\n$ lastgate {REJECTION}\n{shown(REJECTION)}```\n",
+        "bench": times(),
         "robots": f"{robots()}\n",
     }
 
