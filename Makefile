@@ -203,11 +203,13 @@ audit-synth: $(VENV)/.built  ## Audits synthetic episodes with planted faults: h
 errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
 	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
 	  --results benchmarks/error_rates.json --page docs/error-rates.md $(ARGS)
+	$(BIN)/python tools/generate_documents.py
 
 bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and says which budgets are met.
 	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
 	$(CMAKE) --build build/bench -j $(BUILD_JOBS) -- --quiet
 	$(BIN)/python benchmarks/run.py --binary build/bench/benchmarks/core/gate_check $(ARGS)
+	$(BIN)/python tools/generate_documents.py
 
 latency: $(VENV)/.built  ## Measures chunk in, verdict out, through the doors of the kernel process; writes docs/latency.md.
 	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON -DLASTGATE_GATEWAY=ON >/dev/null

@@ -51,9 +51,6 @@ TITLES = {
     "pinocchio_kinematics": "Pinocchio from Python, forward kinematics alone",
 }
 
-# What a control loop asks: a chunk among things that somebody measured, and among what cameras see.
-EXTRACT = ("chunk_14", "chunk_grid_128", "chunk_points_100000")
-
 RATIO_TITLES = {
     "edge_certified": "our certified motion of 0.5 rad / our looks at it every 1/32 rad",
     "chunk_100": "our chunk with 100 obstacles / with 14",
@@ -122,19 +119,6 @@ def render_result(result: dict[str, Any]) -> str:
     lines += [
         f"- {'met' if budget['met'] else '**not met**'}: {budget['text']}" for budget in result["budgets"]
     ]
-    return "\n".join(lines) + "\n"
-
-
-def render_extract(result: dict[str, Any]) -> str:
-    """Returns what README.md shows of one machine: the questions a control loop asks."""
-    lines = [
-        f"| {result['robot']} on {result['cpu']}, {result['cores']} cores | p50 µs | p99 µs | p99.9 µs |",
-        "|---|---:|---:|---:|",
-    ]
-    for name in EXTRACT:
-        found = result["cases"][name]
-        numbers = [cell(found[key]) for key in ("p50_us", "p99_us", "p99_9_us")]
-        lines.append(f"| {TITLES[name]} | {' | '.join(numbers)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -357,8 +357,15 @@ void bind_doors(nb::module_& module) {
     module.attr("MESSAGE_ACTION_CHUNK") = static_cast<std::uint32_t>(MessageType::action_chunk);
     module.attr("MESSAGE_TWIST") = static_cast<std::uint32_t>(MessageType::twist);
 
+    nb::class_<StopBell>(module, "StopBell")
+        .def(nb::init<const std::string&>(), "instance"_a)
+        .def("ring", &StopBell::ring)
+        .def_prop_ro("kernel_is_alive", &StopBell::kernel_is_alive)
+        .def_prop_ro("kernel_state", [](const StopBell& bell) { return bell.board().state.load(std::memory_order_acquire); });
+
     nb::class_<Seat>(module, "Seat")
-        .def("__init__", [](Seat* self, const std::string& instance, const std::string& name, bool actuator) { new (self) Seat(instance, actuator ? Seat::Row::actuator : Seat::Row::source, name); }, "instance"_a, "name"_a, "actuator"_a = false)
+        .def("__init__", [](Seat* self, const std::string& instance, const std::string& name, bool actuator, std::string_view holding) { new (self) Seat(instance, actuator ? Seat::Row::actuator : Seat::Row::source, name, holding); }, "instance"_a, "name"_a, "actuator"_a = false, "holding"_a = "")
+        .def_prop_ro("is_mine", &Seat::is_mine)
         .def("beat", &Seat::beat)
         .def("press", [](Seat& seat, std::string_view reason, int kind, std::string_view evidence) { seat.press(reason, static_cast<FailureKind>(kind), evidence); }, "reason"_a, "kind"_a = static_cast<int>(FailureKind::human), "evidence"_a = "")
         .def("hold", [](Seat& seat, std::string_view reason) { seat.hold(reason); }, "reason"_a)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gateway.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <chrono>
 #include <cinttypes>
@@ -179,6 +181,7 @@ void Gateway::pass_status(std::span<const std::byte> payload) {
 void Gateway::run() {
     while (!ending_.load(std::memory_order_acquire)) {
         look_after_kernel();
+        if (options_.parent >= 0 && getppid() != options_.parent) end();
         if (monotonic_ns() - diagnosed_ns_ >= diagnostics_period_ns) {
             diagnosed_ns_ = monotonic_ns();
             publish_diagnostics();

@@ -23,6 +23,7 @@ struct GatewayOptions {
     GidWidth gid_width = GidWidth::since_iron;
     bool serve_cyclone = false;
     bool serve_fastdds = true;
+    int parent = -1;  ///< End when this process is no longer the one that started us; -1: whatever happens to it.
 };
 
 /// The topics and services of the contract on one side, the doors of a kernel on the other. It decides nothing: what it

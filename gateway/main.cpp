@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // lastgate-gateway: ROS 2 topics and services on one side, the doors of a running kernel on the other.
-#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <csignal>
@@ -36,7 +36,7 @@ std::uint32_t number_of(std::string_view flag, std::string_view text, std::uint3
     return value;
 }
 
-GatewayOptions read_arguments(int count, char** values, bool& exit_with_parent) {
+GatewayOptions read_arguments(int count, char** values) {
     GatewayOptions options;
     for (int i = 1; i < count; ++i) {
         const std::string_view flag = values[i];
@@ -50,7 +50,7 @@ GatewayOptions read_arguments(int count, char** values, bool& exit_with_parent) 
         else if (flag == "--chunk-depth") options.chunk_depth = static_cast<std::int32_t>(number_of(flag, next(), 1, 1000));
         else if (flag == "--accept-unhashed") options.type_check = TypeCheck::not_another;
         else if (flag == "--humble") options.gid_width = GidWidth::humble;
-        else if (flag == "--exit-with-parent") exit_with_parent = true;
+        else if (flag == "--exit-with-parent") options.parent = getppid();
         else if (flag == "--services-for") {
             const std::string_view whom = next();
             if (whom != "both" && whom != "fastrtps" && whom != "cyclonedds" && whom != "none") throw std::invalid_argument("--services-for cannot be `" + std::string(whom) + "`");
@@ -75,19 +75,22 @@ int main(int count, char** values) {
         std::fputs(usage, stdout);
         return 0;
     }
+    // Whoever read what is said here may be gone; that is no reason to be gone too.
+    std::signal(SIGPIPE, SIG_IGN);
     try {
-        bool exit_with_parent = false;
-        const GatewayOptions options = read_arguments(count, values, exit_with_parent);
+        const GatewayOptions options = read_arguments(count, values);
         Gateway gateway(options);
         running = &gateway;
         struct sigaction action {};
         action.sa_handler = end_process;
         sigaction(SIGTERM, &action, nullptr);
         sigaction(SIGINT, &action, nullptr);
-        if (exit_with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
         std::printf("ready %s, domain %u%s\n", options.instance.c_str(), options.domain, gateway.loopback_only() ? ", loopback only" : "");
         std::fflush(stdout);
         gateway.run();
+        // There is nothing left that a second signal could end.
+        std::signal(SIGTERM, SIG_IGN);
+        std::signal(SIGINT, SIG_IGN);
         return 0;
     } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "error: %s\n", error.what());

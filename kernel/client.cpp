@@ -117,30 +117,40 @@ std::optional<RingReader::Message> RingReader::read(std::int64_t timeout_ns) {
     }
 }
 
-Seat::Seat(const std::string& instance, Row row, const std::string& name) : board_(BoardView::open(instance)) {
+Seat::Seat(const std::string& instance, Row row, const std::string& name, std::string_view holding) : board_(BoardView::open(instance)), owner_(owner_number()) {
     auto& seats = row == Row::source ? board_->sources : board_->actuators;
-    if (name.empty() || name.size() >= sizeof seat_->name) throw std::invalid_argument("a seat needs a name of 1 to 31 bytes");
-    seat_ = take_seat(seats, name, owner_number(), monotonic_ns());
+    if (name.empty() || name.size() > seat_name_bytes_max) throw std::invalid_argument("a seat needs a name of 1 to 31 bytes");
+    seat_ = take_seat(seats, name, owner_, monotonic_ns(), holding);
     if (seat_ == nullptr) throw std::runtime_error("no seat for `" + name + "` on the board of `" + instance + "`: the name is in use, or all seats are taken");
+    if (!holding.empty()) board_->estop_bell.ring();
 }
 
 void Seat::press(std::string_view reason, FailureKind kind, std::string_view evidence) noexcept {
     beat();
-    put_text(seat_->reason, reason);
-    put_text(seat_->evidence, evidence);
-    seat_->failure_kind.store(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
-    seat_->presses.fetch_add(1, std::memory_order_release);
+    if (is_mine()) {
+        // Evidence that was cut could not be read by anybody; the reason stands in the status.
+        constexpr std::string_view too_long = R"({"kind":"human","actor":"a person","reason":"longer than a report has room for"})";
+        if (evidence.size() >= sizeof seat_->evidence) evidence = kind == FailureKind::human ? too_long : std::string_view();
+        put_text(seat_->reason, reason);
+        put_text(seat_->evidence, evidence);
+        seat_->failure_kind.store(static_cast<std::uint32_t>(kind), std::memory_order_relaxed);
+        seat_->presses.fetch_add(1, std::memory_order_release);
+    }
     board_->estop_bell.ring();
 }
 
 void Seat::hold(std::string_view reason) noexcept {
+    if (is_mine()) {
+        put_text(seat_->reason, reason);
+        seat_->asserted.store(1, std::memory_order_release);
+    }
+    // After it: nobody is to see that this source lives, and not yet what it holds.
     beat();
-    put_text(seat_->reason, reason);
-    seat_->asserted.store(1, std::memory_order_release);
     board_->estop_bell.ring();
 }
 
 void Seat::leave() noexcept {
+    if (!is_mine()) return;
     release();
     seat_->named.store(0, std::memory_order_release);
     seat_->owner.store(0, std::memory_order_release);

@@ -78,21 +78,44 @@ class RingReader {
     std::vector<std::byte> bytes_;
 };
 
-/// A seat on the board: for something that can stop the robot, or that drives it.
+/// Stops a kernel without a seat: nobody learns who it was, and it never depends on whether a seat is free.
+class StopBell {
+  public:
+    /// Throws std::runtime_error when there is no kernel.
+    explicit StopBell(const std::string& instance) : board_(BoardView::open(instance)) {}
+    void ring() noexcept { board_->estop_bell.ring(); }
+    bool kernel_is_alive() const noexcept { return board_.is_alive(monotonic_ns()); }
+    Board& board() const noexcept { return *board_; }
+
+  private:
+    BoardView board_;
+};
+
+/// A seat on the board: for something that can stop the robot, or that drives it. A process that was paused for so long
+/// that another has taken its seat can still stop; nothing else it says counts.
 class Seat {
   public:
     enum class Row : std::uint8_t { source, actuator };
     /// Throws std::runtime_error when there is no kernel, all seats are taken, or somebody alive has this name.
-    Seat(const std::string& instance, Row row, const std::string& name);
+    /// `holding` is why a stop is held from the first moment: a source that looked before it sat down is never seen without
+    /// what it saw. Empty for none.
+    Seat(const std::string& instance, Row row, const std::string& name, std::string_view holding = {});
 
-    void beat() noexcept { seat_->heartbeat_ns.store(monotonic_ns(), std::memory_order_release); }
+    bool is_mine() const noexcept { return seat_->owner.load(std::memory_order_acquire) == owner_; }
+    void beat() noexcept {
+        if (is_mine()) seat_->heartbeat_ns.store(monotonic_ns(), std::memory_order_release);
+    }
     /// Asks for a stop. It cannot be lost and does not wait. `evidence` is reported as it is, as a `FailureTrigger`.
     void press(std::string_view reason, FailureKind kind = FailureKind::human, std::string_view evidence = {}) noexcept;
     /// Holds the stop until it is released; no reset is possible meanwhile.
     void hold(std::string_view reason) noexcept;
-    void release() noexcept { seat_->asserted.store(0, std::memory_order_release); }
+    void release() noexcept {
+        if (is_mine()) seat_->asserted.store(0, std::memory_order_release);
+    }
     /// Says that the drive has stopped for this latch.
-    void acknowledge(std::uint32_t latch_sequence) noexcept { seat_->acknowledged.store(latch_sequence, std::memory_order_release); }
+    void acknowledge(std::uint32_t latch_sequence) noexcept {
+        if (is_mine()) seat_->acknowledged.store(latch_sequence, std::memory_order_release);
+    }
     /// Gives the seat back; whoever is gone without that is missed.
     void leave() noexcept;
 
@@ -101,6 +124,7 @@ class Seat {
 
   private:
     BoardView board_;
+    std::uint64_t owner_;
     BoardSeat* seat_ = nullptr;
 };
 

@@ -24,13 +24,14 @@ bool BoardView::is_alive(std::int64_t now_ns) const noexcept {
     return age_ns >= -heartbeat_age_ns_max && age_ns <= heartbeat_age_ns_max;
 }
 
-BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view name, std::uint64_t owner, std::int64_t now_ns) noexcept {
+BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view name, std::uint64_t owner, std::int64_t now_ns, std::string_view holding) noexcept {
     const auto take = [&](BoardSeat& seat, std::uint64_t before) -> bool {
         if (!seat.owner.compare_exchange_strong(before, owner)) return false;
         seat.named.store(0, std::memory_order_release);
         put_text(seat.name, name);
-        // A source that comes back is not holding anything until it says so; the latch it caused stays.
-        seat.asserted.store(0, std::memory_order_relaxed);
+        // What a source that comes back does not hold it has let go of; the latch it caused stays.
+        if (!holding.empty()) put_text(seat.reason, holding);
+        seat.asserted.store(holding.empty() ? 0 : 1, std::memory_order_relaxed);
         seat.acknowledged.store(0, std::memory_order_relaxed);
         seat.heartbeat_ns.store(now_ns, std::memory_order_relaxed);
         seat.named.store(1, std::memory_order_release);
@@ -45,6 +46,13 @@ BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view
     }
     for (BoardSeat& seat : seats) {
         if (seat.owner.load(std::memory_order_acquire) == 0 && take(seat, 0)) return &seat;
+    }
+    // Those who died without leaving must not fill the board. A stop that one of them holds is still held.
+    for (BoardSeat& seat : seats) {
+        const std::uint64_t holder = seat.owner.load(std::memory_order_acquire);
+        const bool sitting_down = seat.named.load(std::memory_order_acquire) != 1;
+        const bool abandoned = !sitting_down && live_name(seat, now_ns).empty() && seat.asserted.load(std::memory_order_acquire) == 0;
+        if (abandoned && take(seat, holder)) return &seat;
     }
     return nullptr;
 }

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t chunk_bytes_max = ((capacity::rows_max * capacity
 
 inline constexpr RingShape chunk_ring{8, chunk_bytes_max};
 inline constexpr RingShape state_ring{16, 32 * 1024};
-/// Two worlds of 16 MiB: 256 cells cubed, or 700,000 points. Pages that nobody writes take no memory.
+/// Two worlds of 16 MiB: 256 cells cubed, or 700,000 points. Pages that nobody writes take no memory; the kernel only reads them.
 inline constexpr RingShape world_ring{2, 16 * 1024 * 1024};
 inline constexpr RingShape verdict_ring{16, 8192};
 inline constexpr RingShape failure_ring{64, 16 * 1024};
@@ -101,14 +101,15 @@ struct AnswerFrame {
     ShortText<240> message;
 };
 
-/// Text on the board: fixed room, ended by zeros; what is too long is cut.
+/// Text on the board: fixed room, ended by zeros; what is too long is cut at a whole character.
 template <std::size_t room>
 std::string_view text_of(const char (&text)[room]) noexcept {
     return {text, strnlen(text, room)};
 }
 template <std::size_t room>
 void put_text(char (&to)[room], std::string_view text) noexcept {
-    const std::size_t size = std::min(text.size(), room - 1);
+    std::size_t size = std::min(text.size(), room - 1);
+    while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
     std::memcpy(to, text.data(), size);
     std::memset(to + size, 0, room - size);
 }
@@ -123,7 +124,7 @@ struct BoardSeat {
     std::atomic<std::uint32_t> named;         ///< 1 when `name` can be read.
     std::atomic<std::uint32_t> presses;       ///< Sources: grows with every stop.
     std::atomic<std::uint32_t> failure_kind;  ///< Sources: under which kind their stop is reported.
-    char name[32];
+    char name[seat_name_bytes_max + 1];
     char reason[160];
     char evidence[512];  ///< Sources: the JSON that is reported; empty for none.
 };
@@ -173,8 +174,9 @@ class BoardView {
     SharedMemory memory_;
 };
 
-/// Takes a free seat, or one whose owner is gone or has the same name; null when all are taken.
-BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view name, std::uint64_t owner, std::int64_t now_ns) noexcept;
+/// Takes a free seat, or one whose owner is gone: of this name, or of another that held nothing. Null when all are taken,
+/// or somebody alive has this name. `holding` is the reason of a stop that is held from the first moment; empty for none.
+BoardSeat* take_seat(std::array<BoardSeat, sources_max>& seats, std::string_view name, std::uint64_t owner, std::int64_t now_ns, std::string_view holding = {}) noexcept;
 /// The name on a seat that somebody alive holds; empty otherwise.
 std::string_view live_name(const BoardSeat& seat, std::int64_t now_ns) noexcept;
 

@@ -40,9 +40,12 @@ Kernel::Kernel(KernelConfig config, KernelSettings settings, std::string model_d
 Kernel::Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
     : config_(std::move(config)), settings_(std::move(settings)), model_digest_(std::move(model_digest)), gate_(std::move(gate)), latch_(settings_.reset_cooldown_s) {
     if (!(std::isfinite(settings_.reset_cooldown_s) && settings_.reset_cooldown_s > 0.0)) throw std::invalid_argument("the reset cooldown must be finite and greater than 0");
-    if (settings_.required_sources.size() > sources_max) throw std::invalid_argument("required sources must be at most 16 names");
+    // Nobody can sit down under another name, and a source or an actuator that cannot come would be waited for in vain.
+    const auto is_seat_name = [](const std::string& name) { return !name.empty() && name.size() <= seat_name_bytes_max; };
+    const auto& sources = settings_.required_sources;
+    if (sources.size() > sources_max || !std::all_of(sources.begin(), sources.end(), is_seat_name)) throw std::invalid_argument("required sources must be at most 16 names of 1 to 31 bytes");
     for (const std::string& name : settings_.required_actuators) {
-        if (name.empty() || !latch_.require_actuator(name)) throw std::invalid_argument("required actuators must be at most 16 names");
+        if (!is_seat_name(name) || !latch_.require_actuator(name)) throw std::invalid_argument("required actuators must be at most 16 names of 1 to 31 bytes");
     }
     latch_.restore(restored);
     if (settings_.without_world) {

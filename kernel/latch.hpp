@@ -32,6 +32,8 @@ using StopReason = ShortText<160>;
 
 /// E-stop sources and actuators of one robot: pendants, deadmen, people, drives. Sixteen of each is a lot.
 inline constexpr std::size_t sources_max = 16;
+/// Of a name on the board, which ends with a zero.
+inline constexpr std::size_t seat_name_bytes_max = 31;
 
 /// What is written down, so that a stop outlives the process.
 struct LatchRecord {

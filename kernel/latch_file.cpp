@@ -11,6 +11,19 @@
 #include <stdexcept>
 
 namespace lastgate {
+namespace {
+
+/// Asks the disk to keep the name too: a stop in a file that a power cut makes nameless would be forgotten.
+void keep_folder(const std::string& path) noexcept {
+    const std::size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0) return;
+    (void)fsync(opened);
+    close(opened);
+}
+
+}  // namespace
 
 LatchFile::LatchFile(const std::string& path) {
     const auto refuse = [&](const char* what) {
@@ -30,6 +43,7 @@ LatchFile::LatchFile(const std::string& path) {
             refuse(why == EEXIST ? "another kernel is starting" : std::strerror(why));
         }
         unlink(half.c_str());
+        keep_folder(path);
     }
     if (file_ < 0) refuse(std::strerror(errno));
     if (flock(file_, LOCK_EX | LOCK_NB) != 0) refuse("another kernel holds it");

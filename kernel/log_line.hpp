@@ -12,7 +12,7 @@ namespace lastgate {
 /// the kernel. Lines stay below what a pipe takes whole. Tells whether it was said.
 inline bool say_without_waiting(std::string_view line) noexcept {
     pollfd out{STDERR_FILENO, POLLOUT, 0};
-    if (poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) return false;
+    if (poll(&out, 1, 0) != 1 || out.revents != POLLOUT) return false;  // room for it, and somebody at the other end
     return write(STDERR_FILENO, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // lastgate-kernel: reads one flat configuration file, then decides about chunks until it is told to end.
-#include <sys/prctl.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -35,21 +37,23 @@ struct Arguments {
     KernelSettings settings;
     ProcessOptions options;
     LaneBuild lanes = best_lane_build();
-    bool exit_with_parent = false;
     bool remove_config = false;  ///< The file was made for this start only.
 };
+
+/// Beyond it nothing that is asked for here means anything; infinity and NaN are no numbers.
+constexpr double number_max = 1e9;
 
 double number_of(std::string_view flag, std::string_view text) {
     double value = 0.0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) throw std::invalid_argument(std::string(flag) + " needs a number, got `" + std::string(text) + "`");
+    if (error != std::errc{} || end != text.data() + text.size() || !(std::abs(value) <= number_max)) throw std::invalid_argument(std::string(flag) + " needs a number, got `" + std::string(text) + "`");
     return value;
 }
 
-int priority_of(std::string_view flag, std::string_view text) {
+int whole_number_of(std::string_view flag, std::string_view text, int most) {
     const double value = number_of(flag, text);
-    if (!(value >= 0.0 && value <= fifo_priority_max && value == static_cast<int>(value))) {
-        throw std::invalid_argument(std::string(flag) + " must be a whole number from 0 to " + std::to_string(fifo_priority_max) + ", got `" + std::string(text) + "`");
+    if (!(value >= 0.0 && value <= most && value == static_cast<int>(value))) {
+        throw std::invalid_argument(std::string(flag) + " must be a whole number from 0 to " + std::to_string(most) + ", got `" + std::string(text) + "`");
     }
     return static_cast<int>(value);
 }
@@ -84,10 +88,10 @@ Arguments read_arguments(int count, char** values) {
         else if (flag == "--require-actuator") arguments.settings.required_actuators.emplace_back(next());
         else if (flag == "--spin-us") arguments.options.spin_ns = static_cast<std::int64_t>(number_of(flag, next()) * 1000.0);
         else if (flag == "--lanes") arguments.lanes = choice_of<LaneBuild>(flag, next(), {{"avx2", LaneBuild::avx2}, {"generic", LaneBuild::generic}});
-        else if (flag == "--sched-fifo") arguments.options.real_time.fifo_priority = priority_of(flag, next());
-        else if (flag == "--cpu") arguments.options.real_time.cpu = static_cast<int>(number_of(flag, next()));
+        else if (flag == "--sched-fifo") arguments.options.real_time.fifo_priority = whole_number_of(flag, next(), fifo_priority_max);
+        else if (flag == "--cpu") arguments.options.real_time.cpu = whole_number_of(flag, next(), CPU_SETSIZE - 1);
         else if (flag == "--lock-memory") arguments.options.real_time.lock_memory = true;
-        else if (flag == "--exit-with-parent") arguments.exit_with_parent = true;
+        else if (flag == "--exit-with-parent") arguments.options.parent = getppid();
         else if (flag == "--remove-config") arguments.remove_config = true;
         else throw std::invalid_argument("unknown option `" + std::string(flag) + "`");
     }
@@ -113,13 +117,15 @@ int serve(const Arguments& arguments, const std::string& text) {
     action.sa_handler = end_process;
     sigaction(SIGTERM, &action, nullptr);
     sigaction(SIGINT, &action, nullptr);
-    if (arguments.exit_with_parent) prctl(PR_SET_PDEATHSIG, SIGTERM);
     lock_memory_if_asked(arguments.options.real_time);
     if (arguments.settings.warn_only) std::fprintf(stderr, "lastgate-kernel: WARN ONLY: everything passes, nothing is stopped\n");
     // For whoever started us: from this line on the doors are open, and they are ours.
     std::printf("ready %s\n", robot.c_str());
     std::fflush(stdout);
     process.run();
+    // There is nothing left that a second signal could end.
+    std::signal(SIGTERM, SIG_IGN);
+    std::signal(SIGINT, SIG_IGN);
     return 0;
 }
 
@@ -130,6 +136,8 @@ int main(int count, char** values) {
         std::fputs(usage, stdout);
         return 0;
     }
+    // Whoever read what is said here may be gone; that is no reason to be gone too.
+    std::signal(SIGPIPE, SIG_IGN);
     try {
         const Arguments arguments = read_arguments(count, values);
         std::ifstream file(arguments.config_path, std::ios::binary);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,8 @@ std::uint64_t new_identity() noexcept { return (static_cast<std::uint64_t>(monot
 constexpr std::int64_t status_period_ns = 1'000'000'000;
 /// And, where nothing is stopped, a loud line as often.
 constexpr std::int64_t warning_period_ns = 1'000'000'000;
+/// Who waits for the disk is rung for; this is for a ring that was missed.
+constexpr std::int64_t disk_look_period_ns = 1'000'000'000;
 
 template <typename Frame>
 std::span<const std::byte> bytes_of(const Frame& frame) noexcept {
@@ -41,7 +44,7 @@ KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::
     for (std::size_t door = 0; door < doors_max; ++door) {
         doors_[door].chunks = Ring::create(door_ring_name(instance, "chunks", door), chunk_ring);
         doors_[door].states = Ring::create(door_ring_name(instance, "states", door), state_ring);
-        doors_[door].worlds = Ring::create(door_ring_name(instance, "worlds", door), world_ring);
+        doors_[door].worlds = Ring::create(door_ring_name(instance, "worlds", door), world_ring, SharedMemory::Pages::when_written);
         doors_[door].verdicts = Ring::create(door_ring_name(instance, "verdicts", door), verdict_ring);
     }
     safe_actions_ = Ring::create(ring_name(instance, "safe_actions"), chunk_ring);
@@ -54,6 +57,7 @@ KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::
     verdict_.resize(verdict_ring.slot_bytes);
     input_.resize(input_ring.slot_bytes);
     written_ = kernel_.latch().record();
+    for (const std::string& name : kernel_.settings().required_sources) absences_.push_back("absence of " + name);
     board_->kernel_id = kernel_id_;
     put_text(board_->robot, kernel_.config().robot_name);
     put_text(board_->model_digest, kernel_.model_digest());
@@ -81,7 +85,7 @@ void KernelProcess::shut_down() noexcept {
     ending_.store(true, std::memory_order_release);
     board_->doorbell.ring();
     board_->builder_bell.ring();
-    board_->estop_bell.ring();
+    // Not that of stops, which would be one: who listens there looks often enough.
 }
 
 // ---- The thread that decides -----------------------------------------------------------------------
@@ -89,6 +93,7 @@ void KernelProcess::shut_down() noexcept {
 void KernelProcess::run() {
     std::thread stops(&KernelProcess::listen_for_stops, this);
     std::thread worlds(&KernelProcess::build_worlds, this);
+    std::jthread disk([this](const std::stop_token& ending) { wait_for_disk(ending); });
     // Only now: a thread inherits the priority and the processor of whoever starts it.
     become_decider(options_.real_time);
     std::int64_t worked_ns = monotonic_ns();
@@ -107,9 +112,11 @@ void KernelProcess::run() {
             rest_while_spinning();
         }
     }
-    board_->estop_bell.ring();
     stops.join();
     worlds.join();
+    // Last, so that whatever those wrote down is kept.
+    disk.request_stop();
+    disk_bell_.ring();
 }
 
 bool KernelProcess::serve_door(std::size_t index) {
@@ -133,7 +140,8 @@ bool KernelProcess::serve_door(std::size_t index) {
 void KernelProcess::take_states(Door& door) {
     MessageHead head;
     std::array<std::byte, state_ring.slot_bytes> bytes;
-    while (door.states.read(door.state_cursor, head, bytes, lost_)) {
+    // No more than there were when we began: one who writes without end must not keep the others waiting.
+    for (std::uint32_t left = state_ring.slots; left > 0 && door.states.read(door.state_cursor, head, bytes, lost_); --left) {
         // Since when it is known is when it was written, not when we got round to it.
         const Now arrived{wall_clock_s(), static_cast<double>(std::min(head.written_ns, monotonic_ns())) * 1e-9};
         if (head.type == MessageType::joint_state) (void)kernel_.observe({bytes.data(), head.size}, arrived);
@@ -194,8 +202,9 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
     Decision decision;
     {
         const std::lock_guard hold(gate_lock_);
-        // A stop that is being asked for right now waits for this lock; nothing may slip out before it.
-        if (stop_asked_.load(std::memory_order_acquire) && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", now());
+        // A stop that is being asked for right now waits for this lock, or for its thread to run; nothing may slip out before it.
+        const bool asked = stop_asked_.load(std::memory_order_acquire) || board_->estop_bell.rung() != estop_seen_;
+        if (asked && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", now());
         decision = kernel_.conclude(finding, world, now());
         if (decision.pass && decision.report) passed_broken_.fetch_add(1, std::memory_order_relaxed);
         if (decision.pass) safe_sequence_ = frame.safe_sequence = safe_actions_.write(head.type, safe, kernel_id_);
@@ -320,13 +329,21 @@ bool KernelProcess::try_activate() {
 AnswerFrame KernelProcess::reset() {
     AnswerFrame answer;
     const Now moment = now();
-    look_at_seats(moment);
+    (void)look_at_seats(moment);
     for (const BoardSeat& seat : board_->actuators) {
         const std::string_view name = live_name(seat, monotonic_ns());
         if (!name.empty()) (void)kernel_.latch().acknowledge(name, seat.acknowledged.load(std::memory_order_acquire));
     }
     if (board_->estop_bell.rung() != estop_seen_) {
         answer.message.assign("reset refused: a stop is being asked for");
+        return answer;
+    }
+    for (std::size_t k = 0; k < absences_.size() && kernel_.latch().latched(); ++k) {
+        if (!missing_[k]) continue;
+        char text[96];
+        std::snprintf(text, sizeof text, "reset refused: source `%s` is still asserted", absences_[k].c_str());
+        answer.message.assign(text);
+        note_change(moment);
         return answer;
     }
     const Latch::Reset outcome = kernel_.latch().reset(moment.monotonic_s);
@@ -341,7 +358,9 @@ AnswerFrame KernelProcess::reset() {
 
 void KernelProcess::listen_for_stops() {
     become_listener(options_.real_time);
-    while (!ending_.load(std::memory_order_acquire)) {
+    for (bool ending = false; !ending;) {
+        // Before the last look, not after it: a stop that is asked for now is written down and found by the next kernel.
+        ending = ending_.load(std::memory_order_acquire);
         const std::uint32_t rung = board_->estop_bell.rung();
         const bool asked = rung != estop_seen_;
         if (asked) {
@@ -349,56 +368,78 @@ void KernelProcess::listen_for_stops() {
             stop_asked_.store(true, std::memory_order_release);
             board_->state.store(static_cast<std::uint32_t>(LifecycleState::latched), std::memory_order_release);
         }
-        bool unsynced = false;
         {
             const std::lock_guard hold(gate_lock_);
             const Now moment = now();
             estop_seen_ = rung;
-            const bool ending = ending_.load(std::memory_order_acquire);
-            look_at_seats(moment);
+            const bool explained = look_at_seats(moment);
             if (wants_active_ && !kernel_.is_active()) (void)try_activate();
-            if (asked && !ending && !kernel_.latch().latched()) kernel_.estop("external", "a stop was asked for", moment);
-            if (!ending) note_change(moment);
+            const LatchRecord& record = kernel_.latch().record();
+            // Nobody on a seat said why. While latched this is a stop like the one before it: the cooldown begins again.
+            if (asked && !explained && record.latched) kernel_.estop(record.source.view(), record.reason.view(), moment);
+            else if (asked && !explained) kernel_.estop("external", "a stop was asked for", moment);
+            note_change(moment);
             if (monotonic_ns() - status_ns_ >= status_period_ns) write_status(moment);
-            // Whichever thread wrote it: this one can wait for a disk.
-            unsynced = written_.sequence != synced_sequence_ || written_.held != synced_held_;
-            synced_sequence_ = written_.sequence;
-            synced_held_ = written_.held;
         }
-        if (unsynced) latch_file_.sync();
-        board_->estop_bell.wait(rung, heartbeat_period_ns);
+        if (options_.parent >= 0 && getppid() != options_.parent) shut_down();
+        if (!ending) board_->estop_bell.wait(rung, heartbeat_period_ns);
     }
 }
 
-void KernelProcess::look_at_seats(Now moment) {
+void KernelProcess::wait_for_disk(const std::stop_token& ending) {
+    pthread_setname_np(pthread_self(), "lastgate-disk");
+    std::uint32_t kept = 0;
+    while (true) {
+        const std::uint32_t rung = disk_bell_.rung();
+        if (rung != kept) {
+            latch_file_.sync();
+            kept = rung;
+        } else if (ending.stop_requested()) {
+            return;
+        } else {
+            disk_bell_.wait(rung, disk_look_period_ns);
+        }
+    }
+}
+
+bool KernelProcess::look_at_seats(Now moment) {
     const std::int64_t now_ns = monotonic_ns();
+    bool asked = false;
+    const auto readable = [](std::string_view text, std::string_view otherwise) { return CdrReader::is_utf8(text) && !text.empty() ? text : otherwise; };
     for (std::size_t i = 0; i < sources_max; ++i) {
         BoardSeat& seat = board_->sources[i];
-        if (seat.named.load(std::memory_order_acquire) != 1) continue;
-        const std::string_view name = text_of(seat.name);
+        const std::string_view name = readable(text_of(seat.name), "external");
+        const std::string_view reason = readable(text_of(seat.reason), "a stop was asked for");
+        // Whoever has left since was still here when they pressed.
         const std::uint32_t presses = seat.presses.load(std::memory_order_acquire);
         if (presses != presses_seen_[i]) {
             presses_seen_[i] = presses;
-            const std::string_view reason = text_of(seat.reason);
-            kernel_.estop(name, CdrReader::is_utf8(reason) ? reason : "a stop was asked for", moment);
+            kernel_.estop(name, reason, moment);
             report_for(seat, moment);
+            asked = true;
         }
+        const bool taken = seat.owner.load(std::memory_order_acquire) != 0;
+        if (taken && seat.named.load(std::memory_order_acquire) != 1) continue;  // somebody is sitting down
         // One that died while it held stays asserted: only who takes its seat can say that it let go.
-        const bool holds = seat.asserted.load(std::memory_order_acquire) != 0;
-        if (holds && !held_[i]) kernel_.latch().assert_source(name, text_of(seat.reason), moment.monotonic_s);
-        if (!holds && held_[i]) kernel_.latch().release_source(name);
+        const bool holds = taken && seat.asserted.load(std::memory_order_acquire) != 0;
+        const bool held_by_another = held_[i] && held_as_[i].view() != name;
+        if (held_[i] && (!holds || held_by_another)) kernel_.latch().release_source(held_as_[i].view());
+        if (holds && (!held_[i] || held_by_another)) {
+            kernel_.latch().assert_source(name, reason, moment.monotonic_s);
+            held_as_[i].assign(name);
+            asked = true;
+        }
         held_[i] = holds;
     }
-    if (!kernel_.is_active()) return;
+    if (!kernel_.is_active()) return asked;
     const auto& required = kernel_.settings().required_sources;
     for (std::size_t k = 0; k < required.size(); ++k) {
         const bool alive = std::any_of(board_->sources.begin(), board_->sources.end(), [&](const BoardSeat& seat) { return live_name(seat, now_ns) == required[k]; });
-        char name[64];
-        std::snprintf(name, sizeof name, "absence of %.24s", required[k].c_str());
-        if (!alive && !missing_[k]) kernel_.latch().assert_source(name, "a required e-stop source is gone", moment.monotonic_s);
-        if (alive && missing_[k]) kernel_.latch().release_source(name);
+        // Only told here: the latch cuts names, and two that begin alike would be one. `reset` asks `missing_`.
+        if (!alive && !missing_[k]) kernel_.estop(absences_[k], "a required e-stop source is gone", moment);
         missing_[k] = !alive;
     }
+    return asked;
 }
 
 void KernelProcess::report_for(const BoardSeat& seat, Now moment) {
@@ -422,7 +463,10 @@ void KernelProcess::note_change(Now moment) {
         unwritten_ = !latch_file_.write(record);
         // A stop that cannot be written down is still a stop here; a reset that cannot is none.
         if (unwritten_ && !record.latched) kernel_.estop("kernel", "the latch file cannot be written", moment);
-        if (!unwritten_) written_ = record;
+        if (!unwritten_) {
+            written_ = record;
+            disk_bell_.ring();
+        }
     }
     const auto shown = stop_asked_.load(std::memory_order_acquire) ? static_cast<std::uint32_t>(LifecycleState::latched) : state;
     const bool moved = board_->state.exchange(shown, std::memory_order_acq_rel) != shown;

@@ -23,13 +23,14 @@ struct ProcessOptions {
     std::string latch_path;
     std::int64_t spin_ns = 50'000;  ///< How long to look for work before going to sleep; negative: always.
     bool start_active = true;
+    int parent = -1;          ///< End when this process is no longer the one that started us; -1: whatever happens to it.
     RealTime real_time;
 };
 
-/// The process around a `Kernel`: rings in, rings out, three threads.
+/// The process around a `Kernel`: rings in, rings out, four threads.
 ///
 /// One thread decides. One listens for stops and nothing else: it latches, writes that down and says so while the
-/// first may be in the middle of a check. One builds worlds. They meet at `gate_lock_`, which is held for as long as
+/// first may be in the middle of a check. One builds worlds. One waits for the disk, which may take seconds. They meet at `gate_lock_`, which is held for as long as
 /// it takes to write one message, and never during a check.
 class KernelProcess {
   public:
@@ -53,6 +54,7 @@ class KernelProcess {
     };
 
     void listen_for_stops();
+    void wait_for_disk(const std::stop_token& ending);
     void build_worlds();
     void warn_loudly();
     bool serve_door(std::size_t index);
@@ -70,7 +72,7 @@ class KernelProcess {
     // With `gate_lock_` held.
     AnswerFrame reset();
     bool try_activate();
-    void look_at_seats(Now now);
+    bool look_at_seats(Now now);  ///< Whether somebody there asked for a stop since the last look.
     void note_change(Now now);
     void write_status(Now now);
     void report_for(const BoardSeat& seat, Now now);
@@ -97,14 +99,15 @@ class KernelProcess {
     std::uint32_t estop_seen_ = 0;         ///< How often the bell had rung when the latch last heard it.
     std::array<std::uint32_t, sources_max> presses_seen_{};
     std::array<bool, sources_max> held_{};
-    std::array<bool, sources_max> missing_{};  ///< Per required source.
+    std::array<SourceName, sources_max> held_as_{};  ///< The name that the latch knows a held seat by.
+    std::vector<std::string> absences_;        ///< What it is called when a required source is gone,
+    std::array<bool, sources_max> missing_{};  ///< and which are.
     std::atomic<std::uint64_t> passed_broken_{0};  ///< Under `warn_only`.
     std::int64_t warned_ns_ = 0;
     bool wants_active_ = false;            ///< Becomes active as soon as every required source is there.
     std::int64_t status_ns_ = 0;           ///< When the last status was written.
-    LatchRecord written_;                  ///< What the file holds,
-    std::uint32_t synced_sequence_ = 0;    ///< and what of it the disk was asked to keep.
-    bool synced_held_ = false;
+    LatchRecord written_;                  ///< What the file holds.
+    Bell disk_bell_{};                     ///< Rung when that has changed.
     bool unwritten_ = false;               ///< The system would not take the record; tried again until it does.
     std::uint64_t lost_ = 0;
     std::uint64_t safe_sequence_ = 0;      ///< Of the last chunk that passed.

@@ -51,10 +51,10 @@ Ring::Slot* Ring::slot(std::uint64_t sequence) const noexcept {
     return reinterpret_cast<Slot*>(memory_.bytes().data() + header_bytes + index * (slot_head_bytes + shape_.slot_bytes));
 }
 
-Ring Ring::create(const std::string& name, RingShape shape) {
+Ring Ring::create(const std::string& name, RingShape shape, SharedMemory::Pages pages) {
     if (shape.slots == 0 || shape.slot_bytes == 0 || shape.slot_bytes % 8 != 0) throw std::runtime_error("ring `" + name + "`: slots must be a multiple of 8 bytes");
     Ring ring;
-    ring.memory_ = SharedMemory::create(name, shape.bytes());
+    ring.memory_ = SharedMemory::create(name, shape.bytes(), pages);
     ring.shape_ = shape;
     Header* header = ring.header();
     header->slots = shape.slots;

@@ -60,7 +60,7 @@ struct RingShape {
 class Ring {
   public:
     Ring() = default;
-    static Ring create(const std::string& name, RingShape shape);
+    static Ring create(const std::string& name, RingShape shape, SharedMemory::Pages pages = SharedMemory::Pages::now);
     /// Opens a ring that has exactly this shape; throws std::runtime_error otherwise.
     static Ring open(const std::string& name, RingShape shape);
 

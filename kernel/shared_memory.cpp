@@ -25,6 +25,10 @@ namespace {
 // Only the user who runs the kernel may look in.
 constexpr mode_t owner_only = 0600;
 
+/// What a kernel makes can be opened by its own user and by root. Anything else that can be opened is no kernel's: anybody
+/// may put a file of this name there while no kernel runs.
+bool is_ours(const struct stat& about) noexcept { return geteuid() == 0 || about.st_uid == geteuid() || about.st_uid == 0; }
+
 }  // namespace
 
 SharedMemory::~SharedMemory() {
@@ -51,12 +55,13 @@ SharedMemory SharedMemory::map(int file, std::size_t bytes, const std::string& n
     return {file, static_cast<std::byte*>(address), bytes};
 }
 
-SharedMemory SharedMemory::create(const std::string& name, std::size_t bytes) {
+SharedMemory SharedMemory::create(const std::string& name, std::size_t bytes, Pages pages) {
     remove(name);
     const int file = shm_open(("/" + name).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, owner_only);
     if (file < 0) refuse(name, std::strerror(errno));
-    if (ftruncate(file, static_cast<off_t>(bytes)) != 0) {
-        const int why = errno;
+    int why = ftruncate(file, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+    if (why == 0 && pages == Pages::now) why = posix_fallocate(file, 0, static_cast<off_t>(bytes));
+    if (why != 0) {
         close(file);
         remove(name);
         refuse(name, std::strerror(why));
@@ -79,7 +84,11 @@ SharedMemory SharedMemory::open(const std::string& name, std::size_t bytes_min) 
     const int file = shm_open(("/" + name).c_str(), O_RDWR | O_CLOEXEC, 0);
     if (file < 0) refuse(name, errno == ENOENT ? "not there; is the kernel running?" : std::strerror(errno));
     struct stat about {};
-    if (fstat(file, &about) != 0 || about.st_size < 0 || static_cast<std::size_t>(about.st_size) < bytes_min) {
+    if (fstat(file, &about) != 0 || !is_ours(about)) {
+        close(file);
+        refuse(name, "belongs to another user, who could say anything in it");
+    }
+    if (about.st_size < 0 || static_cast<std::size_t>(about.st_size) < bytes_min) {
         close(file);
         refuse(name, "smaller than it must be; is the kernel of another version?");
     }

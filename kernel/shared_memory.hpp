@@ -20,11 +20,14 @@ class SharedMemory {
     SharedMemory(const SharedMemory&) = delete;
     SharedMemory& operator=(const SharedMemory&) = delete;
 
+    /// When the system must find room: now, or, for what is large and may never be used, with the first byte that is
+    /// written to a page. Whoever writes that byte when there is no room any more is killed.
+    enum class Pages : std::uint8_t { now, when_written };
     /// Throws std::runtime_error that says what the system answered.
-    static SharedMemory create(const std::string& name, std::size_t bytes);
+    static SharedMemory create(const std::string& name, std::size_t bytes, Pages pages = Pages::now);
     /// Opens what is there, or creates it.
     static SharedMemory create_or_open(const std::string& name, std::size_t bytes);
-    /// Throws std::runtime_error when there is no such memory, or less of it than `bytes_min`.
+    /// Throws std::runtime_error when there is no such memory, less of it than `bytes_min`, or it is another user's.
     static SharedMemory open(const std::string& name, std::size_t bytes_min);
 
     /// Claims the right to write, for as long as this object lives; false when another process has it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "world_builder.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -75,21 +76,25 @@ std::unique_ptr<NamedWorld> WorldBuilder::take(MessageType type, std::span<const
     switch (type) {
         case MessageType::world_snapshot:
             world = from_snapshot(payload);
-            if (world) world->sources = {source, {}};
+            if (world) {
+                world->sources = {source, {}};
+                world->arrived_s = now.monotonic_s;
+            }
             break;
         case MessageType::world_collision:
             if (!read_collision(payload)) break;
             obstacles_source_ = source;
+            obstacles_arrived_s_ = now.monotonic_s;
             world = compose();
             break;
         case MessageType::occupancy_voxels:
             if (!read_voxels(payload)) break;
             voxels_source_ = source;
+            voxels_arrived_s_ = now.monotonic_s;
             world = compose();
             break;
         default: break;
     }
-    if (world) world->arrived_s = now.monotonic_s;
     return world;
 }
 
@@ -168,6 +173,8 @@ std::unique_ptr<NamedWorld> WorldBuilder::compose() {
     world->names.object_id = obstacle_ids_;
     world->sources = {obstacles_source_, voxels_source_};
     world->names.obstacle_count = static_cast<std::uint32_t>(obstacle_ids_.size());
+    // Since when all of it is here: what still comes must not keep young what no longer does.
+    world->arrived_s = has_obstacles_ && has_voxels_ ? std::min(obstacles_arrived_s_, voxels_arrived_s_) : has_obstacles_ ? obstacles_arrived_s_ : voxels_arrived_s_;
     if (has_voxels_) {
         set_voxels(world->snapshot, voxels_, voxels_too_large_, voxels_stamp_s_);
     }

@@ -35,6 +35,7 @@ class WorldBuilder {
     bool has_obstacles_ = false;
     bool obstacles_in_base_ = false;
     double obstacles_stamp_s_ = 0.0;
+    double obstacles_arrived_s_ = 0.0;  ///< Monotonic.
     std::vector<PrimitiveSpec> obstacles_;
     std::vector<std::string> obstacle_ids_;
     MessageSource obstacles_source_;
@@ -43,6 +44,7 @@ class WorldBuilder {
     bool voxels_in_base_ = false;
     bool voxels_too_large_ = false;
     double voxels_stamp_s_ = 0.0;
+    double voxels_arrived_s_ = 0.0;
     std::shared_ptr<const ObstacleField> voxels_;
     MessageSource voxels_source_;
 };

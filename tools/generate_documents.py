@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the parts of README.md that a tool prints: a real rejection, times, and the list of robots.
+"""Writes the parts of README.md that a tool prints: a real rejection, what was measured, the list of robots.
 
 `python tools/generate_documents.py` writes them, `--check` only says whether they are up to date (exit 1
 if not).
 """
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "examples" / "files"
+ERROR_RATES = ROOT / "benchmarks" / "error_rates.json"
+BENCHMARKS = ROOT / "benchmarks" / "results"
 COMMAND = Path(sys.executable).parent / "lastgate"
 REJECTION = "check swing.csv --robot franka_panda --state measured.json --world table.json"
 
@@ -37,22 +40,55 @@ def robots() -> str:
     """Returns the names of the fleet in one paragraph, each with its number of joints."""
     lines = shown("robot list", messages=False).splitlines()
     named = [f"{name} ({joints})" for name, joints, *_ in (line.split() for line in lines)]
-    return textwrap.fill(", ".join(named) + ".", width=120, break_on_hyphens=False, break_long_words=False)
+    return wrapped(", ".join(named) + ".")
 
 
-def times() -> str:
-    """Returns the times of the first machine that was measured; all of them are in docs/benchmarks.md."""
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from render import render_extract, stored_results
+def error_rates() -> str:
+    """Returns what the gate misses and refuses of random configurations, from the stored results."""
+    judged = {
+        name: result["errors"]["random"]["tier 1+2: and pieces"]
+        for name, result in json.loads(ERROR_RATES.read_text(encoding="utf-8")).items()
+    }
+    asked = {found["touching"] + found["clear"] for found in judged.values()}
+    missed = sum(found["misses"] for found in judged.values())
+    refused = [f"{name} {found['phantoms'] / found['clear']:.2%}" for name, found in judged.items()]
+    return (
+        f"`make errors`, against the collision meshes, {min(asked):,} random configurations each ([table with "
+        f"peers](docs/error-rates.md)): **{missed} missed**; refused of what is clear: {', '.join(refused)}."
+    )
 
-    return render_extract(stored_results()[0])
+
+def speeds() -> list[str]:
+    """Returns how the gate compares with a peer in the same run, for every machine that was measured."""
+    lines = []
+    for path in sorted(BENCHMARKS.glob("*.json")):
+        result = json.loads(path.read_text(encoding="utf-8"))
+        chunk, ratios = result["cases"]["chunk_14_undisturbed"], result["ratios"]
+        rows, mujoco, pinocchio = (
+            f"{ratios[name]:.0f} times"
+            for name in ("mujoco_rows_14", "mujoco_configuration", "pinocchio_configuration")
+        )
+        lines.append(
+            f"`make bench`, one core of an {result['cpu']} ([table](docs/benchmarks.md)): certifying 16 rows among 14 "
+            f"obstacles takes {chunk['p50_us']:.1f} µs; MuJoCo takes {rows} as long to look at the rows alone. "
+            f"One configuration of a batch is {mujoco} as fast as in MuJoCo, {pinocchio} as fast as with Pinocchio and "
+            "Coal from Python."
+        )
+    return lines
+
+
+def wrapped(paragraph: str, *, indent: str = "") -> str:
+    """Returns a paragraph in lines as long as the others."""
+    return textwrap.fill(
+        paragraph, width=120, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
 
 
 def blocks() -> dict[str, str]:
     """Returns the text of each generated block."""
     return {
         "rejection": f"```console\n$ lastgate {REJECTION}\n{shown(REJECTION)}```\n",
-        "bench": times(),
+        "measured": "".join(f"{wrapped(f'- {line}', indent='  ')}\n" for line in (error_rates(), *speeds())),
         "robots": f"{robots()}\n",
     }
 

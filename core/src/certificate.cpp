@@ -13,6 +13,9 @@ namespace {
 /// Where bisection ends: an interval of a row's two-millionth.
 constexpr int halvings_max = 21;
 
+/// Farther than any point of a cloud is from any robot, so that the nearest is always measured.
+constexpr double beyond_all_points_m = 1e9;
+
 Transform relative(const Transform& from, const Transform& to) noexcept {
     return {{transposed_times(from.rotation, to.rotation.x), transposed_times(from.rotation, to.rotation.y), transposed_times(from.rotation, to.rotation.z)},
             inverse_times(from, to.translation)};
@@ -75,6 +78,8 @@ class Certifier {
     void stand_at(double at);
     void bound_step(double low, double high, double at);
     bool show_by_volumes(CertificateRecord& record);
+    bool show_points(CertificateRecord& record);
+    bool show_points_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found);
     bool show_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found);
     bool show_shapes(const Shape& a, const Shape& b, CertificateRecord& record);
     Shape shape_of(std::uint16_t volume, Corners& memory) const;
@@ -175,11 +180,53 @@ bool Certifier::show_by_volumes(CertificateRecord& record) {
     Corners memory_b;
     record.shape_a = record.a;
     record.shape_b = record.b;
+    if (record.kind == CertificateKind::points) return show_points(record);
     const Shape b = record.kind == CertificateKind::self ? shape_of(record.b, memory_b) : obstacle_of(record, memory_b);
     return show_shapes(shape_of(record.a, memory_a), b, record);
 }
 
+bool Certifier::show_points(CertificateRecord& record) {
+    const Volume& volume = gate_.shapes().volumes()[record.a];
+    Corners memory;
+    const Shape shape = shape_of(record.a, memory);
+    record.motion_m = motion_of(shape, 0, step_);
+    record.demand_m = margin_m(record.kind) + motion_of(shape, 0, gate_.uncertainty());
+    const Segment core{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
+    std::uint32_t nearest = none;
+    record.distance_m = world_.field(point_slot)->distance(core, beyond_all_points_m, nearest).distance_m - volume.radius_m;
+    return record.distance_m > record.demand_m + record.motion_m + tolerance::rounding_m;
+}
+
+/// Every piece that the volume meets against every point that the volume itself is not shown clear of.
+bool Certifier::show_points_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
+    const auto pieces = model_.pieces_of_volume(record.a);
+    const Volume& volume = gate_.shapes().volumes()[record.a];
+    const ObstacleField& cloud = *world_.field(point_slot);
+    Corners memory;
+    const Shape shape = shape_of(record.a, memory);
+    const Segment core{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
+    const double near_m = volume.radius_m + margin_m(record.kind) + motion_of(shape, 0, gate_.uncertainty()) + motion_of(shape, 0, step_) + tolerance::rounding_m;
+    const Vec3 reach{near_m, near_m, near_m};
+    const Vec3 low{std::min(core.a.x, core.b.x), std::min(core.a.y, core.b.y), std::min(core.a.z, core.b.z)};
+    const Vec3 high{std::max(core.a.x, core.b.x), std::max(core.a.y, core.b.y), std::max(core.a.z, core.b.z)};
+    const bool all_shown = cloud.every_obstacle_in(low - reach, high + reach, [&](Vec3 point, std::uint32_t obstacle) {
+        if (distance_segment_segment(core, {point, point}).distance_m > near_m) return true;
+        for (const std::uint16_t piece : pieces) {
+            Corners point_memory;
+            CertificateRecord shown = record;
+            shown.by_pieces = shown.piece_a = true;
+            shown.shape_a = piece;
+            shown.shape_b = cloud.label(obstacle);
+            if (!show_shapes(piece_of(piece), {point_memory.segment({point, point}), {}, 0.0, 0, nullptr, nullptr}, shown)) return false;
+            found.push_back(shown);
+        }
+        return true;
+    });
+    return all_shown && !found.empty();
+}
+
 bool Certifier::show_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
+    if (record.kind == CertificateKind::points) return show_points_by_pieces(record, found);
     const auto pieces_a = model_.pieces_of_volume(record.a);
     const bool self = record.kind == CertificateKind::self;
     const auto pieces_b = self ? model_.pieces_of_volume(record.b) : std::span<const std::uint16_t>{};
@@ -261,6 +308,7 @@ PathCertificate Certifier::run() {
                 complete = complete && show(CertificateKind::world, volume, static_cast<std::uint16_t>(other));
             }
         }
+        if (world_.field(point_slot) != nullptr) complete = complete && show(CertificateKind::points, volume, 0);
         for (std::size_t other = 0; other < gate_.no_go_zones().primitives().size(); ++other) {
             complete = complete && show(CertificateKind::zone, volume, static_cast<std::uint16_t>(other));
         }

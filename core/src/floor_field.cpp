@@ -126,15 +126,16 @@ Witness ObstacleField::press_flat(const Segment& local, double cutoff_m, std::ui
     return cell_distance(flat, cutoff_m, obstacle);
 }
 
-/// Even and odd crossings of a line to the right of the point.
+/// How often the edges go around the point, by their crossings of a line to its right, up and down. Where edges cross each other a
+/// part may be gone around twice: it is covered as well.
 bool ObstacleField::is_inside(std::span<const Vec3> corners, double x, double y) noexcept {
-    bool inside = false;
+    int around = 0;
     for (std::size_t at = 0; at < corners.size(); ++at) {
         const Vec3 a = corners[at];
         const Vec3 b = corners[(at + 1) % corners.size()];
-        if ((a.y > y) != (b.y > y) && x < a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x)) inside = !inside;
+        if ((a.y > y) != (b.y > y) && x < a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x)) around += b.y > a.y ? 1 : -1;
     }
-    return inside;
+    return around != 0;
 }
 
 bool ObstacleField::covers_solid(std::span<const Vec3> corners, std::int64_t& looks) const noexcept {

@@ -56,6 +56,7 @@ class Sweep {
     /// Added to every margin: residual and declared deviation of Cartesian paths.
     void widen(double extra_m) noexcept { extra_m_ = extra_m; }
     void set_world(const WorldSnapshot* world) noexcept { world_ = world; }
+    const WorldSnapshot* world() const noexcept { return world_; }
 
     /// Contacts somebody declared, all usable. None counts before it is relied on. `last_segment` says for each up
     /// to which segment it has not expired.
@@ -83,6 +84,8 @@ class Sweep {
     std::uint32_t evaluations() const noexcept { return evaluations_; }
     /// In double; computed when first asked for.
     const Transform* frames_of_row(std::size_t row) noexcept;
+    /// The bodies at a share `t` of the way to a row, until the next call; null when the budget is spent.
+    const Transform* frames_between(std::size_t row, double t) noexcept { return sample_segment(row, t) ? gate_.sample_frames_.data() : nullptr; }
     /// Never smaller than what the tool of an effector moves, in metres, and turns, in radians, towards `row`.
     double tool_motion(std::size_t effector, std::size_t row) noexcept;
     double tool_turn(std::size_t effector, std::size_t row) const noexcept;
@@ -153,6 +156,7 @@ class Sweep {
     std::size_t widest_variable(PairKind kind, const OpenItem& item, std::span<const double> half_width) noexcept;
     void report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept;
 
+    Outcome keeps_distance(const StartContact& contact, std::size_t segment, Finding& finding) noexcept;
     Vec3 corner_at(std::size_t corner, std::size_t segment, double t) const noexcept;
     Witness nearest_to_footprint(std::size_t segment, double t, double half, bool& shown, Finding& finding) noexcept;
 

@@ -19,6 +19,8 @@ bool Sweep::collect_start_contacts() noexcept {
         gate_.items_.clear();
         (void)scan_row(kind, 0);
         for (const Item& item : gate_.items_) {
+            // Where a gripper stands that nobody measured is not known, so neither is what "closer" means: it keeps its margin.
+            if (pair_motion(kind, {0, item.a, item.b, 0.0, 0.0}, gate_.uncertainty_) > 0.0) continue;
             if (gate_.contacts_.size() == gate_.contacts_.capacity()) return false;
             const double distance_m = measure(kind, {0, item.a, item.b, 0.0, 0.0}, frames_of_row(0), capacity::robot_extent_m_max).distance_m;
             gate_.contacts_.push_back({item.a, item.b, kind, distance_m});
@@ -29,23 +31,40 @@ bool Sweep::collect_start_contacts() noexcept {
     return !overflow_;
 }
 
-/// Row by row, every pair that started inside its margin must move apart until it has left it, and at
+/// Whether a pair that started inside its margin keeps what it had gained before a segment, all along it. Nothing else is looked at.
+Outcome Sweep::keeps_distance(const StartContact& contact, std::size_t segment, Finding& finding) noexcept {
+    gate_.items_.clear();
+    gate_.items_.push_back({static_cast<std::uint32_t>(segment - 1), 0, contact.a, contact.b});
+    item_first_[segment - 1] = 0;
+    item_first_[segment] = item_first_[segment + 1] = 1;
+    const Outcome outcome = bisect_segment(contact.kind, segment, finding);
+    if (outcome == Outcome::violated) report_deepest(contact.kind, segment, finding);
+    return outcome;
+}
+
+/// Every pair that started inside its margin must move apart until it has left it, from row to row, and between two rows it may not
+/// come closer than it was at the first: a field is one obstacle, and what was left behind may stand in the way again. At
 /// the end it must be farther away than at the start.
 Outcome Sweep::follow_start_contacts(Finding& finding, PairKind& kind) noexcept {
-    for (const StartContact& contact : gate_.contacts_) {
+    for (StartContact& contact : gate_.contacts_) {
         const double margin_m = contact.kind == PairKind::self ? gate_.config_.self_margin_m : gate_.config_.world_margin_m;
-        double previous_m = contact.distance_m;
+        const double start_m = contact.distance_m;
         for (std::size_t index = 1; index <= gate_.path_rows_; ++index) {
+            const double previous_m = contact.distance_m;
+            kind = contact.kind;
             const OpenItem item{0, contact.a, contact.b, 0.0, previous_m};
             const Witness witness = measure(contact.kind, item, frames_of_row(index), capacity::robot_extent_m_max);
             const bool grows = witness.distance_m >= std::min(margin_m, previous_m);
-            const bool grew = index < gate_.path_rows_ || witness.distance_m > contact.distance_m;
+            const bool grew = index < gate_.path_rows_ || witness.distance_m > start_m;
             if (!grows || !grew) {
                 finding = {static_cast<std::uint32_t>(index), item, 1.0, 0.0, witness, last_obstacle_};
-                kind = contact.kind;
                 return Outcome::violated;
             }
-            previous_m = witness.distance_m;
+            if (const Outcome outcome = keeps_distance(contact, index, finding); outcome != Outcome::clear) {
+                finding.segment = static_cast<std::uint32_t>(index);
+                return outcome;
+            }
+            contact.distance_m = witness.distance_m;
         }
     }
     return Outcome::clear;

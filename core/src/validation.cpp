@@ -78,15 +78,14 @@ bool Validation::is_timed_joint_path() const noexcept {
 bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept {
     if (outcome == Outcome::clear) return true;
     // A retreat is judged as a whole: its first rows alone need not lead away from anything.
-    const bool strokes = gate_.path_rows_ != request_.chunk.row_count;
-    const bool no_prefix = request_.recovery || strokes || finding.segment == none || finding.segment == 0;
+    const bool no_prefix = request_.recovery || !rows_are_segments_ || finding.segment == none || finding.segment == 0;
     // The prefix must stand without anybody's word: rows that need a declared contact are not in it.
     verdict_.certified_rows = no_prefix ? 0 : std::min(finding.segment, contact_segment_) - 1;
     sweep_.forget_contacts();
     if (outcome == Outcome::budget) return reject_budget();
     const auto volumes = gate_.shapes_.volumes();
     Violation violation;
-    // A whole range is swept in two strokes, whatever the number of rows that asked for it.
+    // A gripper is swept in strokes, whatever the number of rows that asked for them.
     violation.row = std::min(finding.segment, static_cast<std::uint32_t>(request_.chunk.row_count)) - 1;
     violation.segment_t = finding.segment_t;
     violation.first_contact_t = finding.first_contact_t;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+
 #include "lastgate/gate.hpp"
 #include "sweep.hpp"
 
@@ -49,12 +51,15 @@ class Validation {
     bool check_ee_motion() noexcept;
     bool check_ee_steps() noexcept;
     bool check_ee_step(std::size_t row, std::size_t effector, bool open) noexcept;
+    bool check_ee_parts(std::size_t row, std::size_t effector) noexcept;
+    bool may_turn_far(std::size_t effector) const noexcept;
     bool check_workspace_box() noexcept;
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;
     bool check_world_collision() noexcept;
     bool has_footprint_to_check() const noexcept;
     bool check_footprint() noexcept;
+    Outcome run_sweep(PairKind kind, Finding& finding) noexcept;
     bool sweep_world(PairKind kind) noexcept;
     bool check_tube_limits() noexcept;
     bool check_recovery() noexcept;
@@ -66,6 +71,7 @@ class Validation {
     // paths/: how each control mode becomes a joint path. False when it cannot.
     bool build_path() noexcept;
     void begin_path() noexcept;
+    void begin_tube() noexcept;
     bool build_joint_path() noexcept;
     bool build_velocity_path() noexcept;
     bool build_torque_tube() noexcept;
@@ -85,6 +91,7 @@ class Validation {
     [[gnu::cold]] bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;
     Violation blame_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept;
     Violation blame_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept;
+    Violation blame_effector(ViolationCode code, std::size_t row, std::size_t effector) const noexcept;
 
     ControlMode mode() const noexcept { return static_cast<ControlMode>(request_.chunk.control_mode); }
     double cell(std::size_t row, std::size_t column) const noexcept { return request_.chunk.flat[row * request_.chunk.width + column]; }
@@ -99,6 +106,9 @@ class Validation {
     const CheckRequest& request_;
     Verdict verdict_{};
     Sweep sweep_;
+    bool rows_are_segments_ = true;  ///< Each row of the chunk ends one segment of the path; strokes of a gripper do not.
+    bool sweeps_tube_ = false;       ///< All within `half_width_` of row 0 is swept, instead of a path.
+    std::array<Vec3, capacity::effectors_max> tool_before_start_;  ///< One step ago, had the joints moved as they were measured to.
     std::uint32_t contact_segment_ = none;  ///< The first segment that was shown by a declared contact.
 };
 

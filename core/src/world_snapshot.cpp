@@ -104,7 +104,8 @@ Segment in_frame(const Transform& frame, const Segment& segment) noexcept {
 
 PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* pose) noexcept {
     const double norm2 = pose[3] * pose[3] + pose[4] * pose[4] + pose[5] * pose[5] + pose[6] * pose[6];
-    const double scale = 1.0 / std::sqrt(norm2);
+    // One whose square overflows has no direction left: not a rotation, instead of none.
+    const double scale = std::isfinite(norm2) ? 1.0 / std::sqrt(norm2) : norm2;
     PrimitiveSpec spec;
     spec.kind = kind;
     spec.radius_m = size_m.x;

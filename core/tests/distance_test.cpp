@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "lastgate/world_snapshot.hpp"
@@ -178,6 +179,16 @@ TEST(unusable_obstacle_makes_the_whole_snapshot_unusable) {
     REQUIRE(!robots::make_world({&skewed, 1}).is_usable());
     const PrimitiveSpec good = robots::sphere({}, 0.1);
     REQUIRE(robots::make_world({&good, 1}).is_usable());
+}
+
+TEST(quaternion_without_a_direction_is_refused_and_a_long_one_is_scaled) {
+    const auto usable = [](double scale) {
+        const double pose[7] = {0.0, 0.0, 0.0, scale, 0.0, 0.0, scale};
+        const PrimitiveSpec box = make_primitive(PrimitiveKind::box, {0.1, 0.2, 0.3}, pose);
+        return robots::make_world({&box, 1}).is_usable();
+    };
+    for (const double scale : {0.0, 1e-200, 1e200, 1e308, std::numeric_limits<double>::infinity(), std::nan("")}) REQUIRE(!usable(scale), scale);
+    for (const double scale : {1e-100, 0.5, 1.0, 1e100}) REQUIRE(usable(scale), scale);
 }
 
 TEST(one_obstacle_too_many_overflows_and_the_last_that_fits_does_not) {

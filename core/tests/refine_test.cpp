@@ -249,6 +249,32 @@ TEST(retreat_is_judged_by_the_volumes_of_what_is_in_contact) {
     REQUIRE(slide(boxed_slider(), world, 0.0, 0.025, true).accepted == 0);   // and may not be entered under that name
 }
 
+TEST(what_started_in_contact_is_judged_by_its_volumes_when_it_comes_by_again) {
+    // A bar that turns, and at its end a ball that turns too: of it only a small box on one side is solid.
+    RobotModelSpec spec;
+    spec.links.push_back({});
+    add_joint(spec, 0, JointKind::revolute, {}, {}, {0.0, 0.0, 1.0}, -20.0, 20.0);
+    add_joint(spec, 1, JointKind::revolute, {1.0, 0.0, 0.0}, {}, {0.0, 0.0, 1.0}, -20.0, 20.0);
+    spec.volumes.push_back({2, 0.05, {}, {}});
+    spec.effectors.push_back({2, {}, {}});
+    spec.pieces.push_back({2, 0.0, box_corners({0.04, 0.0, 0.0}, {0.005, 0.005, 0.005})});
+    const PrimitiveSpec pole = sphere({1.54, 0.0, 0.0}, 0.5);  // the ball comes 1 cm into it at an angle of 0
+    const WorldSnapshot world = make_world({&pole, 1});
+    const double touching[2] = {0.05, -0.05};
+    const double away[2] = {pi, pi};
+    // Once round: the box is on the far side when the ball comes by, deeper than it was at the start.
+    const double rows[6] = {pi, pi, 1.5 * pi, pi, 2.5 * pi, pi};
+    Gate gate = jumping_gate(spec);
+    CheckRequest request = make_request(ControlMode::joint_position, {rows + 2, 4}, 2, away, world);
+    REQUIRE(gate.check(request).accepted == 1);
+    request = make_request(ControlMode::joint_position, {rows, 2}, 2, touching, world);
+    request.recovery = true;
+    REQUIRE(gate.check(request).accepted == 1);
+    request = make_request(ControlMode::joint_position, rows, 2, touching, world);
+    request.recovery = true;
+    REQUIRE(world_rejected(gate.check(request)));
+}
+
 TEST(spent_budget_is_not_an_acceptance) {
     RobotModelSpec spec = boxed_arm();
     GateConfig config = wide_config(spec, 1.0);

@@ -7,6 +7,7 @@
 #include "config_text.hpp"
 #include "kernel.hpp"
 #include "require.hpp"
+#include "world_builder.hpp"
 
 using namespace lastgate;
 
@@ -112,6 +113,51 @@ TEST(world_is_refused_one_instant_after_it_has_been_here_for_as_long_as_it_may) 
     REQUIRE(bench.evidence.find("the world is stale") != std::string::npos, bench.evidence);
     // One that comes from the future of that clock was not here at all.
     REQUIRE(bench.submit({1e6, 63.0}) == ViolationCode::world_unavailable);
+}
+
+TEST(obstacles_that_no_longer_come_grow_old_though_cells_still_do) {
+    for (const bool obstacles_end : {true, false}) {
+        for (const double step_s : {0.0, -60.0}) {
+            Bench bench(true);
+            WorldBuilder builder("base");
+            // A world of one empty list, or of free cells all round.
+            const auto see = [&](MessageType type, Now now) {
+                std::vector<std::byte> memory(1024);
+                CdrWriter writer(memory);
+                const Stamp stamp = Stamp::of_seconds(now.wall_s);
+                writer.number(stamp.seconds);
+                writer.number(stamp.nanoseconds);
+                writer.text("base");
+                if (type == MessageType::world_collision) {
+                    for (int list = 0; list < 4; ++list) writer.number(std::uint32_t{0});
+                } else {
+                    for (const double number : {-4.0, -4.0, -4.0, 1.0}) writer.number(number);
+                    for (int axis = 0; axis < 3; ++axis) writer.number(std::uint32_t{8});
+                    const std::vector<std::uint8_t> free(512);
+                    writer.octets(free);
+                }
+                const auto world = builder.take(type, writer.bytes(), now);
+                REQUIRE(world != nullptr);
+                bench.world.snapshot = world->snapshot;
+                bench.world.arrived_s = world->arrived_s;
+            };
+            const MessageType ends = obstacles_end ? MessageType::world_collision : MessageType::occupancy_voxels;
+            const MessageType goes_on = obstacles_end ? MessageType::occupancy_voxels : MessageType::world_collision;
+            see(ends, {1e6, 50.0});
+            see(goes_on, {1e6, 50.0});
+            bench.observe({1e6, 50.0});
+            const ViolationCode first = bench.submit({1e6, 50.0});
+            REQUIRE(first == passes, bench.evidence);
+            // A minute later the clock may have been set back by just as much, and the stamp of what ended be fresh.
+            const Now later{1e6 + 60.0 + step_s, 110.0};
+            see(goes_on, later);
+            bench.observe(later);
+            REQUIRE(bench.submit(later) != passes, obstacles_end, step_s);
+            see(ends, later);
+            const ViolationCode again = bench.submit(later);
+            REQUIRE(again == passes, bench.evidence);
+        }
+    }
 }
 
 TEST(world_that_nobody_gave_is_not_called_stale) {

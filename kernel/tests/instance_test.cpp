@@ -2,6 +2,10 @@
 // Who is the kernel of a name, and what lies in memory under it when nobody is.
 #include "instance.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -85,6 +89,49 @@ TEST(memory_knows_whether_it_still_has_its_name) {
     REQUIRE(!first.is_named(name) && second.is_named(name));
     SharedMemory::remove(name);
     REQUIRE(!second.is_named(name));
+}
+
+TEST(room_is_found_when_memory_is_made_and_not_when_somebody_writes) {
+    // Whoever writes to a page that the system has no room for is killed: that must not be a kernel in the middle of a motion.
+    const std::string name = ring_name(unique_instance("room"), "inputs");
+    constexpr std::size_t bytes = 1 << 20;
+    const auto blocks = [&] {
+        struct stat about {};
+        const int file = shm_open(("/" + name).c_str(), O_RDONLY, 0);
+        REQUIRE(file >= 0 && fstat(file, &about) == 0);
+        close(file);
+        return static_cast<std::size_t>(about.st_blocks) * 512;
+    };
+    {
+        const SharedMemory made = SharedMemory::create(name, bytes);
+        REQUIRE(blocks() >= bytes, blocks());
+    }
+    const SharedMemory made = SharedMemory::create(name, bytes, SharedMemory::Pages::when_written);
+    REQUIRE(blocks() == 0, blocks());
+    SharedMemory::remove(name);
+}
+
+TEST(memory_of_another_user_is_no_kernels) {
+    if (getuid() != 0) return;  // only root can be two users
+    const std::string name = ring_name(unique_instance("stranger"), "board");
+    const SharedMemory made = SharedMemory::create(name, 64);
+    REQUIRE(is_there(name));
+    constexpr uid_t stranger = 65533;
+    constexpr uid_t victim = 65534;
+    const std::string path = "/dev/shm/" + name;
+    const auto opens_as = [&](uid_t user) {
+        const pid_t child = fork();
+        if (child == 0) _exit(setuid(user) == 0 && is_there(name) ? 0 : 1);
+        int status = 1;
+        (void)waitpid(child, &status, 0);
+        return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    };
+    REQUIRE(!opens_as(victim));  // 0600
+    // Somebody else put it there, and lets everybody in.
+    REQUIRE(chmod(path.c_str(), 0666) == 0 && chown(path.c_str(), stranger, stranger) == 0);
+    REQUIRE(opens_as(stranger));
+    REQUIRE(!opens_as(victim));
+    SharedMemory::remove(name);
 }
 
 TEST(many_who_come_and_go_never_have_it_together) {

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from lastgate import _core
 from lastgate.contracts import ControlMode, ROSConfigError
-from lastgate.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.kernel_config import SHAPE_KIND, capsule_ends, shape_size_m
 from lastgate.world import NoWorld, World
 
 if TYPE_CHECKING:
     from lastgate.gate import Gate
     from lastgate.verdict import Verdict
 
-CERTIFICATE_FORMAT = "lastgate-certificate 1"
+CERTIFICATE_FORMAT = "lastgate-certificate 2"
 # One record: a pair of shapes that stay apart between two instants of the path, counted in rows.
 RECORD_COLUMNS = (
     "kind",
@@ -51,8 +51,9 @@ CERTIFIED_MODES = (
 class Certificate:
     """Is the path of one accepted chunk, the model and world it was judged in, and one record per shown pair.
 
-    It speaks for the distances of links from each other, from obstacles and from no-go zones; not for limits, boxes,
-    keep-in zones or freshness. `lastgate verify` checks it, and so does `lastgate/certificate_checker.py` by itself.
+    It speaks for the distances of links and held objects from each other, from obstacles, points and no-go zones; not
+    for limits, boxes, keep-in zones or freshness. `lastgate verify` checks it, and so does
+    `lastgate/certificate_checker.py` by itself.
     """
 
     content: dict[str, Any]
@@ -87,7 +88,7 @@ def certificate_of(
     """
     if not verdict.accepted:
         raise ROSConfigError(f"a rejected chunk has no certificate: {verdict.explain()}")
-    _require_certifiable(gate, verdict, world)
+    _require_certifiable(verdict, world)
     complete, records, apart = _core.certify_path(native, world.native)
     if not complete:
         raise ROSConfigError(
@@ -101,12 +102,14 @@ def certificate_of(
         "model_digest": gate.model_digest,
         "path": native.path.tolist(),
         "uncertainty": _core.gate_uncertainty(native),
+        "held": _held_content(gate),
         "world": {
             "id": verdict.world_id,
             "looked_at": not isinstance(world, NoWorld),
             "kind": [SHAPE_KIND[primitive.shape.shape] for primitive in primitives],
             "size_m": [list(shape_size_m(primitive.shape)) for primitive in primitives],
             "xyz_quat_xyzw": [[*primitive.pose.xyz, *primitive.pose.quat_xyzw] for primitive in primitives],
+            "points_m": _points_of(world),
         },
         "record_columns": list(RECORD_COLUMNS),
         "records": records.tolist(),
@@ -116,19 +119,37 @@ def certificate_of(
     return Certificate(content)
 
 
-def _require_certifiable(gate: "Gate", verdict: "Verdict", world: World | NoWorld) -> None:
+def _points_of(world: World | NoWorld) -> list[list[float]]:
+    return [] if isinstance(world, NoWorld) or world.points is None else world.points.xyz.tolist()
+
+
+def _held_content(gate: "Gate") -> dict[str, list[Any]]:
+    """Returns what is held, in the order in which its volumes follow those of the robot."""
+    index = {name: number for number, name in enumerate(gate.link_names)}
+    shapes = gate.held_shapes
+    return {
+        "object": [number for number, _ in shapes],
+        "link": [index[held.link] for _, held in shapes],
+        "ends_m": [list(capsule_ends(held.shape, held.origin_xyz_rpy)) for _, held in shapes],
+        "radius_m": [held.shape.radius_m for _, held in shapes],
+        "touch_links": [
+            sorted({index[name] for name in (held.link, *held.touch_links)}) for _, held in shapes
+        ],
+    }
+
+
+def _require_certifiable(verdict: "Verdict", world: World | NoWorld) -> None:
     mode = verdict.chunk.mode
     reasons = {
         f"rows of {getattr(mode, 'name', mode)} are not straight in joint space": mode not in CERTIFIED_MODES,
         "it was accepted under the recovery rule": verdict.recovery,
         "it was accepted because of declared contacts": bool(verdict.contacts_used),
-        "the robot holds something": bool(gate.attached),
-        "the world has voxels, points or a map of the floor": not isinstance(world, NoWorld)
-        and any(field is not None for field in (world.voxels, world.points, world.floor_map)),
+        "the world has voxels or a map of the floor": not isinstance(world, NoWorld)
+        and any(field is not None for field in (world.voxels, world.floor_map)),
     }
     for reason, applies in reasons.items():
         if applies:
             raise ROSConfigError(
                 f"this chunk gets no certificate: {reason}\n\n"
-                "hint: certificates speak for joint rows among shapes; the verdict itself stands"
+                "hint: certificates speak for joint rows among shapes and points; the verdict itself stands"
             )

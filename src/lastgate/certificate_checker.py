@@ -3,8 +3,9 @@
 pairs are worked out again here, from the numbers in the file alone.
 
 A certificate says of every pair, for every stretch of the path: at this instant a slab this wide separates the two,
-and until the ends of the stretch they cannot come closer by more than this. What has to be believed is the model, by
-its digest, and the world as it is written in the file.
+and until the ends of the stretch they cannot come closer by more than this. Instead of a slab, a volume among points
+has the distance of the nearest. What has to be believed is the model, by its digest, and the world and what the robot
+holds, as they are written in the file.
 
 Usage: python certificate_checker.py FILE. Exit 0 verified, 1 refused, 2 not readable.
 """
@@ -21,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = "lastgate-certificate 1"
+FORMAT = "lastgate-certificate 2"
 RECORD_COLUMNS = [
     "kind",
     "by_pieces",
@@ -47,7 +48,7 @@ APART_COLUMNS = ["volume", "piece", "direction_x", "direction_y", "direction_z"]
 SAME_M = 1e-9
 # A joint may be measured this far outside its limits; motion bounds of the model hold up to there.
 LIMIT_SLACK = 0.2
-SELF, WORLD, ZONE = 0, 1, 2
+SELF, WORLD, ZONE, POINTS = 0, 1, 2, 3
 SPHERE, CAPSULE, BOX, HALF_SPACE = 0, 1, 2, 3
 FIXED, REVOLUTE, PRISMATIC = 0, 1, 2
 
@@ -67,14 +68,20 @@ class Report:
     world_id: str
     looked_at_world: bool
     row_count: int
+    held_count: int
     pair_count: int
     record_count: int
     least_spare_m: float
 
     def __str__(self) -> str:
         world = f"world `{self.world_id}`" if self.looked_at_world else "no world"
+        held = (
+            f" with {self.held_count} held shape{'s' if self.held_count > 1 else ''}"
+            if self.held_count
+            else ""
+        )
         return (
-            f"verified: {self.row_count} rows of `{self.robot}` in {world}; {self.pair_count} pairs, "
+            f"verified: {self.row_count} rows of `{self.robot}`{held} in {world}; {self.pair_count} pairs, "
             f"{self.record_count} records, each with at least {self.least_spare_m:.6f} m to spare\n"
             f"  model {self.model_digest}"
         )
@@ -111,7 +118,7 @@ def read(text: str) -> dict[str, Any]:
     found = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
     require(digest == found, f"the digest is {found}, the file says {digest}")
     keys = {
-        "format", "model", "model_digest", "path", "uncertainty", "world", "record_columns", "records",
+        "format", "model", "model_digest", "path", "uncertainty", "held", "world", "record_columns", "records",
         "apart_columns", "apart",
     }  # fmt: skip
     require(set(content) == keys, f"the file must hold {sorted(keys)}")
@@ -225,6 +232,7 @@ class Model:
             SELF: float(values["self_collision_margin_m"]),
             WORLD: float(values["world_collision_margin_m"]),
             ZONE: float(values["world_collision_margin_m"]),
+            POINTS: float(values["world_collision_margin_m"]),
         }
         # Per link the links whose joints move it, the first of the chain first.
         self.movers: list[tuple[int, ...]] = [()]
@@ -255,10 +263,6 @@ class Model:
             np.reshape(values["zone_size_m"], (-1, 3)).tolist(),
             np.reshape(values["zone_xyz_quat_xyzw"], (-1, 7)).tolist(),
         )
-        # Which volumes the joint of which link moves.
-        self.carried = np.zeros((len(self.volumes), count), dtype=bool)
-        for index, shape in enumerate(self.volumes):
-            self.carried[index, list(self.movers[shape.link])] = True
         self.volume_reach = [self.reach(shape) for shape in self.volumes]
         self.piece_reach = [self.reach(shape) for shape in self.pieces]
 
@@ -332,6 +336,40 @@ class Model:
         return pairs
 
 
+@dataclass(frozen=True)
+class Held:
+    """One shape of a held object, and the links that it may touch."""
+
+    number: int
+    shape: Shape
+    touch_links: frozenset[int]
+
+
+def held_of(content: Any, link_count: int) -> list[Held]:
+    """Returns what is held; shapes of one object have the same number."""
+    keys = {"object", "link", "ends_m", "radius_m", "touch_links"}
+    require(isinstance(content, dict) and set(content) == keys, "what is held is not described")
+    require(all(isinstance(values, list) for values in content.values()), "what is held is not described")
+    require(len({len(values) for values in content.values()}) == 1, "a held shape is not described whole")
+    ends = _table(content["ends_m"], 6, "the ends of held shapes")
+    radii = _table([content["radius_m"]], len(ends), "the radii of held shapes")[0] if len(ends) else []
+    found = []
+    for index, (number, link, touch) in enumerate(
+        zip(content["object"], content["link"], content["touch_links"], strict=True)
+    ):
+        require(type(number) is int and number >= 0, "a held object has no number")
+        is_list = isinstance(touch, list) and all(type(other) is int for other in touch)
+        require(
+            is_list and type(link) is int and all(0 <= other < link_count for other in [link, *touch]),
+            "a held shape names a link that does not exist",
+        )
+        require(radii[index] > 0.0, "a held shape has no size")
+        found.append(
+            Held(number, Shape(link, ends[index].reshape(2, 3), float(radii[index])), frozenset(touch))
+        )
+    return found
+
+
 @functools.lru_cache(maxsize=8)
 def model_of(text: str) -> Model:
     """Returns the model of a text; many certificates speak of the same robot."""
@@ -394,9 +432,11 @@ class Checker:
         require(len(self.path) >= 2, "the path has no rows")
         self.uncertainty = _table([content["uncertainty"]], columns, "uncertainty")[0]
         self._require_path()
+        self._take_held(held_of(content["held"], len(self.model.parent)))
         world = content["world"]
         require(
-            isinstance(world, dict) and set(world) == {"id", "looked_at", "kind", "size_m", "xyz_quat_xyzw"},
+            isinstance(world, dict)
+            and set(world) == {"id", "looked_at", "kind", "size_m", "xyz_quat_xyzw", "points_m"},
             "the world is not described",
         )
         require(
@@ -405,10 +445,45 @@ class Checker:
         )
         self.world_id, self.looked_at = world["id"], world["looked_at"]
         self.obstacles = obstacles_of(world["kind"], world["size_m"], world["xyz_quat_xyzw"])
-        require(self.looked_at or not self.obstacles, "nobody looked at the world, and yet it has obstacles")
+        self.points = _table(world["points_m"], 3, "points_m")
+        require(
+            self.looked_at or not (self.obstacles or len(self.points)),
+            "nobody looked at the world, and yet it has obstacles",
+        )
         self.records = _table(content["records"], len(RECORD_COLUMNS), "records")
         self.column = {name: self.records[:, index] for index, name in enumerate(RECORD_COLUMNS)}
         self.apart = _table(content["apart"], len(APART_COLUMNS), "apart")
+        # Of stretches that pieces show among points: a record, and the points that the pieces are shown against.
+        self.left_to_volumes: list[tuple[int, list[int]]] = []
+
+    def _take_held(self, held: list[Held]) -> None:
+        """What is held counts as volumes after those of the robot."""
+        model = self.model
+        self.held = held
+        shapes = [one.shape for one in held]
+        self.volumes = [*model.volumes, *shapes]
+        self.volume_reach = [*model.volume_reach, *(model.reach(shape) for shape in shapes)]
+        # Which volumes the joint of which link moves.
+        self.carried = np.zeros((len(self.volumes), len(model.parent)), dtype=bool)
+        for index, shape in enumerate(self.volumes):
+            self.carried[index, list(model.movers[shape.link])] = True
+
+    def _checked_volume_pairs(self) -> set[frozenset[int]]:
+        """Returns the pairs of volumes that move against each other and may not touch.
+
+        What is held has no share in what its link may touch, and no object is held against itself.
+        """
+        model, own = self.model, len(self.model.volumes)
+        pairs = model.checked_volume_pairs()
+        for index, held in enumerate(self.held):
+            for j in range(own + index):
+                other = self.volumes[j]
+                may_touch = (
+                    other.link in held.touch_links if j < own else self.held[j - own].number == held.number
+                )
+                if not may_touch and model.movers[held.shape.link] != model.movers[other.link]:
+                    pairs.add(frozenset((own + index, j)))
+        return pairs
 
     def _require_path(self) -> None:
         model = self.model
@@ -448,23 +523,26 @@ class Checker:
             world_id=self.world_id,
             looked_at_world=self.looked_at,
             row_count=len(self.path) - 1,
+            held_count=len(self.held),
             pair_count=self.pair_count,
             record_count=len(self.records),
             least_spare_m=float(spare.min()) if len(spare) else math.inf,
         )
 
     def _require_indices(self) -> None:
-        column, volumes = self.column, len(self.model.volumes)
-        self.kind = _indices(column["kind"], 3, "a kind")
+        column, volumes = self.column, len(self.volumes)
+        self.kind = _indices(column["kind"], 4, "a kind")
         self.by_pieces = _indices(column["by_pieces"], 2, "a flag")
         self.a = _indices(column["a"], volumes, "a volume")
-        others = {SELF: volumes, WORLD: len(self.obstacles), ZONE: len(self.model.zones)}
+        clouds = min(len(self.points), 1)
+        others = {SELF: volumes, WORLD: len(self.obstacles), ZONE: len(self.model.zones), POINTS: clouds}
         self.b = column["b"].astype(np.int64)
         for kind, below in others.items():
             _indices(column["b"][self.kind == kind], below, "the other of a pair")
         self.piece_a = _indices(column["piece_a"], 2, "a flag")
         self.piece_b = _indices(column["piece_b"], 2, "a flag")
-        most = max(volumes, len(self.model.pieces), len(self.obstacles), len(self.model.zones))
+        shapes = (self.volumes, self.model.pieces, self.obstacles, self.model.zones, self.points)
+        most = max(len(kind) for kind in shapes)
         self.shape_a = _indices(column["shape_a"], most, "a shape")
         self.shape_b = _indices(column["shape_b"], most, "a shape")
 
@@ -492,18 +570,20 @@ class Checker:
                 if shape.link == own.link and (index, j) not in excused
             ]
             for index, own in enumerate(model.volumes)
-        ]
+        ] + [[] for _ in self.held]
 
     def _require_complete(self, pieces_met: list[list[int]]) -> None:
         """Every pair that must be shown is, from the first instant to the last, by everything that has to show it."""
         model = self.model
-        moving = [index for index, shape in enumerate(model.volumes) if model.movers[shape.link]]
+        moving = [index for index, shape in enumerate(self.volumes) if model.movers[shape.link]]
         wanted: set[tuple[int, int, int]] = set()
-        for pair in model.checked_volume_pairs():
+        for pair in self._checked_volume_pairs():
             high, low = max(pair), min(pair)
             wanted.add((SELF, low, high))
         for kind, others in ((WORLD, self.obstacles), (ZONE, model.zones)):
             wanted |= {(kind, index, other) for index in moving for other in range(len(others))}
+        if len(self.points):
+            wanted |= {(POINTS, index, 0) for index in moving}
         groups: dict[tuple[int, int, int], dict[tuple[float, float, float, int], list[int]]] = {}
         for number in range(len(self.records)):
             kind, a, b = int(self.kind[number]), int(self.a[number]), int(self.b[number])
@@ -534,6 +614,9 @@ class Checker:
         self, pair: tuple[int, int, int], numbers: list[int], pieces_met: list[list[int]], *, by_pieces: bool
     ) -> None:
         kind = pair[0]
+        if kind == POINTS and by_pieces:
+            self._require_pieces_among_points(pair, numbers, pieces_met[pair[1]])
+            return
         found = []
         expected: set[tuple[int, int, int, int]] = set()
         for number in numbers:
@@ -564,6 +647,24 @@ class Checker:
             len(found) == len(set(found)) == len(expected), f"not every shape of the pair {pair} is shown"
         )
 
+    def _require_pieces_among_points(
+        self, pair: tuple[int, int, int], numbers: list[int], pieces: list[int]
+    ) -> None:
+        """Some points are shown by every piece; the volume must show the others, which `_require_true` looks at."""
+        shown = [(int(self.shape_a[number]), int(self.shape_b[number])) for number in numbers]
+        points = {point for _, point in shown}
+        require(
+            bool(self.piece_a[numbers].all())
+            and not self.piece_b[numbers].any()
+            and max(points) < len(self.points),
+            f"a record shows a shape that is not of the pair {pair}",
+        )
+        require(
+            len(shown) == len(set(shown)) and set(shown) == {(i, j) for i in pieces for j in points},
+            f"not every shape of the pair {pair} is shown",
+        )
+        self.left_to_volumes.append((numbers[0], sorted(points)))
+
     def _steps(self) -> Array:
         """Returns (records, variables): how far each variable strays from the instant of its record."""
         low, high, at = (self.column[name] for name in ("low", "high", "at"))
@@ -578,16 +679,21 @@ class Checker:
         """Every slab is as wide, and every motion as small, as its record says."""
         direction = self.records[:, RECORD_COLUMNS.index("direction_x") :][:, :3]
         claimed = self.column["distance_m"]
+        cloud = (self.kind == POINTS) & (self.piece_a == 0)
         require(
-            bool((np.abs(np.linalg.norm(direction, axis=1) - 1.0) <= SAME_M).all()),
+            bool((np.abs(np.linalg.norm(direction[~cloud], axis=1) - 1.0) <= SAME_M).all()),
             "a direction is no unit vector",
         )
+        require(not direction[cloud].any(), "a cloud lies on all sides, and yet it has a direction")
         instants, place = np.unique(self.column["at"], return_inverse=True)
         rotations, positions = self.model.place(self._at(instants)[:, : self.model.dof_count])
         placed = Placed(rotations, positions, place, self._steps())
         top, moved, unsure = self._side(self.piece_a, self.shape_a, direction, placed, first=True)
         bottom, moved_b, unsure_b = self._side(self.piece_b, self.shape_b, -direction, placed, first=False)
         width = -bottom - top
+        width[cloud] = [
+            self._distances_from_points(number, placed).min() for number in np.flatnonzero(cloud).tolist()
+        ]
         motion, demand = moved + moved_b, unsure + unsure_b
         for kind, margin_m in self.model.margin_m.items():
             demand[self.kind == kind] += margin_m
@@ -600,6 +706,12 @@ class Checker:
             bool((np.abs(demand - self.column["demand_m"]) <= SAME_M).all()),
             "a demand is not what it is said to be",
         )
+        for number, by_pieces in self.left_to_volumes:
+            link, reach = self.volumes[self.a[number]].link, self.volume_reach[self.a[number]]
+            moved_m, unsure_m = self._motion(np.array([number]), link, reach, placed.step)
+            others = np.delete(self._distances_from_points(number, placed), by_pieces)
+            needed_m = float(moved_m[0] + unsure_m[0]) + self.model.margin_m[POINTS]
+            require(bool((others > needed_m).all()), "a point is shown neither by pieces nor by the volume")
         spare = width - demand - motion
         require(bool((spare > 0.0).all()), "a pair can come closer than its margin")
         return spare
@@ -612,7 +724,7 @@ class Checker:
         reaches, moved, unsure = np.full(count, np.nan), np.zeros(count), np.zeros(count)
         body = np.ones(count, dtype=bool) if first else self.kind == SELF
         for flag, shapes, reach in (
-            (0, self.model.volumes, self.model.volume_reach),
+            (0, self.volumes, self.volume_reach),
             (1, self.model.pieces, self.model.piece_reach),
         ):
             for index, own in enumerate(shapes):
@@ -634,13 +746,26 @@ class Checker:
                     off = np.abs(direction[chosen] - obstacle.outward).max()
                     require(bool(off <= SAME_M), "a half-space is passed on another side than its face")
                 reaches[chosen] = (direction[chosen] @ obstacle.corners.T).max(axis=1) + obstacle.radius_m
+        if not first:
+            chosen = np.flatnonzero(self.kind == POINTS)
+            reaches[chosen] = np.einsum("ni,ni->n", direction[chosen], self.points[shape[chosen]])
         require(bool(np.isfinite(reaches).all()), "a record shows a shape that does not exist")
         return reaches, moved, unsure
+
+    def _distances_from_points(self, number: int, placed: Placed) -> Array:
+        """Returns how far the volume of a record is from every point of the cloud."""
+        own, at = self.volumes[self.a[number]], placed.place[number]
+        rotation, position = placed.rotations[own.link][at], placed.positions[own.link][at]
+        start, end = own.corners @ rotation.T + position
+        along, away = end - start, self.points - start
+        length2 = float(along @ along)
+        share = np.clip(away @ along / length2, 0.0, 1.0) if length2 > 0.0 else np.zeros(len(away))
+        return np.linalg.norm(away - share[:, None] * along, axis=1) - own.radius_m
 
     def _motion(self, chosen: Array, link: int, reach: dict[int, float], step: Array) -> tuple[Array, Array]:
         """Returns what joints that do not carry both of a pair move of one of them, and leave uncertain."""
         moved, unsure = np.zeros(len(chosen)), np.zeros(len(chosen))
-        carried = self.model.carried
+        carried = self.carried
         own = self.kind[chosen] == SELF
         a, b = self.a[chosen], np.where(own, self.b[chosen], 0)
         for mover in self.model.movers[link]:

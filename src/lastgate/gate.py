@@ -241,7 +241,7 @@ class Gate:
 
         Raises:
             ROSConfigError: The chunk is rejected, or accepted for reasons that a certificate cannot give: Cartesian
-                rows, something held, voxels or points.
+                rows or voxels.
         """
         verdict = self.check(chunk, state=state, world=world, now_s=now_s)
         return certificate_of(self, verdict, NO_WORLD if world is None else world, self._native)

@@ -31,7 +31,13 @@ from lastgate.estop import ResetOutcome, stop_reason
 from lastgate.gate import Gate
 from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import capsule_ends, flat_config
-from lastgate.kernel_process import KernelMessages, KernelSettings, default_state_dir, kernel_command
+from lastgate.kernel_process import (
+    KernelMessages,
+    KernelSettings,
+    default_state_dir,
+    kernel_command,
+    stop_kernel,
+)
 from lastgate.naming import VerdictNames
 from lastgate.nav_goal import NavGoal
 from lastgate.verdict import Verdict
@@ -121,7 +127,6 @@ class KernelClient:
         self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
         self._attachments: dict[str, int] = {}
         self._names = VerdictNames(robot=robot, config=_core.read_config(text), attachments=self._attachments)
-        self._seat: _core.Seat | None = None
         with tempfile.TemporaryDirectory(prefix="lastgate-") as folder:
             config = Path(folder) / "kernel.yaml"
             config.write_text(text, encoding="utf-8")
@@ -328,21 +333,9 @@ class KernelClient:
         """Stops, and returns when the kernel has latched. A reason that is no text stops as well.
 
         Raises:
-            ROSConfigError: The kernel is not there or did not latch: nothing was stopped.
+            ROSConfigError: The kernel is gone, or did not latch in time: nothing was stopped.
         """
-        if self._seat is None:
-            try:
-                self._seat = _core.Seat(self.instance, f"client-{self._door.door}")
-            except (RuntimeError, ValueError) as error:
-                raise ROSConfigError(f"nothing was stopped, use the hardware stop: {error}") from None
-        self._seat.press(stop_reason(reason))
-        deadline = time.monotonic() + ANSWER_TIMEOUT_S
-        while self._seat.kernel_state != KernelState.LATCHED:
-            if time.monotonic() > deadline or not self._seat.kernel_is_alive:
-                raise ROSConfigError(
-                    f"the kernel `{self.instance}` did not latch, use the hardware stop: {self._fate()}"
-                )
-            time.sleep(0.001)
+        stop_kernel(self.instance, source=f"client-{self._door.door}", reason=stop_reason(reason))
 
     def reset(self) -> ResetOutcome:
         """Asks for the latch to be cleared; the message says what blocks it."""
@@ -373,9 +366,6 @@ class KernelClient:
 
     def close(self) -> None:
         """Ends the kernel process; its latch stays on disk."""
-        if self._seat is not None:
-            self._seat.leave()
-            self._seat = None
         self._end_process()
 
     def __enter__(self) -> Self:

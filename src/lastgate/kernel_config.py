@@ -19,6 +19,7 @@ from lastgate.contracts import (
     HalfSpaceShape,
     JointSpec,
     KeepInZone,
+    MimicSpec,
     RobotDescription,
     ROSConfigError,
     RSkillManifest,
@@ -37,6 +38,9 @@ EVALUATIONS_MAX = 20_000
 
 # A continuous joint has no limits of its own; this is where the core's arithmetic stops being exact.
 CONTINUOUS_RANGE = (-1.0e4, 1.0e4)
+
+# Limits of a joint that mimics another are written with a few digits: what the leader would lose by that is no limit.
+ROUNDED_LIMIT = 1.0e-6
 
 _JOINT_KIND = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 2}
 SHAPE_KIND = {"sphere": 0, "capsule": 1, "box": 2, "half_space": 3}
@@ -238,16 +242,54 @@ def _effort(joint: JointSpec, envelope: SafetyEnvelope) -> float:
     return joint.effort_limit if cap is None else min(joint.effort_limit, cap)
 
 
+def _followers(robot: RobotDescription, leader: str) -> list[tuple[JointSpec, MimicSpec]]:
+    # The core refuses a multiplier of zero, by name.
+    return [
+        (joint, joint.mimic)
+        for joint in robot.joints
+        if joint.mimic is not None and joint.mimic.joint == leader and joint.mimic.multiplier != 0.0
+    ]
+
+
+def _range_with_followers(robot: RobotDescription, leader: JointSpec) -> tuple[float, float]:
+    """Returns the positions of a joint at which those that mimic it are inside their own limits too."""
+    lower, upper = leader.position_limits or CONTINUOUS_RANGE
+    for joint, mimic in _followers(robot, leader.name):
+        if joint.position_limits is None:
+            continue
+        ends = sorted((limit - mimic.offset) / mimic.multiplier for limit in joint.position_limits)
+        lower = ends[0] if ends[0] > lower + ROUNDED_LIMIT else lower
+        upper = ends[1] if ends[1] < upper - ROUNDED_LIMIT else upper
+    if not lower < upper:
+        raise ROSConfigError(
+            f"joint `{leader.name}` has no position at which those that mimic it are inside their limits"
+        )
+    return lower, upper
+
+
+def _speed_with_followers(robot: RobotDescription, leader: str, limit: float, *, factor: float) -> float:
+    """Returns the speed of a joint at which those that mimic it keep their own limits too."""
+    for joint, mimic in _followers(robot, leader):
+        if joint.velocity_limit is not None:
+            own = factor * joint.velocity_limit / abs(mimic.multiplier)
+            limit = own if own < limit * (1.0 - ROUNDED_LIMIT) else limit
+    return limit
+
+
 def _limits(robot: RobotDescription, envelope: SafetyEnvelope) -> dict[str, Value]:
     joints = robot.actuated_joints
     in_gripper = gripper_joint_names(robot)
-    ranges = [joint.position_limits or CONTINUOUS_RANGE for joint in joints]
+    ranges = [_range_with_followers(robot, joint) for joint in joints]
+    speeds = [
+        _speed_with_followers(robot, joint.name, limit, factor=envelope.max_joint_speed_factor)
+        for joint, limit in zip(joints, joint_velocity_limits(robot, envelope), strict=True)
+    ]
     values: dict[str, Value] = {
         "dof_names": [joint.name for joint in joints],
         "dof_in_rows": [0 if joint.name in in_gripper else 1 for joint in joints],
         "position_min": [lower for lower, _ in ranges],
         "position_max": [upper for _, upper in ranges],
-        "velocity_max": list(joint_velocity_limits(robot, envelope)),
+        "velocity_max": speeds,
     }
     declared = [joint.name for joint in joints if joint.acceleration_limit is not None]
     if len(declared) == len(joints):

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +13,16 @@ from pathlib import Path
 from typing import IO
 
 from lastgate import _core
-from lastgate.contracts import ROSConfigError
+from lastgate.contracts import FailureKind, ROSConfigError
 from lastgate.estop import OnStale, OnViolation
 from lastgate.gate import chosen_lanes
 
 # What a kernel says goes where the rest of a Python program's messages go.
 _log = logging.getLogger("lastgate.kernel")
 _LINES_KEPT = 50
+# A kernel latches within a millisecond; one that has not for this long is not going to.
+STOP_TIMEOUT_S = 2.0
+_LATCHED = 3  # of `SafetyStatus`
 
 # The latch file must outlive the process, and a reboot.
 STATE_DIR_VARIABLE = "LASTGATE_STATE_DIR"
@@ -59,6 +63,37 @@ def only_kernel() -> str:
         f"several kernels run: {', '.join(f'`{name}`' for name in running)}" if running else "no kernel runs"
     )
     raise ROSConfigError(f"{found}\n\nhint: name one with `--robot NAME`; `lastgate kernel run` starts one")
+
+
+def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") -> None:
+    """Stops a running kernel, and returns when it is known to be latched.
+
+    Args:
+        instance: The kernel.
+        source: Who asks: the name of a seat that is taken for this stop and given back.
+        reason: Shown in the status.
+        evidence: The JSON of a `HumanEvidence` that is reported; empty for no report.
+
+    Raises:
+        ROSConfigError: There is no such kernel, or it did not latch in time.
+    """
+    try:
+        bell = _core.StopBell(instance)
+    except (RuntimeError, ValueError) as error:
+        raise ROSConfigError(f"nothing was stopped, use the hardware stop: {error}") from None
+    seat = None
+    try:
+        seat = _core.Seat(instance, source)
+        seat.press(reason, int(FailureKind.HUMAN), evidence)
+    except RuntimeError:
+        bell.ring()  # every seat is taken: then nobody learns who it was, but it is a stop
+    deadline = time.monotonic() + STOP_TIMEOUT_S
+    while bell.kernel_state != _LATCHED:
+        if time.monotonic() > deadline or not bell.kernel_is_alive:
+            raise ROSConfigError(f"the kernel `{instance}` did not latch, use the hardware stop")
+        time.sleep(0.002)
+    if seat is not None:
+        seat.leave()
 
 
 def default_state_dir() -> Path:

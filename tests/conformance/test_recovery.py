@@ -10,8 +10,10 @@ from paper_robots import (
     code_of,
     gate_of,
     gripper_arm,
+    joint,
     only_violation,
     sliders,
+    sphere_on,
     stacked,
     wall_beyond_x,
     world_of,
@@ -239,3 +241,58 @@ def test_recovery_with_the_core_inside_a_box_is_rejected_because_its_depth_is_no
     )
     assert (violation.code, violation.against) == ("recovery_not_growing", "door")
     assert (violation.witness_a, violation.witness_b) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("fingers", "code"), [(None, "world_collision"), ([0.2], "accepted"), ([0.4], "world_collision")]
+)
+def test_x20_finger_that_nobody_measured_gets_no_exemption(fingers, code):
+    # A finger at 0.2 touches a point below it and leaves upwards; one at 0.4 would meet a second point on the way.
+    manifest = gripper_arm()
+    manifest["joints"][1]["position_limits"] = [0.0, 0.4]
+    points = np.array([[0.0, 0.3, 0.495], [0.0, 0.5, 0.58]])
+    rows = np.linspace(0.5, 0.6, 21)[1:, None]
+    state = at(0.5, gripper_positions=fingers)
+    world = world_of(points=points)
+    assert (
+        code_of(check(gate_of(manifest, step_s=STEP_S), rows, state=state, world=world, recovery=True))
+        == code
+    )
+
+
+SLIDE = {"joint_type": "prismatic", "position_limits": [-2.0, 2.0], "velocity_limit": 100.0}
+# A ball of radius 0.1 on two slides, at the origin; margins are 0.
+GANTRY = {
+    "name": "gantry",
+    "base_frame": "base",
+    "joints": [
+        joint("along_x", "base", "carriage", **SLIDE, axis_xyz=[1.0, 0.0, 0.0]),
+        joint("along_y", "carriage", "ball", **SLIDE, axis_xyz=[0.0, 1.0, 0.0]),
+    ],
+    "collision_geometry": [sphere_on("carriage", 0.01, (0.0, 0.0, 1.0)), sphere_on("ball", 0.1)],
+}
+
+
+def test_x20_other_points_of_the_cloud_that_was_touched_are_no_less_in_the_way():
+    # 5 mm deep in the first point; on the way from row 1 to row 2 the second would come 4 mm deep into the ball.
+    touched, beside = [0.095, 0.0, 0.0], [-0.5, 0.096, 0.0]
+    rows = [[-0.1, 0.0], [-0.4, 0.0], [-0.6, 0.0]]
+    gate = gate_of(GANTRY, step_s=STEP_S)
+    clear = check(gate, rows, world=world_of(points=np.array([touched])), recovery=True)
+    assert clear.accepted, clear.explain()
+    violation = only_violation(
+        check(gate, rows, world=world_of(points=np.array([touched, beside])), recovery=True)
+    )
+    assert (violation.code, violation.step) == ("recovery_not_growing", 2)
+    assert 0.0 < violation.segment_t < 1.0
+
+
+def test_x20_thing_that_was_left_is_not_touched_again_between_two_rows():
+    # 1 cm deep at the start, 4 cm away at row 0, far away at rows 1 and 2, and 5 mm deep half way between these.
+    cup = ball((0.15, 0.0, 0.0), 0.06, "cup")
+    gate = gate_of(GANTRY, step_s=STEP_S)
+    left = [[0.0, -0.2], [-0.15, -0.155]]
+    assert check(gate, left, world=world_of(cup), recovery=True).accepted
+    verdict = check(gate, [*left, [0.45, -0.155]], world=world_of(cup), recovery=True)
+    assert (code_of(verdict), only_violation(verdict).step) == ("recovery_not_growing", 2)
+    assert check(gate, [*left, [0.45, -0.185]], world=world_of(cup), recovery=True).accepted

@@ -10,6 +10,7 @@ import pytest
 from paper_robots import stacked
 
 import lastgate as lg
+from lastgate import _core
 from lastgate.adapters.driver import AcceptedChunk, DriverLogic, SafeActionDriver, StopReason
 
 MODE = lg.ControlMode.JOINT_POSITION
@@ -24,8 +25,8 @@ def logic():
     return DriverLogic(step_s=0.1, patience_s=0.2, kernel_id=7)
 
 
-def value_at(driver, now_s, *, kernel_alive=True, latched=False, stopped_at=0):
-    found = driver.row_at(now_s=now_s, kernel_alive=kernel_alive, latched=latched, stopped_at=stopped_at)
+def value_at(driver, now_s, *, kernel_alive=True, state=lg.KernelState.ACTIVE, stopped_at=0):
+    found = driver.row_at(now_s=now_s, kernel_alive=kernel_alive, state=state, stopped_at=stopped_at)
     return None if found is None else found[0][0]
 
 
@@ -59,7 +60,9 @@ def test_same_chunk_twice_is_taken_once():
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ({"latched": True}, StopReason.LATCHED),
+        ({"state": lg.KernelState.LATCHED}, StopReason.LATCHED),
+        ({"state": lg.KernelState.INACTIVE}, StopReason.INACTIVE),
+        ({"state": 77}, StopReason.INACTIVE),
         ({"kernel_alive": False}, StopReason.KERNEL_GONE),
         ({"stopped_at": 1}, StopReason.UNINFORMED),
     ],
@@ -197,6 +200,41 @@ def test_kernel_that_is_paused_is_a_kernel_that_is_gone(driven):
         os.kill(kernel.pid, signal.SIGCONT)
     # Back again, it does not resume what it was doing.
     assert run(driver, 0.1) == 0
+
+
+def test_driver_whose_seat_was_taken_while_it_was_paused_moves_no_more(driven):
+    kernel, paused, arm = driven
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted
+    assert run(paused, 0.1) > 0
+    time.sleep(0.6)
+    other_arm = Arm()
+    other = SafeActionDriver(kernel.instance, other_arm, name="arm", step_s=0.1)
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted
+    moved = 0
+    for _ in range(20):
+        assert not paused.tick()
+        moved += other.tick()
+        time.sleep(0.002)
+    assert moved > 0
+    assert paused.logic.reason is StopReason.REPLACED
+    assert arm.stops > 0
+    other.close()
+
+
+def test_kernel_that_is_deactivated_stops_the_arm(driven):
+    kernel, driver, arm = driven
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((250, 2), 0.01)).accepted
+    assert run(driver, 0.1) > 0
+    door = _core.DoorClient(kernel.instance)
+    assert door.command("deactivate", 1.0) == (True, "inactive")
+    assert run(driver, 0.1) == 0
+    assert driver.logic.reason is StopReason.INACTIVE
+    assert door.command("activate", 1.0) == (True, "active")
+    assert run(driver, 0.1) == 0  # what it was doing is over
+    assert arm.stops > 0
 
 
 def test_driver_without_a_kernel_says_so():

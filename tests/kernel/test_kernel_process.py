@@ -3,6 +3,8 @@
 
 import os
 import signal
+import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -13,6 +15,8 @@ from paper_robots import arm_of_one_link, ball, only_violation, planar_two_link,
 
 import lastgate as lg
 from lastgate import _core
+from lastgate.kernel_config import flat_config
+from lastgate.kernel_process import kernel_program
 
 Mode = lg.ControlMode
 
@@ -331,6 +335,84 @@ def test_damaged_latch_file_reads_as_latched(start_kernel, tmp_path, damage):
     assert second.status().latched
 
 
+def test_stop_that_comes_while_the_kernel_is_ending_is_found_by_the_next(start_kernel):
+    first = start_kernel(stacked(3), without_world=True)
+    seat = _core.Seat(first.instance, "human")
+    os.kill(first.pid, signal.SIGSTOP)  # so that it learns of both at once
+    os.kill(first.pid, signal.SIGTERM)
+    seat.press("on the way out")
+    os.kill(first.pid, signal.SIGCONT)
+    first.close()
+    status = start_kernel(stacked(3), without_world=True, instance=first.instance).status()
+    assert (status.latched, status.reason) == (True, "on the way out")
+
+
+def test_end_of_a_kernel_is_no_stop(start_kernel):
+    first = start_kernel(stacked(3), without_world=True)
+    first.close()
+    assert not start_kernel(stacked(3), without_world=True, instance=first.instance).status().latched
+
+
+def test_kernel_outlives_the_thread_that_started_it(start_kernel):
+    started = []
+    thread = threading.Thread(target=lambda: started.append(start_kernel(stacked(3), without_world=True)))
+    thread.start()
+    thread.join()
+    time.sleep(0.1)
+    assert submit(started[0], [[0.01] * 3]).accepted
+
+
+def test_stop_of_a_dead_kernel_is_said_not_to_have_been_one(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True)
+    os.kill(kernel.pid, signal.SIGKILL)
+    with pytest.raises(lg.ROSConfigError, match="hardware stop"):
+        kernel.estop("too late")
+
+
+def test_stop_while_latched_begins_the_cooldown_again(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.3)
+    kernel.estop("first")
+    time.sleep(0.35)
+    kernel.estop("second")  # its seat is given back at once: the kernel is latched already
+    time.sleep(0.05)
+    assert "cooling down" in kernel.reset().message
+    time.sleep(0.35)
+    _core.StopBell(kernel.instance).ring()
+    time.sleep(0.05)
+    assert "cooling down" in kernel.reset().message
+    assert kernel.status().reason == "second"
+    time.sleep(0.35)
+    assert kernel.reset().success
+    # Whoever sits down where somebody has pressed did not press.
+    seats = [_core.Seat(kernel.instance, f"other-{number}") for number in range(16)]
+    time.sleep(0.05)
+    assert not kernel.status().latched
+    assert len(seats) == 16
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--cpu", "1.5"),
+        ("--cpu", "nan"),
+        ("--cpu", "4096"),
+        ("--spin-us", "inf"),
+        ("--reset-cooldown-s", "nan"),
+        ("--require-source", ""),
+        ("--require-source", "x" * 32),
+        ("--require-actuator", "x" * 32),
+    ],
+)
+def test_option_that_means_nothing_is_refused(tmp_path, option):
+    config = tmp_path / "kernel.yaml"
+    config.write_text(flat_config(lg.RobotDescription(**stacked(3)), step_s=0.1))
+    command = [str(kernel_program()), "--config", str(config), "--instance", f"none-{os.getpid()}"]
+    command += ["--latch", str(tmp_path / "latch"), *option]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+
+
 def test_second_kernel_of_one_name_refuses_to_start(start_kernel):
     first = start_kernel(stacked(3), without_world=True)
     with pytest.raises(lg.ROSConfigError, match="already running"):
@@ -445,6 +527,28 @@ def test_warn_only_says_so_every_second(start_kernel, caplog):
     loud = [record.message for record in caplog.records if "WARN ONLY: nothing is stopped" in record.message]
     assert 2 <= len(loud) <= 4, loud
     assert "3 chunks that break a rule have passed" in loud[-1]
+
+
+def test_stderr_whose_reader_is_gone_does_not_end_a_kernel(tmp_path):
+    config = tmp_path / "kernel.yaml"
+    config.write_text(flat_config(lg.RobotDescription(**stacked(3)), step_s=0.1))
+    instance = f"unread-{os.getpid()}"
+    command = [str(kernel_program()), "--config", str(config), "--instance", instance, "--without-world"]
+    process = subprocess.Popen(
+        [*command, "--latch", str(tmp_path / "latch")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        assert process.stdout.readline().startswith(b"ready")
+        process.stderr.close()
+        door = _core.DoorClient(instance)
+        for _ in range(3):
+            assert door.wait_world(door.publish_world(b"\x00\x01\x00\x00 no world"), 1.0)
+        time.sleep(0.05)
+        assert door.command("status", 1.0) is not None
+    finally:
+        process.terminate()
+        process.stdout.close()
+        assert process.wait(30) == 0
 
 
 def test_stderr_that_nobody_reads_does_not_hold_up_a_kernel(start_kernel, monkeypatch):

@@ -22,7 +22,7 @@ def threads_of(kernel: lg.KernelClient) -> dict[str, int]:
     assert kernel.submit(np.zeros((1, 3))).accepted
     deadline = time.monotonic() + 10.0
     threads: dict[str, int] = {}
-    while len(threads) < 3:  # until it says its own name, a thread bears that of the one that made it
+    while len(threads) < 4:  # until it says its own name, a thread bears that of the one that made it
         assert time.monotonic() < deadline, threads
         tasks = list(Path(f"/proc/{kernel.pid}/task").iterdir())
         threads = {(task / "comm").read_text().strip(): int(task.name) for task in tasks}
@@ -43,10 +43,15 @@ def may_be_punctual() -> bool:
 def test_stops_come_before_decisions_and_worlds_after(start_kernel, caplog):
     kernel = start_kernel(stacked(3), without_world=True, sched_fifo=PRIORITY)
     threads = threads_of(kernel)
-    assert set(threads) == {"lastgate-kernel", "lastgate-stop", "lastgate-world"}
+    assert set(threads) == {"lastgate-kernel", "lastgate-stop", "lastgate-world", "lastgate-disk"}
     if may_be_punctual():
         priorities = {name: os.sched_getparam(task).sched_priority for name, task in threads.items()}
-        assert priorities == {"lastgate-stop": PRIORITY + 1, "lastgate-kernel": PRIORITY, "lastgate-world": 0}
+        assert priorities == {
+            "lastgate-stop": PRIORITY + 1,
+            "lastgate-kernel": PRIORITY,
+            "lastgate-world": 0,
+            "lastgate-disk": 0,
+        }
         assert os.sched_getscheduler(threads["lastgate-kernel"]) == os.SCHED_FIFO
         assert "refused" not in caplog.text
     else:

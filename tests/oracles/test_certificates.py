@@ -53,7 +53,8 @@ def random_world(rng: np.random.Generator) -> lg.World | NoWorld:
     if rng.random() < 0.3:
         pose = lg.Pose6D(xyz=(0.0, 0.0, -0.8), quat_xyzw=(0.06, 0.0, 0.0, np.sqrt(1.0 - 0.06**2)))
         found.append(lg.WorldCollisionPrimitive(shape=lg.HalfSpaceShape(), pose=pose))
-    return lg.World(primitives=found, stamp_s=0.0)
+    cloud = rng.uniform(-0.9, 0.9, (int(rng.integers(1, 60)), 3)) if rng.random() < 0.3 else None
+    return lg.World(primitives=found, points=cloud, stamp_s=0.0)
 
 
 def draw(rng: np.random.Generator, gate: lg.Gate) -> tuple[lg.ActionChunk, lg.RobotState, lg.World | NoWorld]:
@@ -73,6 +74,27 @@ def draw(rng: np.random.Generator, gate: lg.Gate) -> tuple[lg.ActionChunk, lg.Ro
     )
 
 
+def hold_something(rng: np.random.Generator, gate: lg.Gate) -> None:
+    """Every other time one or two shapes, of one object or two, at the end of the arm or somewhere on it."""
+    for object_id in {held.object_id for held in gate.attached}:
+        gate.detach(object_id)
+    if rng.random() < 0.5:
+        return
+    links = [volume.link_name for volume in gate.robot.collision_geometry]
+    for index in range(int(rng.integers(1, 3))):
+        link = links[-1] if rng.random() < 0.7 else links[int(rng.integers(len(links)))]
+        radius_m = float(rng.uniform(0.005, 0.03))
+        ball_shape = lg.SphereShape(radius_m=radius_m)
+        rod = lg.CapsuleShape(radius_m=radius_m, length_m=float(rng.uniform(0.01, 0.2)))
+        gate.attach(
+            link,
+            ball_shape if rng.random() < 0.5 else rod,
+            object_id=["cup", "lid"][index if rng.random() < 0.5 else 0],
+            origin_xyz_rpy=(*rng.uniform(-0.05, 0.1, 3), *rng.uniform(-3, 3, 3)),
+            touch_links=rng.choice(links, 3).tolist(),
+        )
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str) -> None:
     rng = np.random.default_rng([17, ROBOTS.index(name)])
@@ -83,11 +105,12 @@ def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str
         update={**margins, "no_go_zones": lg.SafetyEnvelope(no_go_zones=[zone]).no_go_zones}
     )
     gates = [lg.Gate(robot, step_s=0.5), lg.Gate(robot.model_copy(update={"safety": careful}), step_s=0.5)]
-    verified = records = by_pieces = near = 0
+    verified = records = by_pieces = near = holding = clouds = 0
     for _ in range(60 * CHUNKS):
         if verified >= CHUNKS // len(ROBOTS):
             break
         gate = gates[int(rng.integers(2))]
+        hold_something(rng, gate)
         chunk, state, world = draw(rng, gate)
         verdict = gate.check(chunk, state=state, world=world, now_s=0.0)
         if not verdict.accepted:
@@ -98,13 +121,19 @@ def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str
         assert report.model_digest == gate.model_digest == verdict.model_digest
         assert report.looked_at_world == (world is not lg.NO_WORLD)
         assert report.least_spare_m > 0.0
+        assert report.held_count == len(gate.attached)
         verified += 1
+        holding += bool(gate.attached)
+        clouds += bool(certificate.content["world"]["points_m"])
         records += report.record_count
         by_pieces += any(record[1] for record in certificate.content["records"])
         near += report.least_spare_m < 1e-3
     print(
-        f"{name}: {verified} certificates, {records} records, {by_pieces} with pieces, {near} nearer than 1 mm"
+        f"{name}: {verified} certificates, {records} records, {by_pieces} with pieces, {near} nearer than 1 mm, "
+        f"{holding} holding something, {clouds} among points"
     )
+    assert 0 < holding < verified
+    assert 0 < clouds < verified
     assert verified == CHUNKS // len(ROBOTS)
     if robot.loaded_pieces:
         assert by_pieces > 0
@@ -114,7 +143,7 @@ def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str
 
 
 def small_certificate() -> str:
-    """Returns a certificate of two links, a pole and a wall, with pieces on one link."""
+    """Returns a certificate of two links with a cup held at their end, a pole, a wall and two points, and pieces."""
     manifest = planar_two_link(convex_pieces={"file": "convex_pieces.txt", "sha256": "0" * 64})
     # Two volumes, so that the first and last cube each stand apart from one of them.
     manifest["collision_geometry"] = [
@@ -140,9 +169,15 @@ def small_certificate() -> str:
     ]
     robot = lg.RobotDescription(**manifest).with_loaded_pieces(tuple(pieces))
     gate = lg.Gate(robot, step_s=0.1)
+    gate.attach(
+        "forearm", lg.SphereShape(radius_m=0.02), object_id="cup", origin_xyz_rpy=(1.0, 0, 0, 0, 0, 0)
+    )
     chunk = lg.ActionChunk([[0.0, 0.002], [0.0, 0.004]])
     # The pole overlaps the capsules by 1.5 cm and leaves the cubes 1.5 cm.
-    world = world_of(ball((1.5, 0.145, 0.0), 0.1), wall_beyond_x(2.5))
+    shapes = world_of(ball((1.5, 0.145, 0.0), 0.1), wall_beyond_x(2.5)).primitives
+    # The last point is inside a capsule and beside the cubes.
+    cloud = np.array([[0.9, 0.4, 0.0], [0.0, -0.7, 0.1], [1.35, 0.05, 0.0]])
+    world = lg.World(primitives=shapes, points=cloud, stamp_s=NOW_S)
     return gate.certify(chunk, state=at(0.0, 0.0), world=world, now_s=NOW_S).to_json()
 
 
@@ -252,6 +287,66 @@ def test_forged_world_uncertainty_and_model_are_refused(honest: str) -> None:
         check_text(signed(forged))
 
 
+def test_forged_held_object_is_refused(honest: str) -> None:
+    content = json.loads(honest)
+    shown = check_text(honest).pair_count
+    for path in numbers_in({key: content["held"][key] for key in ("ends_m", "radius_m", "link")}):
+        if path[0] == "ends_m" and path[2] in (2, 5):
+            continue  # everything here stands at one height, and turns about it
+        with pytest.raises(Refused):
+            check_text(signed(altered(content, ("held", *path), 1 if path[0] == "link" else 0.001)))
+    let_go = {key: [] for key in content["held"]}
+    with pytest.raises(Refused):
+        check_text(signed({**content, "held": let_go}))
+    every_link = {**content["held"], "touch_links": [[0, 1, 2]]}
+    with pytest.raises(Refused, match="other pairs"):
+        check_text(signed({**content, "held": every_link}))
+    assert check_text(honest).pair_count == shown
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("object", [-1]),
+        ("object", [True]),
+        ("object", [0.0]),
+        ("link", [99]),
+        ("link", [-1]),
+        ("link", [2.0]),
+        ("touch_links", [[99]]),
+        ("touch_links", [[0.5]]),
+        ("touch_links", [2]),
+        ("radius_m", [0.0]),
+        ("radius_m", [-0.02]),
+        ("radius_m", ["0.02"]),
+        ("ends_m", [[1.0, 0.0, 0.0]]),
+        ("ends_m", []),
+    ],
+)
+def test_held_object_that_makes_no_sense_is_refused(honest: str, key: str, value: object) -> None:
+    content = json.loads(honest)
+    content["held"][key] = value
+    with pytest.raises(Refused, match=r"held|number|link"):
+        check_text(signed(content))
+
+
+def test_held_object_is_shown_against_links_obstacles_and_other_objects() -> None:
+    gate = gate_of(planar_two_link())
+    row, world = lg.ActionChunk([[0.31, 0.8]]), world_of(ball((-1.5, 0.0, 0.0), 0.1))
+    bare = check_text(gate.certify(row, state=at(0.3, 0.8), world=world, now_s=NOW_S).to_json())
+    gate.attach(
+        "forearm", lg.SphereShape(radius_m=0.02), object_id="cup", origin_xyz_rpy=(0.9, 0, 0, 0, 0, 0)
+    )
+    gate.attach(
+        "upper_arm", lg.SphereShape(radius_m=0.02), object_id="lid", origin_xyz_rpy=(0.2, 0, 0, 0, 0, 0)
+    )
+    report = check_text(gate.certify(row, state=at(0.3, 0.8), world=world, now_s=NOW_S).to_json())
+    # Cup and lid against each other, each against the ball and against the other's link.
+    assert (bare.held_count, report.held_count) == (0, 2)
+    assert report.pair_count == bare.pair_count + 5
+    assert "with 2 held shapes in world" in str(report)
+
+
 def test_path_that_runs_through_the_pole_does_not_fit_another_ones_records(honest: str) -> None:
     content = json.loads(honest)
     content["path"][1][1] += 0.4
@@ -259,7 +354,7 @@ def test_path_that_runs_through_the_pole_does_not_fit_another_ones_records(hones
         check_text(signed(content))
 
 
-@pytest.mark.parametrize("kind", [0, 1, 2])
+@pytest.mark.parametrize("kind", [0, 1, 2, 3])
 def test_pair_that_is_left_out_is_missed(honest: str, kind: int) -> None:
     content = json.loads(honest)
     first = next(record for record in content["records"] if record[0] == kind)
@@ -289,6 +384,42 @@ def test_obstacle_that_is_added_has_no_records(honest: str) -> None:
         check_text(signed(content))
 
 
+def with_points(content: dict, points: list[list[float]]) -> str:
+    return signed({**content, "world": {**content["world"], "points_m": points}})
+
+
+def test_point_that_is_moved_added_or_left_out_changes_the_distance(honest: str) -> None:
+    content = json.loads(honest)
+    points = content["world"]["points_m"]
+    nearer = [[0.9, 0.399, 0.0], *points[1:]]
+    for forged in (nearer, [*points, [0.9, 0.3, 0.0]], [*points[:2], [1.35, 0.049, 0.0]]):
+        with pytest.raises(Refused, match="distance"):
+            check_text(with_points(content, forged))
+    for fewer in (points[:2], []):
+        with pytest.raises(Refused, match=r"not of the pair|the other of a pair"):
+            check_text(with_points(content, fewer))
+    # Far behind everything it is nobody's nearest: the certificate stays true.
+    far = with_points(content, [*points, [-50.0, 0.0, 0.0]])
+    assert check_text(far).pair_count == check_text(honest).pair_count
+
+
+def test_point_that_neither_pieces_nor_volume_show_is_found(honest: str) -> None:
+    content = json.loads(honest)
+    *others, beside = content["world"]["points_m"]
+    # The forearm turns away from the mirrored point, which is nobody's nearest: no distance in the file is wrong.
+    with pytest.raises(Refused, match="neither by pieces nor by the volume"):
+        check_text(with_points(content, [*others, beside, [1.35, -0.05, 0.0]]))
+
+
+def test_cloud_has_no_direction(honest: str) -> None:
+    content = json.loads(honest)
+    column = certificate_checker.RECORD_COLUMNS.index("direction_x")
+    record = next(record for record in content["records"] if record[0] == certificate_checker.POINTS)
+    record[column] = 1.0
+    with pytest.raises(Refused, match="all sides"):
+        check_text(signed(content))
+
+
 def test_world_that_nobody_looked_at_has_no_obstacles(honest: str) -> None:
     content = json.loads(honest)
     content["world"]["looked_at"] = False
@@ -301,10 +432,10 @@ def test_world_that_nobody_looked_at_has_no_obstacles(honest: str) -> None:
     [
         ("", "not JSON"),
         ("[]", "not a file"),
-        ('{"format": "lastgate-certificate 2"}', "not a file"),
-        ('{"format": "lastgate-certificate 1"}', "digest"),
-        ('{"format": "lastgate-certificate 1", "path": [NaN]}', "holds NaN"),
-        ('{"format": "lastgate-certificate 1", "format": "lastgate-certificate 1"}', "twice"),
+        ('{"format": "lastgate-certificate 1"}', "not a file"),
+        ('{"format": "lastgate-certificate 2"}', "digest"),
+        ('{"format": "lastgate-certificate 2", "path": [NaN]}', "holds NaN"),
+        ('{"format": "lastgate-certificate 2", "format": "lastgate-certificate 2"}', "twice"),
         ("[" * 100_000, "not JSON"),
     ],
 )
@@ -313,7 +444,7 @@ def test_file_that_is_no_certificate_is_refused(text: str, message: str) -> None
         check_text(text)
 
 
-@pytest.mark.parametrize("key", ["model", "path", "records", "apart", "uncertainty", "world"])
+@pytest.mark.parametrize("key", ["model", "path", "records", "apart", "uncertainty", "held", "world"])
 @pytest.mark.parametrize("value", [None, "text", [], [[]], [["a"]], {"kind": []}, 3])
 def test_part_of_another_type_is_refused_and_not_a_crash(honest: str, key: str, value: object) -> None:
     content = {**json.loads(honest), key: value}
@@ -334,7 +465,7 @@ def test_rejected_chunk_gets_no_certificate() -> None:
     assert check_text(accepted.to_json()).pair_count == 1
 
 
-def test_cartesian_rows_held_objects_and_fields_get_no_certificate() -> None:
+def test_cartesian_rows_and_voxels_get_no_certificate() -> None:
     gate = gate_of(planar_two_link())
     stretched = at(0.3, 0.8)
     pose_row = lg.ActionChunk([[0.001, 0.0, 0.0, 0.0, 0.0, 0.0]], mode=lg.ControlMode.CARTESIAN_DELTA)
@@ -342,15 +473,14 @@ def test_cartesian_rows_held_objects_and_fields_get_no_certificate() -> None:
     with pytest.raises(lg.ROSConfigError, match="not straight in joint space"):
         gate.certify(pose_row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S)
     row = lg.ActionChunk([[0.31, 0.8]])
-    cloud = lg.World(points=np.array([[5.0, 5.0, 5.0]]), stamp_s=NOW_S)
-    with pytest.raises(lg.ROSConfigError, match="voxels, points"):
-        gate.certify(row, state=stretched, world=cloud, now_s=NOW_S)
-    gate.attach(
-        "forearm", lg.SphereShape(radius_m=0.02), object_id="cup", origin_xyz_rpy=(1.0, 0, 0, 0, 0, 0)
+    free = lg.Voxels(
+        occupancy=np.zeros((8, 8, 8), dtype=np.uint8),
+        origin_xyz=(-4.0, -4.0, -4.0),
+        resolution_m=1.0,
+        stamp_s=NOW_S,
     )
-    with pytest.raises(lg.ROSConfigError, match="holds something"):
-        gate.certify(row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S)
-    gate.detach("cup")
+    with pytest.raises(lg.ROSConfigError, match="voxels"):
+        gate.certify(row, state=stretched, world=lg.World(voxels=free, stamp_s=NOW_S), now_s=NOW_S)
     assert gate.certify(row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S).record_count > 0
 
 

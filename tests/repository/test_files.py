@@ -185,6 +185,18 @@ def test_fleet_page_is_what_the_stored_numbers_say():
     assert all(row["missed"] == 0 and row["hidden"] == 0 for row in results.values())
 
 
+def test_error_page_is_what_the_stored_counts_say():
+    from lastgate.lowering.error_page import render_page
+    from lastgate.lowering.error_rates import JUDGES
+
+    results = json.loads((ROOT / "benchmarks" / "error_rates.json").read_text())
+    assert (ROOT / "docs" / "error-rates.md").read_text() == render_page(results), (
+        "run `lastgate bench --errors`"
+    )
+    named = {name for robot in results.values() for kind in robot["errors"].values() for name in kind}
+    assert named <= set(JUDGES), "a judge would be left out of the page"
+
+
 @pytest.mark.parametrize("script", ["render.py", "latency.py"])
 def test_benchmark_page_is_what_the_result_files_say(script):
     done = subprocess.run(

@@ -290,3 +290,43 @@ def test_ends_of_a_capsule_lie_on_its_own_z_axis():
 
 def test_ends_of_a_sphere_are_its_centre():
     assert capsule_ends(lg.SphereShape(radius_m=0.1), (1.0, 2.0, 3.0, 0.4, 0.5, 0.6)) == (1, 2, 3, 1, 2, 3)
+
+
+def followed(**follower) -> lg.RobotDescription:
+    """Is a slide from 0 to 1 at up to 10 m/s, and a joint that follows it."""
+    manifest = gripper_arm()
+    manifest["joints"].append(joint("follower", "hand", "thumb", **follower))
+    manifest["collision_geometry"].append(sphere_on("thumb", 0.01))
+    return lg.RobotDescription(**manifest)
+
+
+@pytest.mark.parametrize(
+    ("follower", "limits", "speed"),
+    [
+        ({"mimic": {"joint": "lift"}}, (0.0, 1.0), 10.0),
+        (
+            {"mimic": {"joint": "lift", "multiplier": 3.0}, "position_limits": [0.0, 1.5]},
+            (0.0, 0.5),
+            10.0 / 3.0,
+        ),
+        (
+            {"mimic": {"joint": "lift", "multiplier": -2.0, "offset": 1.0}, "velocity_limit": 4.0},
+            (0.0, 1.0),
+            2.0,
+        ),
+        ({"mimic": {"joint": "lift", "multiplier": -2.0}, "position_limits": [-1.0, -0.5]}, (0.25, 0.5), 5.0),
+        # Written with seven digits: not a limit of its own.
+        ({"mimic": {"joint": "lift"}, "position_limits": [1e-7, 0.9999999]}, (0.0, 1.0), 10.0),
+    ],
+)
+def test_leader_is_held_to_the_limits_of_those_who_mimic_it(follower, limits, speed):
+    config = _core.read_config(flat_config(followed(**follower), step_s=0.1))
+    lift = config.dof_names.index("lift")
+    assert (config.position_min[lift], config.position_max[lift]) == limits
+    assert config.velocity_max[lift] == pytest.approx(speed, rel=1e-12)
+
+
+def test_leader_that_cannot_move_without_breaking_a_limit_is_refused():
+    robot = followed(mimic={"joint": "lift", "offset": 5.0}, position_limits=[0.0, 1.0])
+    with pytest.raises(lg.ROSConfigError, match="`lift` has no position"):
+        flat_config(robot, step_s=0.1)

@@ -24,7 +24,9 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
         if (!world_available) verdict_.certified_rows = 0;
         confirm(PairKind::self);
     }
-    if (verdict_.certified_rows > 0 && !request_.world->is_declared_absent()) {
+    // Zones come after all that the snapshot holds, and keep-in zones after them: what was passed need not be shown again.
+    const bool snapshot_passed = failed == PairKind::keep_in || sweep_.world() == &gate_.zones_;
+    if (verdict_.certified_rows > 0 && !snapshot_passed && !request_.world->is_declared_absent()) {
         if (failed == PairKind::box || failed == PairKind::self) confirm(PairKind::world);
         if (failed != PairKind::field) confirm(PairKind::field);
         if (verdict_.certified_rows > 0 && has_footprint_to_check()) {
@@ -36,20 +38,21 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
     }
     if (failed == PairKind::keep_in) return;  // the last check: all others have passed
     if (!gate_.keep_in_.primitives().empty()) confirm(PairKind::keep_in);
-    if (gate_.zones_.primitives().empty()) return;
+    if (gate_.zones_.primitives().empty() || sweep_.world() == &gate_.zones_) return;
     sweep_.set_world(&gate_.zones_);
     confirm(PairKind::world);
+}
+
+Outcome Validation::run_sweep(PairKind kind, Finding& finding) noexcept {
+    return sweeps_tube_ ? sweep_.run_tube(kind, gate_.half_width_, finding) : sweep_.run(kind, gate_.path_rows_, finding);
 }
 
 bool Validation::check_self_collision() noexcept {
     if (request_.recovery && !sweep_.collect_start_contacts()) return reject_budget();
     // The stage after this one looks at all obstacles; what it will find closest spares work here already.
-    if (mode() != ControlMode::joint_torque && !request_.world->is_declared_absent()) sweep_.look_at_closest();
+    if (!sweeps_tube_ && !request_.world->is_declared_absent()) sweep_.look_at_closest();
     Finding finding;
-    const Outcome outcome = mode() == ControlMode::joint_torque
-                                ? sweep_.run_tube(PairKind::self, gate_.half_width_, finding)
-                                : sweep_.run(PairKind::self, gate_.path_rows_, finding);
-    if (settle(PairKind::self, outcome, finding)) return true;
+    if (settle(PairKind::self, run_sweep(PairKind::self, finding), finding)) return true;
     confirm_prefix(PairKind::self);
     return false;
 }
@@ -61,8 +64,7 @@ bool Validation::sweep_world(PairKind kind) noexcept {
     Outcome outcome = Outcome::budget;
     // Each round relies on one contact more, and there are few.
     for (std::size_t round = 0; round <= capacity::declared_contacts_max; ++round) {
-        outcome = mode() == ControlMode::joint_torque ? sweep_.run_tube(kind, gate_.half_width_, finding)
-                                                      : sweep_.run(kind, gate_.path_rows_, finding);
+        outcome = run_sweep(kind, finding);
         if (outcome != Outcome::violated || !sweep_.rely_on_contacts(kind, finding.item)) break;
         contact_segment_ = std::min(contact_segment_, finding.segment);
     }
@@ -82,10 +84,10 @@ bool Validation::check_recovery() noexcept {
     if (gate_.contacts_.empty()) return true;
     Finding finding;
     PairKind kind = PairKind::self;
-    // How deep a core lies inside a box or a cell is not measured, and a torque has no direction: what is to
+    // How deep a core lies inside a box or a cell is not measured, and a tube has no direction: what is to
     // grow cannot be told in either case.
     const auto cannot_grow = [&](const StartContact& contact) noexcept {
-        if (mode() == ControlMode::joint_torque) return true;
+        if (sweeps_tube_) return true;
         const bool solid = contact.kind == PairKind::field ||
                            (contact.kind == PairKind::world && request_.world->primitives()[contact.b].kind == PrimitiveKind::box);
         return solid && !(contact.distance_m + gate_.shapes_.volumes()[contact.a].radius_m > 0.0);
@@ -94,9 +96,9 @@ bool Validation::check_recovery() noexcept {
     if (stuck != gate_.contacts_.end()) {
         finding = {1, {0, stuck->a, stuck->b, 0.0, stuck->distance_m}, 1.0, 0.0, {stuck->distance_m, {}, {}}, none};
         kind = stuck->kind;
-    } else if (sweep_.follow_start_contacts(finding, kind) == Outcome::clear) {
-        verdict_.recovery = 1;
-        return true;
+    } else if (const Outcome outcome = sweep_.follow_start_contacts(finding, kind); outcome != Outcome::violated) {
+        verdict_.recovery = outcome == Outcome::clear ? 1 : 0;
+        return outcome == Outcome::clear || settle(kind, outcome, finding);
     }
     (void)settle(kind, Outcome::violated, finding);
     verdict_.violation.code = ViolationCode::recovery_not_growing;

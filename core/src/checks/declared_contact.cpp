@@ -25,7 +25,7 @@ std::uint32_t Validation::contact_last_segment(double expires_s) const noexcept 
     const double chunk_s = config().step_s * static_cast<double>(request_.chunk.row_count);
     if (left_s >= chunk_s) return none;
     // Strokes of a gripper and reaches of a torque have no time of their own: then it is all or nothing.
-    const bool rows_are_steps = gate_.path_rows_ == request_.chunk.row_count && (is_timed_joint_path() || mode() == ControlMode::body_twist);
+    const bool rows_are_steps = rows_are_segments_ && (is_timed_joint_path() || mode() == ControlMode::body_twist);
     return rows_are_steps ? static_cast<std::uint32_t>(left_s / config().step_s) : 0;
 }
 

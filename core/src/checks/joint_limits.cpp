@@ -135,7 +135,7 @@ bool Validation::check_tube_limits() noexcept {
     }
     if (!config().workspace_box) return true;
     Finding finding;
-    return settle(PairKind::box, sweep_.run_tube(PairKind::box, gate_.half_width_, finding), finding);
+    return settle(PairKind::box, run_sweep(PairKind::box, finding), finding);
 }
 
 }  // namespace lastgate

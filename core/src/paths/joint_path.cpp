@@ -2,6 +2,7 @@
 // How joint, gripper and base rows become a path of configurations.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "../validation.hpp"
 
@@ -65,12 +66,19 @@ bool Validation::build_torque_tube() noexcept {
             gate_.uncertainty_[index] = 0.0;
         }
     }
-    gate_.path_rows_ = 0;
+    begin_tube();
     return true;
 }
 
-/// Fingers go from where they are to where the channel sends them. A binary command may mean either end,
-/// and fingers that nobody measured may be anywhere: then they are swept from closed to open.
+void Validation::begin_tube() noexcept {
+    gate_.path_rows_ = 0;
+    sweeps_tube_ = true;
+    rows_are_segments_ = false;
+}
+
+/// Fingers go from where they are to where the channel sends them. A binary command may mean either end: then they are swept from
+/// where they are to closed, to open, and back, which is every way between the three. Fingers that nobody measured may be anywhere in
+/// their ranges, each for itself, and so may be whatever leads from there.
 bool Validation::build_gripper_path() noexcept {
     const bool known_effector = request_.chunk.effector < model().effectors().size();
     if (!known_effector && !config().gripper_joints.empty()) {
@@ -78,17 +86,26 @@ bool Validation::build_gripper_path() noexcept {
         violation.code = ViolationCode::cartesian_frame;
         return reject(violation);
     }
-    const bool measured = !request_.state.gripper_positions.empty();
-    const bool whole_range = mode() == ControlMode::gripper_binary || !measured;
-    if (whole_range) gate_.path_rows_ = 2;
+    if (request_.state.gripper_positions.empty()) {
+        std::fill(gate_.half_width_.begin(), gate_.half_width_.end(), 0.0);
+        for (const GripperJointConfig& joint : config().gripper_joints) {
+            if (joint.effector == request_.chunk.effector) std::swap(gate_.half_width_[joint.dof], gate_.uncertainty_[joint.dof]);
+        }
+        begin_tube();
+        return true;
+    }
+    const bool binary = mode() == ControlMode::gripper_binary;
+    constexpr std::size_t strokes = 3;
+    if (binary) {
+        gate_.path_rows_ = strokes;
+        rows_are_segments_ = false;
+    }
     for (std::size_t row = 1; row <= gate_.path_rows_; ++row) {
         std::copy_n(path_row(row - 1), model().variable_count(), path_row(row));
         for (const GripperJointConfig& joint : config().gripper_joints) {
             if (joint.effector != request_.chunk.effector) continue;
-            gate_.uncertainty_[joint.dof] = 0.0;
-            if (whole_range) {
-                path_row(row)[joint.dof] = row == 1 ? joint.position_closed : joint.position_open;
-                if (!measured) path_row(0)[joint.dof] = joint.position_closed;
+            if (binary) {
+                path_row(row)[joint.dof] = row == 1 ? joint.position_closed : row == 2 ? joint.position_open : path_row(0)[joint.dof];
                 continue;
             }
             const double share = (cell(row - 1, 0) - joint.channel_closed) / (joint.channel_open - joint.channel_closed);

@@ -26,6 +26,8 @@ class StopReason(StrEnum):
 
     NOTHING_YET = "no accepted chunk yet"
     LATCHED = "a stop is latched"
+    INACTIVE = "the kernel is not active"
+    REPLACED = "another driver has its seat"
     KERNEL_GONE = "the kernel is gone"
     STARVED = "no accepted chunk in time"
     REFUSED = "a chunk was refused"
@@ -102,17 +104,25 @@ class DriverLogic:
         self._chunk = None
 
     def row_at(
-        self, *, now_s: float, kernel_alive: bool, latched: bool, stopped_at: int = 0
+        self,
+        *,
+        now_s: float,
+        kernel_alive: bool,
+        state: int,
+        stopped_at: int = 0,
     ) -> tuple[Float64, ControlMode] | None:
         """Returns the row to send now, or None to stop; `reason` says why.
 
         Args:
+            now_s: A clock that does not run backwards.
+            kernel_alive: The kernel beats.
+            state: A `KernelState`; chunks that the kernel accepted are followed while it is active, and in no other.
             stopped_at: After the chunk with this number came a controlled stop; later ones move again.
         """
         if not kernel_alive:
             self.reason = StopReason.KERNEL_GONE
-        elif latched:
-            self.reason = StopReason.LATCHED
+        elif state != KernelState.ACTIVE:
+            self.reason = StopReason.LATCHED if state == KernelState.LATCHED else StopReason.INACTIVE
         elif self._chunk is None:
             self.reason = StopReason.NOTHING_YET if self._latest_sequence == 0 else self.reason
         elif self._chunk.sequence <= stopped_at:
@@ -159,15 +169,21 @@ class SafeActionDriver:
     def tick(self) -> bool:
         """Sends one row or does one tick of the stop; tells which: True when it moved."""
         self._seat.beat()
+        if not self._seat.is_mine:
+            # Paused for so long that another took over. Two may not pull at one arm.
+            self.logic.forget()
+            self.logic.reason = StopReason.REPLACED
+            self._actuator.stop()
+            return False
         while (message := self._reader.read(0.0)) is not None:
             # What passed for the base is for another driver.
             if self._reader.last_type == _core.MESSAGE_ACTION_CHUNK:
                 self._take(*message)
-        latched = self._seat.kernel_state == KernelState.LATCHED
+        state = self._seat.kernel_state
         found = self.logic.row_at(
             now_s=time.monotonic(),
             kernel_alive=self._seat.kernel_is_alive,
-            latched=latched,
+            state=state,
             stopped_at=self._seat.stopped_at,
         )
         if found is not None:
@@ -176,7 +192,7 @@ class SafeActionDriver:
         # Read before the actuator is asked: a stop that comes in between is another one.
         sequence = self._seat.latch_sequence
         self._actuator.stop()
-        if latched and self._actuator.is_stopped():
+        if state == KernelState.LATCHED and self._actuator.is_stopped():
             self._seat.acknowledge(sequence)
         return False
 

@@ -21,6 +21,7 @@ from lastgate.adapters.refusal import Refusal
 from lastgate.arrays import Float64
 from lastgate.contracts import ControlMode, EndEffector, ROSConfigError
 from lastgate.gate import Gate
+from lastgate.kernel_client import KernelState
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
@@ -177,7 +178,7 @@ class MujocoHal:
         """Sets the controls for the next time step; tells whether it moves on an accepted chunk."""
         if self._mode == ControlMode.JOINT_TORQUE and self._torques_are_spent():
             self._logic.forget()
-        row = self._logic.row_at(now_s=self.now_s, kernel_alive=True, latched=False)
+        row = self._logic.row_at(now_s=self.now_s, kernel_alive=True, state=KernelState.ACTIVE)
         self._moves = row is not None
         if row is not None and self._mode == ControlMode.JOINT_TORQUE:
             self.actuator.command(*row)
@@ -212,7 +213,9 @@ class MujocoHal:
         return self._path[index] + (share - index) * (self._path[index + 1] - self._path[index])
 
     def _refuse(self) -> None:
-        was_moving = self._logic.row_at(now_s=self.now_s, kernel_alive=True, latched=False) is not None
+        was_moving = (
+            self._logic.row_at(now_s=self.now_s, kernel_alive=True, state=KernelState.ACTIVE) is not None
+        )
         self._logic.forget()
         self._logic.reason = StopReason.REFUSED
         can_brake = was_moving and self._mode != ControlMode.JOINT_TORQUE

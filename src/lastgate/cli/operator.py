@@ -3,11 +3,14 @@
 
 import json
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lastgate.cli.messages import print_error, print_note, print_warning
+
+if TYPE_CHECKING:
+    from lastgate._core import Seat
 
 ANSWER_TIMEOUT_S = 2.0
 
@@ -70,20 +73,14 @@ def estop_command(
 
 def _stop(robot: str, reason: str) -> None:
     from lastgate import _core
-    from lastgate.contracts import FailureKind, HumanEvidence, ROSConfigError
+    from lastgate.contracts import HumanEvidence
     from lastgate.estop import stop_reason
-    from lastgate.kernel_client import KernelState
+    from lastgate.kernel_process import stop_kernel
 
+    _native(robot, _core.StopBell)  # says how to start one where there is none
     reason = stop_reason(reason)
-    seat = _native(robot, lambda name: _core.Seat(name, f"operator-{time.monotonic_ns() % 10**9}"))
     evidence = HumanEvidence(actor="operator", reason=reason).model_dump_json()
-    seat.press(reason, int(FailureKind.HUMAN), evidence)
-    deadline = time.monotonic() + ANSWER_TIMEOUT_S
-    while seat.kernel_state != KernelState.LATCHED:
-        if time.monotonic() > deadline or not seat.kernel_is_alive:
-            raise ROSConfigError(f"the kernel `{robot}` did not latch: use the hardware stop")
-        time.sleep(0.002)
-    seat.leave()
+    stop_kernel(robot, source=f"operator-{time.monotonic_ns() % 10**9}", reason=reason, evidence=evidence)
 
 
 def reset_command(*, robot: Instance = None) -> int:
@@ -144,7 +141,7 @@ def deadman_command(
     seat = _native(robot, lambda name: _core.Seat(name, "deadman"))
     reader = _native(robot, lambda name: _core.RingReader(name, "safe_actions"))
     print_note(f"deadman: {deadline_s:g} s between accepted chunks of `{robot}`")
-    while seat.kernel_is_alive:
+    while seat.kernel_is_alive and seat.is_mine:
         seat.beat()
         # Waits for the next chunk or for the period, whichever comes first.
         message = reader.read(check_period_s)
@@ -154,8 +151,14 @@ def deadman_command(
         evidence = deadman.look(active=seat.kernel_state == KernelState.ACTIVE, now_s=now_s)
         if evidence is not None:
             seat.press("no accepted chunk in time", int(FailureKind.TIMEOUT), evidence.model_dump_json())
-    print_warning(f"the kernel `{robot}` is gone")
+    print_warning(_why_over(robot, seat))
     return 3
+
+
+def _why_over(robot: str, seat: "Seat") -> str:
+    if not seat.kernel_is_alive:
+        return f"the kernel `{robot}` is gone"
+    return "this process was paused for so long that another has taken its seat"
 
 
 def human_command(*, robot: InstanceOrAll = None) -> int:
@@ -200,11 +203,15 @@ def pendant_command(
     from lastgate.kernel_process import only_kernel
 
     robot = robot or only_kernel()
-    seat = _native(robot, lambda name: _core.Seat(name, "pendant"))
     with Pendant(device, active_low=not active_high) as pendant:
-        held = False
-        while seat.kernel_is_alive:
-            seat.beat()
+        # Looked at first: a kernel that waits for its pendant must not be armed while the button is down.
+        held = pendant.pressed()
+        holding = (pendant.trouble or "the pendant is pressed") if held else ""
+        seat = _native(robot, lambda name: _core.Seat(name, "pendant", holding=holding))
+        if held:
+            print_warning(pendant.trouble or "pressed")
+        while seat.kernel_is_alive and seat.is_mine:
+            time.sleep(POLL_PERIOD_S)
             pressed = pendant.pressed()
             if pressed and not held:
                 seat.hold(pendant.trouble or "the pendant is pressed")
@@ -213,6 +220,6 @@ def pendant_command(
                 seat.release()
                 print_note("released")
             held = pressed
-            time.sleep(POLL_PERIOD_S)
-    print_warning(f"the kernel `{robot}` is gone")
+            seat.beat()
+    print_warning(_why_over(robot, seat))
     return 3

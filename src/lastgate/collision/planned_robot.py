@@ -9,7 +9,7 @@ import numpy as np
 from lastgate import _core
 from lastgate.arrays import Float64, require_array
 from lastgate.contracts import ControlMode, RobotDescription, ROSConfigError, SafetyEnvelope
-from lastgate.kernel_config import CONTINUOUS_RANGE, flat_config, gripper_joint_names
+from lastgate.kernel_config import flat_config, gripper_joint_names
 from lastgate.naming import name_indices
 
 
@@ -38,8 +38,7 @@ class PlannedRobot:
         self.joint_names = tuple(joints[index].name for index in self._columns)
         self.gripper_joint_names = tuple(joints[index].name for index in self._fingers)
         self.link_names = robot.link_names
-        limits = np.array([joint.position_limits or CONTINUOUS_RANGE for joint in joints], dtype=np.float64)
-        self._low, self._high = limits[:, 0], limits[:, 1]
+        self._low, self._high = np.array(self.config.position_min), np.array(self.config.position_max)
         # Links that fixed joints hold together cannot move against each other.
         self.body_of_link = [0]
         for joint in robot.joints:

@@ -18,6 +18,7 @@ from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
 from lastgate.contracts.enums import ControlMode
 from lastgate.contracts.envelope import SafetyEnvelope
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.contracts.footprint_edges import crossing_edges
 from lastgate.contracts.robot_structure import structure_problems, structure_problems_of_refused
 from lastgate.contracts.schema import (
     Finite,
@@ -483,7 +484,12 @@ class RobotDescription(Schema):
             return []
         following = [*corners[1:], *corners[:1]]
         twice_area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(corners, following, strict=True))
-        return [] if abs(twice_area) > 0.0 else ["`footprint_polygon` encloses no area"]
+        if not abs(twice_area) > 0.0:
+            return ["`footprint_polygon` encloses no area"]
+        crossing = crossing_edges(corners)
+        return (
+            [f"`footprint_polygon` crosses itself: edges {crossing[0]} and {crossing[1]}"] if crossing else []
+        )
 
     @classmethod
     def _problems_of_refused(cls, data: object, refused: frozenset[str]) -> Sequence[str]:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from lastgate import _core
-from lastgate.contracts import FailureKind, HumanEvidence
+from lastgate.contracts import HumanEvidence, ROSConfigError
 from lastgate.dashboard.kernel_watch import KernelWatch
 from lastgate.estop import ResetOutcome, SafetyLatch, stop_reason
-from lastgate.kernel_client import KernelState
+from lastgate.kernel_process import stop_kernel
 
 ANSWER_TIMEOUT_S = 2.0
 REASON_CHARACTERS_MAX = 120
@@ -54,19 +54,11 @@ class KernelControl:
         """Stops, and waits until the kernel says that it is latched."""
         reason = stop_reason(reason)[:REASON_CHARACTERS_MAX]
         evidence = HumanEvidence(actor="dashboard", reason=reason).model_dump_json()
+        source = f"dashboard-{time.monotonic_ns() % _SEATS}"
         try:
-            seat = _core.Seat(self._instance, f"dashboard-{time.monotonic_ns() % _SEATS}")
-        except (RuntimeError, ValueError) as error:
-            return ResetOutcome(success=False, message=f"nothing was stopped: {error}. Use the hardware stop")
-        seat.press(reason, int(FailureKind.HUMAN), evidence)
-        deadline = time.monotonic() + ANSWER_TIMEOUT_S
-        while seat.kernel_state != KernelState.LATCHED:
-            if time.monotonic() > deadline or not seat.kernel_is_alive:
-                return ResetOutcome(
-                    success=False, message="the kernel did not latch in time. Use the hardware stop"
-                )
-            time.sleep(0.002)
-        seat.leave()
+            stop_kernel(self._instance, source=source, reason=reason, evidence=evidence)
+        except ROSConfigError as error:
+            return ResetOutcome(success=False, message=str(error))
         return ResetOutcome(success=True, message="latched")
 
     def reset(self) -> ResetOutcome:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lastgate.lowering.error_rates import Errors
+from lastgate.lowering.error_rates import JUDGES, Errors
 
 INTRODUCTION = """# Error rates
 
@@ -45,8 +45,9 @@ def render_page(results: dict[str, Any]) -> str:
             "| judge | " + " | ".join(_heading(kind, entry["errors"][kind]) for kind in kinds) + " |\n"
         )
         parts.append("|---|" + "---:|" * len(kinds) + "\n")
-        judges = list(dict.fromkeys(judge for kind in kinds for judge in entry["errors"][kind]))
-        for judge in judges:
+        for judge in JUDGES:
+            if not any(judge in entry["errors"][kind] for kind in kinds):
+                continue
             cells = [_cell(entry["errors"][kind].get(judge)) for kind in kinds]
             parts.append(f"| {judge} | " + " | ".join(cells) + " |\n")
     return "".join(parts)

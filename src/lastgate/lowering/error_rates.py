@@ -30,6 +30,8 @@ TIER_ONE, TIER_TWO, EXACT = "tier 1: volumes", "tier 1+2: and pieces", "exact me
 # Planners' covers of balls, by preset; nothing looks closer at what they refuse.
 SPHERES = {preset: f"spheres: {preset}" for preset in ("coarse", "default", "fine")}
 COAL_HULLS, MUJOCO = "Pinocchio + Coal, hulls", "MuJoCo, hulls"
+# In the order of a table: ours from coarse to exact, then peers.
+JUDGES = (TIER_ONE, TIER_TWO, *SPHERES.values(), EXACT, COAL_HULLS, MUJOCO)
 # Volumes whose clearance is below this are near contact; half of random configurations of an arm are not.
 _NEAR_M = 0.03
 # Instants at which the meshes look at a segment: 0.5 rad at 1/64 move a reach of 0.8 m by 6 mm each.

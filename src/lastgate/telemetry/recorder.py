@@ -201,15 +201,11 @@ class Recorder:
         )
 
     def _certificate(self, seen: _Seen) -> bytes:
-        if (
-            self._certifier is None
-            or not seen.verdict.accepted
-            or seen.held
-            or seen.contacts
-            or seen.recovery
-        ):
+        if self._certifier is None or not seen.verdict.accepted or seen.contacts or seen.recovery:
             return b""
         try:
+            if self._certifier.held_shapes != seen.held:
+                self._certifier.hold(seen.held)
             shown = self._certifier.certify(seen.chunk, state=seen.state, world=seen.world, now_s=seen.now_s)
         except ROSConfigError:  # accepted for reasons that a certificate cannot give
             return b""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes checks to an MCAP file."""
 
+import contextlib
 import hashlib
 import json
 import time
@@ -137,6 +138,7 @@ class RecordingFile:
             )
         }
         self._checks = 0
+        self._broken = False
         self._world_numbers: dict[str, int] = {}
         self._latest_world: tuple[World | NoWorld | KernelWorld | None, int] = (None, 0)
         self._write_model()
@@ -147,13 +149,25 @@ class RecordingFile:
         return self._checks
 
     def write(self, inputs: RecordedInputs) -> None:
-        """Writes one verdict, its chunk, and its world unless that is in the file already."""
+        """Writes one verdict, its chunk, and its world unless that is in the file already.
+
+        Raises:
+            ROSConfigError: The disk is full or gone; the file is not a recording any more.
+        """
+        try:
+            self._write(inputs)
+        except OSError as error:
+            self._broken = True
+            raise self._is_not_whole(error) from None
         self._checks += 1
+
+    def _write(self, inputs: RecordedInputs) -> None:
+        number = self._checks + 1
         kind, world_number = self._write_world(inputs)
         state = inputs.state
         if inputs.chunk:
-            self._add(CHUNK_TOPIC, inputs.wall_ns, inputs.chunk, self._checks)
-        self._write_joints(inputs)
+            self._add(CHUNK_TOPIC, inputs.wall_ns, inputs.chunk, number)
+        self._write_joints(inputs, number)
         reason = inputs.not_repeatable or (
             "" if inputs.chunk else "the chunk is larger than a message can be"
         )
@@ -161,7 +175,7 @@ class RecordingFile:
         held = [{"number": number, **shape.model_dump(mode="json")} for number, shape in inputs.held]
         message = new_message(
             "Check",
-            number=self._checks,
+            number=number,
             model_digest=self._gate.model_digest,
             now_s=inputs.now_s,
             recovery=inputs.recovery,
@@ -188,12 +202,29 @@ class RecordingFile:
             verdict=np.frombuffer(verdict.to_bytes(), np.uint8),
             certificate=np.frombuffer(inputs.certificate, np.uint8),
         )
-        self._add(CHECK_TOPIC, inputs.wall_ns, encode_message("Check", message), self._checks)
+        self._add(CHECK_TOPIC, inputs.wall_ns, encode_message("Check", message), number)
 
     def close(self) -> None:
-        """Writes the index and closes the file; without it nobody can tell whether the file is whole."""
-        self._writer.finish()
-        self._stream.close()
+        """Writes the index and closes the file; without it nobody can tell whether the file is whole.
+
+        Raises:
+            ROSConfigError: The disk is full or gone; said once.
+        """
+        try:
+            if not self._broken:
+                self._writer.finish()
+            self._stream.close()
+        except OSError as error:
+            with contextlib.suppress(OSError):  # it keeps what it could not write, and tries once more
+                self._stream.close()
+            if not self._broken:
+                self._broken = True
+                raise self._is_not_whole(error) from None
+
+    def _is_not_whole(self, error: OSError) -> ROSConfigError:
+        return ROSConfigError(
+            f"the recording `{self.path}` ends after {self._checks} verdicts and cannot be read: {error.strerror}"
+        )
 
     def _ros_channel(self, topic: str, name: str) -> int:
         schema = self._writer.register_schema(
@@ -218,7 +249,7 @@ class RecordingFile:
         }
         self._add(MODEL_TOPIC, time.time_ns(), json.dumps(model).encode(), 1)
 
-    def _write_joints(self, inputs: RecordedInputs) -> None:
+    def _write_joints(self, inputs: RecordedInputs, number: int) -> None:
         state = inputs.state
         names = list(self._gate.joint_names)
         if state is None or len(state.positions) != len(names) or not abs(state.stamp_s) < 2**31:
@@ -227,7 +258,7 @@ class RecordingFile:
             state.velocities if state.velocities is not None and len(state.velocities) == len(names) else None
         )
         message = _core.encode_joint_state(names, state.positions, velocities, state.stamp_s)
-        self._add(JOINT_TOPIC, inputs.wall_ns, message, self._checks)
+        self._add(JOINT_TOPIC, inputs.wall_ns, message, number)
 
     def _write_world(self, inputs: RecordedInputs) -> tuple[int, int]:
         world = inputs.world

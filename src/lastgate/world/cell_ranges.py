@@ -21,9 +21,8 @@ def reached_cells(
 ) -> Iterator[tuple[Indices, Indices]]:
     """Yields (box, cell) index pairs, x fastest, for all cells that boxes [low, high] (N, 3) reach into.
 
-    A box that ends exactly on a cell boundary reaches into the cell above it, and one that begins there does
-    not
-    reach into the cell below: who wants touching cells too passes the boxes grown by `layout.slack_m`.
+    A box that ends exactly on a cell boundary reaches into the cell above it, and one that begins there does not reach
+    into the cell below: who wants touching cells too passes the boxes grown by `layout.slack_m`.
     """
     size = np.array(layout.size_xyz)
     # Clipped as numbers before they become indices: a box kilometres wide must not overflow an integer.

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loads point clouds from PLY, PCD and NPY files.
 
-Own small readers instead of a mesh library: those merge, reorder or silently drop vertices, and an
-    obstacle that was
+Own small readers instead of a mesh library: those merge, reorder or silently drop vertices, and an obstacle that was
 dropped while loading is not there for any check.
 """
 

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How old data is, and how it comes into another frame.
 
-What is made of several sources is as old as the oldest of them: one camera that died must not hide behind
-    another
-that still sends. A transform is a source too, so that a localiser that stopped ages everything it places.
+What is made of several sources is as old as the oldest of them: one camera that died must not hide behind another that
+still sends. A transform is a source too, so that a localiser that stopped ages everything it places.
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Points and cubes into cells, by overlap.
 
-A cell is marked when it and the cube share a point, whatever the rotation and whatever the sizes. Looking up
-cell
-centres instead loses cubes that lie between them: none of a rotated map's leaves may be lost on the way
-    to a check.
+A cell is marked when it and the cube share a point, whatever the rotation and whatever the sizes. Looking up cell
+centres instead loses cubes that lie between them: none of a rotated map's leaves may be lost on the way to a check.
 """
 
 from collections.abc import Sequence
@@ -100,8 +98,7 @@ def rasterise_cubes(
 ) -> Rasterised:
     """Marks every cell that an occupied cube overlaps, at any rotation and any ratio of sizes.
 
-    A cell that no occupied cube overlaps is free only if it is known to be free all through: inside the
-        tiled box and
+    A cell that no occupied cube overlaps is free only if it is known to be free all through: inside the tiled box and
     clear of every unknown cube or, without a tiled box, inside one free cube. The rest is `elsewhere`.
 
     Args:
@@ -190,10 +187,9 @@ def cells_overlapped(
 ) -> tuple[Mask, Mask]:
     """Returns which flat cells share a point with a cube, and which cubes share one with a cell.
 
-    Separating axes: two boxes are apart exactly when their shadows are apart on the normal of a face of
-        either or on
-    the cross product of two edges (Gottschalk, Lin, Manocha, OBBTree, 1996). All cubes stand the same way, so
-    the axes are the same for all of them.
+    Separating axes: two boxes are apart exactly when their shadows are apart on the normal of a face of either or on
+    the cross product of two edges (Gottschalk, Lin, Manocha, OBBTree, 1996). All cubes stand the same way, so the axes
+    are the same for all of them.
     """
     marked, reached = np.zeros(layout.cell_count, dtype=bool), np.zeros(len(centres_xyz), dtype=bool)
     slack = layout.slack_m if touching == "occupied" else -layout.slack_m

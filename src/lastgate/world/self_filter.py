@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Takes the robot's own body, and what it holds, out of what its sensors see.
 
-A cell that touches the robot may hide an obstacle too. So a cell becomes free only if all of it lies in one
-volume
-grown by its padding: the padding is the distance at which the caller gives up seeing anything. A cell
-    that merely
+A cell that touches the robot may hide an obstacle too. So a cell becomes free only if all of it lies in one volume
+grown by its padding: the padding is the distance at which the caller gives up seeing anything. A cell that merely
 touches stays as it was. With `padding_to_clear_m` every cell that the robot reaches into is cleared.
 """
 

@@ -187,6 +187,25 @@ def test_last_seconds_are_written_only_when_something_is_refused(tmp_path: Path)
     assert recorder.written == 3
 
 
+def test_full_disk_is_said_once_and_changes_no_verdict():
+    """`/dev/full` takes no byte: what a full disk is to a file."""
+    gate = gate_with()
+    state = lg.RobotState(positions=HOME, stamp_s=NOW_S)
+    recorder = Recorder(gate, "/dev/full")
+    for _ in range(3):
+        assert recorder.check(**one(lg.ActionChunk(towards(j1=0.1)), state, lg.NO_WORLD)).accepted
+    with pytest.raises(lg.ROSConfigError, match="cannot be read: No space left on device"):
+        recorder.close()
+    recorder.close()
+    recorder = Recorder(gate, "/dev/full", in_background=False)
+    rows = towards(j1=0.1)
+    with pytest.raises(lg.ROSConfigError, match=r"`/dev/full` ends after \d+ verdicts"):
+        for number in range(10_000):  # until what the writer keeps to itself is full
+            chunk = lg.ActionChunk(rows + number * 1e-9)
+            recorder.check(**one(chunk, state, lg.NO_WORLD))
+    recorder.close()
+
+
 def test_without_a_refusal_there_is_no_file(tmp_path: Path):
     state = lg.RobotState(positions=HOME, stamp_s=NOW_S)
     path = tmp_path / "box.mcap"
@@ -248,6 +267,27 @@ def test_certificate_is_recorded_on_request_and_verifies(tmp_path: Path):
     assert nothing == b""
     recorded(path, accepted.gate, *checks)
     assert [check.certificate for check in read_recording(path).checks] == [b"", b""]
+
+
+def test_certificate_in_a_recording_speaks_for_what_was_held(tmp_path: Path):
+    from lastgate.certificate_checker import check_text
+
+    accepted = case(towards(rows=8, j1=0.1))
+    path = tmp_path / "box.mcap"
+    check = one(accepted.chunk, accepted.state, accepted.world)
+    with Recorder(accepted.gate, path, with_certificates=True) as recorder:
+        assert recorder.check(**check).accepted
+        accepted.gate.attach(
+            "panda_hand",
+            lg.SphereShape(radius_m=0.02),
+            object_id="cup",
+            touch_links=["panda_leftfinger", "panda_rightfinger"],
+        )
+        assert recorder.check(**check).accepted
+        accepted.gate.detach("cup")
+        assert recorder.check(**check).accepted
+    held = [check_text(check.certificate.decode()).held_count for check in read_recording(path).checks]
+    assert held == [0, 1, 0]
 
 
 # ---- Files that are not what they should be --------------------------------------------------------------

@@ -379,3 +379,20 @@ def test_arguments_that_are_something_else_are_refused():
         ask(goal(0.0, 0.0), room())
     with pytest.raises(lg.ROSConfigError, match="now_s"):
         ask(goal(0.0, 0.0), placed(room()), now_s=math.nan)
+
+
+# ---- Zones beyond the map's free cells -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["no_go_zones", "keep_in_zones"])
+def test_rows_before_a_zone_are_certified_on_a_map_with_a_footprint(name):
+    # A ball at x = 0.9 that the cart of radius 0.2 may not touch, or a ball of 0.9 m that it may not leave.
+    inside = name == "keep_in_zones"
+    shape = {"shape": "sphere", "radius_m": 0.9 if inside else 0.1}
+    zone = {"name": "fence", "shape": shape, "pose": {"xyz": [0.0 if inside else 1.0, 0.0, 0.2]}}
+    robot = cart()
+    robot["safety"] |= {name: [zone | ({"links": ["base"]} if inside else {})]}
+    verdict = drive(AHEAD, placed(room()), robot=robot)
+    assert only_violation(verdict).against == "fence"
+    assert 1 <= verdict.certified_rows < len(AHEAD)
+    assert drive(AHEAD[: verdict.certified_rows], placed(room()), robot=robot).accepted

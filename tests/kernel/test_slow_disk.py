@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk may take seconds to say that it has kept something; nobody who wants a stop may wait for that."""
+
+import shutil
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from paper_robots import stacked
+
+from lastgate import KernelState, _core
+
+DISK_S = 3
+SLOW_DISK = f"""
+#include <unistd.h>
+int fdatasync(int file) {{ (void)file; sleep({DISK_S}); return 0; }}
+"""
+
+
+@pytest.fixture
+def slow_disk(tmp_path, monkeypatch):
+    """Has every kernel of this test wait for its disk."""
+    compiler = shutil.which("cc") or shutil.which("c++")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    library = tmp_path / "slow_disk.so"
+    command = [compiler, "-x", "c", "-shared", "-fPIC", "-o", str(library), "-"]
+    subprocess.run(command, input=SLOW_DISK, text=True, check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+
+
+def test_stop_after_a_reset_does_not_wait_for_the_disk(start_kernel, slow_disk):
+    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
+    kernel.estop("first")
+    assert kernel.status().latched
+    time.sleep(0.05)
+    began = time.monotonic()
+    assert kernel.reset().success
+    seat = _core.Seat(kernel.instance, "human")
+    time.sleep(0.1)  # the reset is on its way to the disk
+    kernel.observe(np.zeros(3))
+    assert kernel.submit(np.zeros((1, 3))).accepted
+    seat.press("second")
+    while seat.kernel_state != KernelState.LATCHED and time.monotonic() - began < DISK_S:
+        time.sleep(0.001)
+    took_s = time.monotonic() - began
+    assert took_s < 1.0, f"the stop was heard after {took_s:.1f} s"
+    kernel.observe(np.zeros(3))
+    assert not kernel.submit(np.zeros((1, 3))).accepted
