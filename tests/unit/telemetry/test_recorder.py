@@ -199,7 +199,7 @@ def test_full_disk_is_said_once_and_changes_no_verdict():
     recorder.close()
     recorder = Recorder(gate, "/dev/full", in_background=False)
     rows = towards(j1=0.1)
-    with pytest.raises(lg.ROSConfigError, match=r"`/dev/full` ends after \d+ verdicts"):
+    with pytest.raises(lg.ROSConfigError, match=r"`/dev/full` ends after \d+ verdicts"):  # noqa: PT012
         for number in range(10_000):  # until what the writer keeps to itself is full
             chunk = lg.ActionChunk(rows + number * 1e-9)
             recorder.check(**one(chunk, state, lg.NO_WORLD))
