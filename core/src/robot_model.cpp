@@ -42,6 +42,14 @@ void require_link(const LinkSpec& link, std::size_t index, std::size_t dof_count
     if (!finite_gain || link.multiplier == 0.0) refuse("link", index, "mimic multiplier or offset cannot be used");
 }
 
+/// The root is where everything is measured from: nothing drives it, and it stands nowhere else.
+void require_root(const LinkSpec& root) {
+    const auto is_zero = [](const Vec3& v) { return v.x == 0.0 && v.y == 0.0 && v.z == 0.0; };
+    if (root.parent != -1) refuse("link", 0, "must be the root");
+    if (root.kind != JointKind::fixed || root.dof != -1) refuse("link", 0, "is the root, which nothing drives");
+    if (!is_zero(root.origin_xyz) || !is_zero(root.origin_rpy)) refuse("link", 0, "is the root, and its origin must be zero");
+}
+
 void require_dofs(const RobotModelSpec& spec) {
     std::vector<std::uint8_t> driven(spec.dofs.size(), 0);
     for (const LinkSpec& link : spec.links) {
@@ -66,7 +74,7 @@ RobotModel::RobotModel(const RobotModelSpec& spec) : dofs_(spec.dofs), mobile_ba
     if (spec.volumes.size() > capacity::volumes_max) throw std::invalid_argument("more volumes than capacity::volumes_max");
     if (spec.pieces.size() > capacity::pieces_max) throw std::invalid_argument("more convex pieces than capacity::pieces_max");
     if (spec.effectors.size() > capacity::effectors_max) throw std::invalid_argument("more end effectors than capacity::effectors_max");
-    if (spec.links[0].parent != -1) throw std::invalid_argument("link 0: must be the root");
+    require_root(spec.links[0]);
     for (std::size_t index = 1; index < spec.links.size(); ++index) require_link(spec.links[index], index, spec.dofs.size());
     require_dofs(spec);
     for (std::size_t index = 0; index < dofs_.size(); ++index) {

@@ -40,6 +40,11 @@ TEST(every_robot_of_the_tests_can_be_built_and_armed) {
 
 TEST(link_that_cannot_be_placed_is_refused) {
     REQUIRE_REFUSED(model_with([](RobotModelSpec& s) { s.links.clear(); }), "root");
+    REQUIRE_REFUSED(model_with([](RobotModelSpec& s) { s.links[0].parent = 0; }), "link 0: must be the root");
+    for (const std::int32_t dof : {0, 1, 21, -2}) REQUIRE_REFUSED(model_with([=](RobotModelSpec& s) { s.links[0].dof = dof; }), "link 0: is the root, which nothing drives");
+    REQUIRE_REFUSED(model_with([](RobotModelSpec& s) { s.links[0].kind = JointKind::revolute; }), "link 0: is the root, which nothing drives");
+    REQUIRE_REFUSED(model_with([](RobotModelSpec& s) { s.links[0].origin_xyz.z = 0.1; }), "link 0: is the root, and its origin must be zero");
+    REQUIRE_REFUSED(model_with([](RobotModelSpec& s) { s.links[0].origin_rpy.x = not_a_number; }), "link 0: is the root, and its origin must be zero");
     REQUIRE_REFUSED(model_with([](RobotModelSpec& s) { s.links[2].parent = -1; }), "second root");
     REQUIRE_REFUSED(model_with([](RobotModelSpec& s) { s.links[1].parent = 2; }), "link 1: stands before its parent");
     REQUIRE_REFUSED(model_with([](RobotModelSpec& s) { s.links[2].axis = {0, 0, 0.99}; }), "link 2: axis");

@@ -45,7 +45,7 @@ TEST(message_whose_text_is_not_utf8_is_none) {
         REQUIRE(read_let_go(write_let_go(text, memory)) == text, text);
     }
     for (const std::string_view text : {"\xFF", "cup\xC3", "\xC0\xAF", "\xED\xA0\x80", "\x80"}) {
-        REQUIRE(!read_let_go(write_let_go(text, memory)), text);
+        REQUIRE(!read_let_go(write_let_go(text, memory)), text.size());
     }
 }
 

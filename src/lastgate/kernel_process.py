@@ -85,8 +85,8 @@ def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") 
     try:
         seat = _core.Seat(instance, source)
         seat.press(reason, int(FailureKind.HUMAN), evidence)
-    except RuntimeError:
-        bell.ring()  # every seat is taken: then nobody learns who it was, but it is a stop
+    except (RuntimeError, ValueError, TypeError):
+        bell.ring()  # no seat, or words that cannot be written: nobody learns who it was, but it is a stop
     deadline = time.monotonic() + STOP_TIMEOUT_S
     while bell.kernel_state != _LATCHED:
         if time.monotonic() > deadline or not bell.kernel_is_alive:

@@ -78,6 +78,19 @@ def test_stop_drops_the_chunk_for_good(how, reason):
     assert value_at(driver, 10.2) == 0.0
 
 
+def test_driver_that_was_paused_stops_instead_of_jumping_to_the_row_that_is_due():
+    driver = logic()
+    driver.take(chunk(rows=20))
+    assert [value_at(driver, 10.0 + t) for t in (0.0, 0.25, 0.5)] == [0.0, 2.0, 5.0]
+    assert value_at(driver, 10.85) is None
+    assert driver.reason is StopReason.PAUSED
+    assert value_at(driver, 10.9) is None  # what was dropped is not resumed
+    driver.take(chunk(sequence=2, rows=20, arrived_s=10.9))
+    assert value_at(driver, 11.25) is None  # it lay there for too long before it was begun
+    driver.take(chunk(sequence=3, rows=20, arrived_s=11.3))
+    assert value_at(driver, 11.35) == 0.0
+
+
 def test_clock_that_is_no_clock_stops():
     driver = logic()
     driver.take(chunk())
@@ -156,8 +169,7 @@ def test_stale_data_stop_the_arm_where_that_is_asked_for_and_nothing_is_latched(
     driver = SafeActionDriver(kernel.instance, Arm(), name="arm", step_s=0.1)
     kernel.observe(np.zeros(2))
     assert kernel.submit(np.full((250, 2), 0.01)).accepted  # 25 s of motion
-    assert run(driver, 0.1) > 0
-    time.sleep(0.3)
+    assert run(driver, 0.4) > 0
     refused = kernel.submit(np.full((2, 2), 0.01))
     assert [violation.code for violation in refused.violations] == [lg.ViolationCode.state_unavailable]
     assert not kernel.status().latched

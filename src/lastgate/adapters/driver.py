@@ -5,6 +5,7 @@
 gives it an `Actuator` and calls `tick` at its own rate.
 """
 
+import math
 import time
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +31,7 @@ class StopReason(StrEnum):
     REPLACED = "another driver has its seat"
     KERNEL_GONE = "the kernel is gone"
     STARVED = "no accepted chunk in time"
+    PAUSED = "this driver did not look for too long"
     REFUSED = "a chunk was refused"
     UNINFORMED = "what must be known is missing or too old"
 
@@ -84,6 +86,7 @@ class DriverLogic:
     refused: int = field(default=0, init=False)
     _chunk: AcceptedChunk | None = field(default=None, init=False)
     _latest_sequence: int = field(default=0, init=False)
+    _looked_s: float = field(default=-math.inf, init=False)
     reason: StopReason = field(default=StopReason.NOTHING_YET, init=False)
 
     def __post_init__(self) -> None:
@@ -113,12 +116,16 @@ class DriverLogic:
     ) -> tuple[Float64, ControlMode] | None:
         """Returns the row to send now, or None to stop; `reason` says why.
 
+        Whoever has not asked for longer than the patience and a step stops too: the row that is due now is far from
+        where they left off, and nobody has checked that way.
+
         Args:
             now_s: A clock that does not run backwards.
             kernel_alive: The kernel beats.
             state: A `KernelState`; chunks that the kernel accepted are followed while it is active, and in no other.
             stopped_at: After the chunk with this number came a controlled stop; later ones move again.
         """
+        looked_s, self._looked_s = self._looked_s, now_s
         if not kernel_alive:
             self.reason = StopReason.KERNEL_GONE
         elif state != KernelState.ACTIVE:
@@ -131,6 +138,8 @@ class DriverLogic:
             not 0.0 <= now_s - self._chunk.arrived_s <= self.patience_s + len(self._chunk.rows) * self.step_s
         ):
             self.reason = StopReason.STARVED
+        elif not now_s - max(looked_s, self._chunk.arrived_s) <= self.patience_s + self.step_s:
+            self.reason = StopReason.PAUSED
         else:
             index = min(int((now_s - self._chunk.arrived_s) / self.step_s), len(self._chunk.rows) - 1)
             return self._chunk.rows[index], self._chunk.mode

@@ -198,11 +198,14 @@ def test_full_disk_is_said_once_and_changes_no_verdict():
         recorder.close()
     recorder.close()
     recorder = Recorder(gate, "/dev/full", in_background=False)
-    rows = towards(j1=0.1)
-    with pytest.raises(lg.ROSConfigError, match=r"`/dev/full` ends after \d+ verdicts"):  # noqa: PT012
-        for number in range(10_000):  # until what the writer keeps to itself is full
-            chunk = lg.ActionChunk(rows + number * 1e-9)
+
+    def record_until_full() -> None:
+        for number in range(10_000):  # what the writer keeps to itself is written when there is enough of it
+            chunk = lg.ActionChunk(towards(j1=0.1) + number * 1e-9)
             recorder.check(**one(chunk, state, lg.NO_WORLD))
+
+    with pytest.raises(lg.ROSConfigError, match=r"`/dev/full` ends after \d+ verdicts"):
+        record_until_full()
     recorder.close()
 
 
