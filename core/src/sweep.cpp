@@ -93,6 +93,21 @@ double Sweep::tool_turn(std::size_t effector, std::size_t row_index) const noexc
     return sum;
 }
 
+double Sweep::reach_from_tool(std::size_t effector, const Transform* frames) const noexcept {
+    const Effector& tool = gate_.model_->effectors()[effector];
+    const Vec3 at = frames[tool.body] * tool.in_body.translation;
+    const std::size_t depth = gate_.model_->bodies()[tool.body].depth;
+    double farthest_m = 0.0;
+    for (std::size_t index = 0; index < volume_count(); ++index) {
+        const Volume& shape = gate_.shapes_.volumes()[index];
+        if (gate_.model_->common_depth(shape.body, tool.body) != depth) continue;
+        const Segment core = core_in_base(index, frames);
+        const double core_m = std::max(norm(core.a - at), norm(core.b - at));
+        farthest_m = std::max(farthest_m, core_m + shape.radius_m + motion_of_volume(index, depth, gate_.uncertainty_));
+    }
+    return farthest_m;
+}
+
 // ---- One pair -------------------------------------------------------------------------------------
 
 Segment Sweep::core_in_base(std::size_t volume, const Transform* frames) const noexcept {

@@ -89,6 +89,8 @@ class Sweep {
     /// Never smaller than what the tool of an effector moves, in metres, and turns, in radians, towards `row`.
     double tool_motion(std::size_t effector, std::size_t row) noexcept;
     double tool_turn(std::size_t effector, std::size_t row) const noexcept;
+    /// How far what moves with the tool of an effector, held things included, can be from it.
+    double reach_from_tool(std::size_t effector, const Transform* frames) const noexcept;
     /// Bit k of `open[g]` is clear when row 8 g + k + 1 is shown to move the tool at most `move_m` and to turn it at most `turn_rad`.
     void test_tool_steps(std::size_t effector, double move_m, double turn_rad, std::uint8_t* open) noexcept;
     /// Looks at the obstacle that was closest last time, whose clearance lets bounds skip others.

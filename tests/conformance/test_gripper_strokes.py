@@ -81,3 +81,25 @@ def test_binary_command_is_swept_from_the_measured_fingers_to_either_end():
     assert closing.accepted, closing.explain()
     assert code_of(check(gate, [[1.0]], ControlMode.GRIPPER_POSITION, state=state)) == "self_collision"
     assert code_of(check(gate, [[1.0]], ControlMode.GRIPPER_BINARY, state=state)) == "self_collision"
+
+
+@pytest.mark.parametrize(
+    ("measured", "pin_m", "code"),
+    [
+        (0.04, 0.0565, "accepted"),
+        (0.0449, 0.0565, "world_collision"),  # resting a little beyond its stop, it is where it was measured
+        (0.08, 0.08, "joint_position_limit"),
+        (-0.04, 0.08, "joint_position_limit"),
+        (None, 0.0565, "accepted"),
+    ],
+)
+def test_torque_starts_from_the_fingers_that_were_measured(measured, pin_m, code):
+    manifest = gripper_arm()
+    for each in manifest["joints"]:
+        each["effort_limit"] = 10.0
+    manifest["joints"][0]["velocity_limit"] = 0.1
+    state = at(HAND_M, gripper_positions=None if measured is None else [measured])
+    gate = gate_of(manifest, step_s=0.01)
+    assert (
+        code_of(check(gate, [[0.0]], ControlMode.JOINT_TORQUE, state=state, world=at_finger(pin_m))) == code
+    )

@@ -123,10 +123,17 @@ bool Validation::check_joint_acceleration_limit() noexcept {
 /// gripper rests at its mechanical stops; other joints must not be able to leave their limits.
 bool Validation::check_tube_limits() noexcept {
     const double horizon_s = config().step_s * static_cast<double>(request_.chunk.row_count);
+    std::size_t gripper = 0;
     for (std::size_t index = 0; index < model().dof_count(); ++index) {
         const DofSpec& dof = model().dof(index);
-        if (!dof.in_rows) continue;
         const double position = path_row(0)[index];
+        if (!dof.in_rows) {
+            if (request_.state.gripper_positions.empty()) continue;
+            const double measured = request_.state.gripper_positions[gripper++];
+            const Interval allowed{dof.position_min - resting_limit_slack, dof.position_max + resting_limit_slack};
+            if (!inside(measured, allowed)) return reject_dof(ViolationCode::joint_position_limit, 0, index, measured, allowed);
+            continue;
+        }
         const double reach = config().velocity_max[index] * horizon_s;
         const Interval allowed{dof.position_min, dof.position_max};
         for (const double farthest : {position - reach, position + reach}) {

@@ -144,7 +144,9 @@ bool Validation::build_cartesian_path() noexcept {
         if (!require_inside(residual.move_m, 0.0, residual_m_max, blame)) return false;
         blame = blame_element(ViolationCode::cartesian_unreachable, row, 3);
         if (can_turn && !require_inside(residual.turn_rad, 0.0, residual_rad_max, blame)) return false;
-        widest_m = std::max(widest_m, residual.move_m);
+        // Where turning can be followed, what remains of it moves all that the tool's body carries, the more the farther it reaches.
+        const double turned_m = can_turn ? residual.turn_rad * sweep_.reach_from_tool(request_.chunk.effector, gate_.sample_frames_.data()) : 0.0;
+        widest_m = std::max(widest_m, residual.move_m + turned_m);
     }
     sweep_.widen(widest_m + config().cartesian_deviation_m);
     return true;

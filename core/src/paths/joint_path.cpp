@@ -61,8 +61,11 @@ bool Validation::build_torque_tube() noexcept {
         if (dof.in_rows) {
             gate_.half_width_[index] = config().velocity_max[index] * horizon_s;
         } else {
-            path_row(0)[index] = 0.5 * (dof.position_min + dof.position_max);
-            gate_.half_width_[index] = 0.5 * (dof.position_max - dof.position_min);
+            // Measured a little beyond its range, it comes from there.
+            const double low = std::min(dof.position_min, path_row(0)[index]);
+            const double high = std::max(dof.position_max, path_row(0)[index]);
+            path_row(0)[index] = 0.5 * (low + high);
+            gate_.half_width_[index] = 0.5 * (high - low);
             gate_.uncertainty_[index] = 0.0;
         }
     }

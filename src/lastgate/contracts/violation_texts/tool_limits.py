@@ -39,9 +39,9 @@ TOOL_LIMIT_ENTRIES = (
         why_it_matters="The energy of a contact grows with the square of the speed.",
         known_limits=(
             "Only tool points of declared end effectors are looked at; an elbow may be faster. Between "
-            "two rows it is the straight distance over the step time, so a tool on an arc is somewhat "
-            "faster than what is compared. JOINT_TORQUE and BODY_TWIST have no tool speeds, and their "
-            "verdicts list that."
+            "two rows it is the straight distance over the step time, in parts where the joints turn by more "
+            "than half a radian together, so a tool on an arc is a little faster than what is compared. "
+            "JOINT_TORQUE and BODY_TWIST have no tool speeds, and their verdicts list that."
         ),
         example="ee_speed: gripper at step 4 is 0.8000 m/s, allowed 0.0000 to 0.5000 m/s",
         what_to_do=(
@@ -57,7 +57,8 @@ TOOL_LIMIT_ENTRIES = (
         ),
         why_it_matters="A long object in the gripper turns a slow wrist into a fast tip.",
         known_limits=(
-            "Between two rows it is the smallest angle between the two orientations over the step time. "
+            "Between two rows it is the smallest angle between the two orientations over the step time, in parts "
+            "where the joints turn by more than half a radian together. "
             "The speed of a carried object's tip is not computed; attach the object so that its volume is "
             "checked for contact."
         ),
