@@ -20,12 +20,14 @@ tools:
 
 $(VENV)/.requirements: pyproject.toml | tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "== packages into $(VENV): minutes the first time, and pip says nothing meanwhile"
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=24'
 	$(BIN)/python -m pip install --quiet 'scikit-build-core>=1.1' 'nanobind>=3.1,<4' 'numpy>=2' 'cmake>=3.22' ninja
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.requirements $(CPP_SOURCES)
+	@echo "== core, kernel and bindings: minutes the first time"
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
 	@touch $@
 

@@ -122,6 +122,16 @@ def test_too_little_to_tell_is_refused(tmp_path, episodes, quantile, says):
         propose_limits(OpenAudit(job), quantile=quantile)
 
 
+def test_episode_with_more_commands_than_measurements_is_left_out_and_named(tmp_path):
+    job = recordings(tmp_path / "d")
+    path = tmp_path / "d" / "000.npz"
+    with np.load(path) as arrays:
+        np.savez(path, action=arrays["action"], state=arrays["state"][:10])
+    report = propose_limits(OpenAudit(job))
+    assert report.episodes == 7
+    assert report.unreadable == ["000: 500 rows commanded and 10 measured"]
+
+
 def test_recording_without_states_is_refused(small, tmp_path):
     folder = tmp_path / "d"
     folder.mkdir()

@@ -73,6 +73,8 @@ def test_folder_of_ones_own_robot_is_a_path_and_a_bare_name_of_it_is_told(manife
         assert lg.load_robot(path).name == "one_link"
     with pytest.raises(lg.ROSConfigError, match=rf"your own is `{name}/robot\.yaml`"):
         lg.load_robot(name)
+    monkeypatch.chdir(manifest.parent)
+    assert lg.load_robot(".").name == "one_link"
 
 
 def test_unknown_robot_suggests_the_nearest():

@@ -27,10 +27,13 @@ class JointUnit:
 def degrees_except(gate: Gate, percent: tuple[str, ...] = ()) -> dict[str, JointUnit]:
     """Returns the units of a robot in degrees, with some joints in percent of their range (LeRobot's grippers).
 
+    Joints that slide are in metres unless they are in percent.
+
     Raises:
         ROSConfigError: A joint in percent that the robot does not have, or that has no range.
     """
-    units = dict.fromkeys(gate.joint_names, JointUnit(float(np.pi / 180.0)))
+    slides = {joint.name for joint in gate.robot.joints if joint.joint_type == "prismatic"}
+    units = {name: JointUnit(1.0 if name in slides else float(np.pi / 180.0)) for name in gate.joint_names}
     limits = {joint.name: joint.position_limits for joint in gate.robot.joints}
     for name in percent:
         span = limits.get(name)

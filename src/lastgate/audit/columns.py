@@ -26,10 +26,12 @@ class Columns:
     joints: tuple[int, ...]
     gripper: tuple[int, ...]
 
-    def pick(self, table: Float64, *, scale: float) -> tuple[Float64, Float64 | None]:
-        """Returns the joints, (T, n_dof), in radians and metres, and the gripper joints if there are any."""
-        joints = np.ascontiguousarray(table[:, self.joints]) * scale
-        return joints, np.ascontiguousarray(table[:, self.gripper]) * scale if self.gripper else None
+    def pick(
+        self, table: Float64, *, joint_units: Float64, gripper_units: Float64
+    ) -> tuple[Float64, Float64 | None]:
+        """Returns the joints, (T, n_dof), and the gripper joints if there are any, each times its unit."""
+        joints = np.ascontiguousarray(table[:, self.joints]) * joint_units
+        return joints, np.ascontiguousarray(table[:, self.gripper]) * gripper_units if self.gripper else None
 
 
 def match_columns(
@@ -51,10 +53,13 @@ def match_columns(
         UnreadableEpisodeError: The joints are not all there, or the count leaves open which column is which.
     """
     if chosen is not None:
-        if len(chosen) != len(joint_names) or not all(0 <= column < width for column in chosen):
-            raise UnreadableEpisodeError(
-                f"{len(chosen)} columns were named for {len(joint_names)} joints, of {width} that are there"
-            )
+        if len(chosen) != len(joint_names):
+            raise UnreadableEpisodeError(f"{len(chosen)} columns were named for {len(joint_names)} joints")
+        if len(set(chosen)) != len(chosen):
+            raise UnreadableEpisodeError(f"a column was named twice: {','.join(map(str, chosen))}")
+        absent = [column for column in chosen if not 0 <= column < width]
+        if absent:
+            raise UnreadableEpisodeError(f"column {absent[0]} was named, and there are {width}, from 0")
         return Columns(tuple(chosen), ())
     bare = [_bare(name) for name in names]
     if len(bare) == width and len(set(bare)) == width and set(joint_names) <= set(bare):

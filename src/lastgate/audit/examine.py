@@ -32,7 +32,7 @@ class ExamineOptions:
     Attributes:
         path: The commands, what was measured, or both.
         horizon: Rows after which a policy looked again: chunks then start at the measured state. None: one path.
-        degrees: The recording is in degrees.
+        degrees: What turns is recorded in degrees; what slides, in metres.
         columns: Which columns the joints are, where neither names nor counts tell.
     """
 
@@ -72,6 +72,14 @@ class Examiner:
         self.world = world
         self._options = options or ExamineOptions()
         self._walker = PathWalker(self.gate, world)
+        self._joint_units = self._units_of(self.gate.joint_names)
+        self._gripper_units = self._units_of(self.gate.gripper_joint_names)
+
+    def _units_of(self, names: tuple[str, ...]) -> Float64:
+        """Returns what one of the recording is in radians or metres: what slides is in metres whatever turns is in."""
+        slides = {joint.name for joint in self.gate.robot.joints if joint.joint_type == "prismatic"}
+        turn = np.pi / 180.0 if self._options.degrees else 1.0
+        return np.array([1.0 if name in slides else turn for name in names])
 
     def examine(self, episode: Episode, result: EpisodeResult) -> None:
         """Fills in a result; `UnreadableEpisodeError` says why an episode cannot be looked at."""
@@ -242,7 +250,7 @@ class Examiner:
             gripper_names=self.gate.gripper_joint_names,
             chosen=self._options.columns,
         )
-        return columns.pick(table, scale=np.pi / 180.0 if self._options.degrees else 1.0)
+        return columns.pick(table, joint_units=self._joint_units, gripper_units=self._gripper_units)
 
 
 def _require_equal_lengths(episode: Episode) -> None:

@@ -188,6 +188,8 @@ def _motions(audit: OpenAudit, refs: list[EpisodeRef], unreadable: list[str]) ->
             episode = audit.dataset.read(ref)
             states, _ = audit.examiner.path_of(episode, "state")
             commands = _commands(audit, episode)
+            if commands is not None and len(commands) != len(states):
+                raise UnreadableEpisodeError(f"{len(commands)} rows commanded and {len(states)} measured")
             yield _Motion(audit, states, commands)
         except UnreadableEpisodeError as error:
             unreadable.append(f"{ref.name}: {error}")

@@ -51,6 +51,16 @@ EXIT_UNDECIDED = 2
 EXIT_OUR_FAULT = 3
 EXIT_INTERRUPTED = 130
 
+# Where a package is missed deep inside: what the command as a whole needs. The other commands say it themselves.
+EXTRAS = {
+    "approach": "approach",
+    "bench": "lowering,oracles,robot-data",
+    "collision": "lowering,oracles",
+    "robot add": "lowering,oracles",
+    "robot report": "lowering,oracles",
+    "robot vendor-urdf": "xacro",
+}
+
 # Typer carried click as a dependency and now carries it inside; the class above BadParameter is the same
 # in both.
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -157,11 +167,27 @@ def run(arguments: Sequence[str]) -> int:
         print_error(f"{error.filename}: {reason}" if error.filename else reason)
         _forget_stdout()
         return EXIT_UNDECIDED
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "lastgate":
+            return _admit_fault()
+        print_error(f"this needs {error.name}, which is not installed\n\nhint: {_how_to_install(arguments)}")
+        return EXIT_UNDECIDED
     except Exception:
-        traceback.print_exc()
-        print_error("this is a bug in lastgate\n\nhint: report it with the lines above and the command")
-        return EXIT_OUR_FAULT
+        return _admit_fault()
     return outcome if isinstance(outcome, int) else 0
+
+
+def _admit_fault() -> int:
+    traceback.print_exc()
+    print_error("this is a bug in lastgate\n\nhint: report it with the lines above and the command")
+    return EXIT_OUR_FAULT
+
+
+def _how_to_install(arguments: Sequence[str]) -> str:
+    """Returns the extra of a command, or who knows it."""
+    words = " ".join(arguments)
+    extra = next((extra for command, extra in EXTRAS.items() if words.startswith(command)), None)
+    return "`lastgate doctor` lists what is missing" if extra is None else f"pip install 'lastgate[{extra}]'"
 
 
 def _forget_stdout() -> None:

@@ -16,7 +16,9 @@ RobotOption = Annotated[
 RateOption = Annotated[
     float | None, typer.Option(metavar="HZ", help="Rows per second, where the dataset does not say.")
 ]
-DegreesOption = Annotated[bool, typer.Option("--degrees", help="The recording is in degrees.")]
+DegreesOption = Annotated[
+    bool, typer.Option("--degrees", help="What turns is recorded in degrees; what slides, in metres.")
+]
 ColumnsOption = Annotated[str | None, typer.Option(metavar="0,1,…", help="Which columns the joints are.")]
 ActionKeyOption = Annotated[str, typer.Option(metavar="K", help="Column, HDF5 path or topic of commands.")]
 StateKeyOption = Annotated[str, typer.Option(metavar="K", help="The same for what was measured.")]

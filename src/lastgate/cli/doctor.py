@@ -150,10 +150,10 @@ def _engines() -> Iterator[Finding]:
         detail = (
             version(distribution_name)
             if found and _is_installed(distribution_name)
-            else "used by tests and benchmarks"
+            else "asked by lowering, tests and benchmarks: pip install 'lastgate[oracles]'"
         )
         yield {
             "what": f"engine {module}",
             "found": found,
-            "detail": detail if found else f"not found; {detail} only",
+            "detail": detail if found else f"not found; {detail}",
         }

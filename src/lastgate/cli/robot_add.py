@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -57,6 +58,9 @@ def add_command(
     """
     try:
         path = output_dir / "robot.yaml"
+        if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+            # Files, shared memory and the latch are called after it.
+            raise ROSConfigError(f"a robot's name is 1 to 64 letters, digits, `_` and `-`, got `{name}`")
         if path.exists():
             raise ROSConfigError(
                 f"`{path}` is already there; `lastgate collision lower --robot {path}` updates it"
@@ -78,7 +82,7 @@ def add_command(
             velocity_limits=velocity_limit or [],
         )
         lowered_text, pieces, notes = _lowered(text, path)
-        _require_armed(lowered_text, pieces[1], path)
+        joint_names = _require_armed(lowered_text, pieces[1], path)
         from lastgate.cli.collision_lower import replace_file
         from lastgate.cli.robot_report import write_report
 
@@ -103,6 +107,7 @@ def add_command(
             f"`{path}` with `reason: waived` and why, then `lastgate collision lower --robot {path} --write`\n",
             file=sys.stderr,
         )
+    print(f"a row is: {', '.join(joint_names)}", file=sys.stderr)
     print(f"report: {report}", file=sys.stderr)
     print(path)
 
@@ -144,14 +149,15 @@ def _require_reachable(option: str, ref: str | None, folder: Path) -> None:
     )
 
 
-def _require_armed(text: str, pieces: str, path: Path) -> None:
-    """Raises unless a gate arms with the manifest, so that nobody learns it on the day of the first chunk."""
+def _require_armed(text: str, pieces: str, path: Path) -> tuple[str, ...]:
+    """Returns what a row holds; raises unless a gate arms, so that nobody learns it on the day of the first chunk."""
     from lastgate.gate import Gate
     from lastgate.lowering.manifest_splice import read_manifest
     from lastgate.robots.convex_pieces_file import read_convex_pieces
 
     robot = read_manifest(text, source=str(path))
-    Gate(robot.with_loaded_pieces(read_convex_pieces(pieces, source="convex pieces")), step_s=0.02)
+    gate = Gate(robot.with_loaded_pieces(read_convex_pieces(pieces, source="convex pieces")), step_s=0.02)
+    return gate.joint_names
 
 
 def _first_manifest(

@@ -66,6 +66,10 @@ def _require_whole_stl(path: Path) -> None:
     size = path.stat().st_size
     with path.open("rb") as file:
         header = file.read(_STL_HEADER)
+    if header.startswith(b"version https://git-lfs"):
+        raise ROSConfigError(
+            f"mesh is a Git LFS pointer and not the mesh: `{path}`; `git lfs pull` fetches it"
+        )
     is_ascii = header[:5].lower() == b"solid" and not _is_binary_size(header, size)
     if is_ascii:
         if b"endsolid" not in path.read_bytes()[-256:]:

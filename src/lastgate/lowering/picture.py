@@ -111,5 +111,5 @@ def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: P
         f"{robot.name}: collision meshes and the {len(robot.collision_geometry)} volumes that contain them"
     )
     # No date in the file: the same robot gives the same bytes.
-    figure.savefig(path, metadata={"Software": None})
+    figure.savefig(path, metadata={"Software": None}, bbox_inches="tight")
     pyplot.close(figure)

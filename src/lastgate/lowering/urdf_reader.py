@@ -359,6 +359,17 @@ class _Reader:
             self.complain(
                 root, f"the robot has {len(roots)} roots: {', '.join(f'`{link}`' for link in roots)}"
             )
+        else:
+            below = {roots[0]}
+            for _ in joints:  # the longest chain has as many links as there are joints
+                below |= {joint.child for joint in joints if joint.parent in below}
+            lost = [f"`{link}`" for link in links if link not in below]
+            if lost and not self.problems:
+                self.complain(
+                    root,
+                    f"no chain of joints leads from the root `{roots[0]}` to {', '.join(lost)}: "
+                    "some of these are each other's parents, in a ring",
+                )
         if not joints and links:
             self.complain(root, "the robot has no joint")
         return roots[0] if roots else ""

@@ -29,7 +29,8 @@ def find_manifest(robot: str | Path) -> Path:
     """
     path = Path(robot)
     # `./mine` and `mine/` are paths too, though Path keeps a single name of them.
-    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 or "/" in str(robot):
+    here = str(robot) in (".", "..") and (path / MANIFEST_NAME).is_file()
+    if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 or "/" in str(robot) or here:
         if path.is_dir():
             path = path / MANIFEST_NAME
         if not path.is_file():

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from paper_robots import gate_of, planar_two_link
+from paper_robots import gate_of, planar_two_link, sliders
 
 import lastgate as lg
 from lastgate.adapters.named_actions import JointUnit, NamedActionGate, degrees_except
@@ -86,3 +86,11 @@ def test_unit_of_an_unknown_joint_is_refused():
         gated(units={"wrist": JointUnit()})
     with pytest.raises(lg.ROSConfigError, match="wrist"):
         degrees_except(gate_of(planar_two_link()), percent=("wrist",))
+
+
+def test_joint_that_slides_is_in_metres_unless_it_is_in_percent():
+    gate = gate_of(sliders(0.0))
+    (name,) = gate.joint_names
+    assert degrees_except(gate)[name] == JointUnit(1.0)
+    lower, upper = gate.robot.actuated_joints[0].position_limits
+    assert degrees_except(gate, percent=(name,))[name] == JointUnit((upper - lower) / 100.0, lower)

@@ -208,6 +208,8 @@ def test_robot_without_its_option_is_refused_with_the_spelling_that_works(argume
         ["robot", "vendor-urdf", "no_such_robot"],
         ["robot", "report", "no_such_robot"],
         ["robot", "add", "arm", "--urdf", "file:gone.urdf"],
+        ["robot", "add", "../arm", "--urdf", "file:gone.urdf"],
+        ["robot", "add", "my arm", "--urdf", "file:gone.urdf"],
         ["collision", "lower", "--robot", "no_such_robot"],
         ["collision", "check"],
     ],
@@ -290,3 +292,29 @@ def test_folder_that_cannot_be_made_is_named_and_is_no_bug_of_ours(lastgate, pla
     assert done.err.startswith("error: ")
     assert str(in_the_way) in done.err
     assert "Traceback" not in done.err
+
+
+WITHOUT_PACKAGES = {
+    "robot report franka_panda": "lowering,oracles",
+    "robot add arm --urdf file:arm.urdf": "lowering,oracles",
+    "robot vendor-urdf franka_panda": "xacro",
+    "collision lower --robot franka_panda": "lowering,oracles",
+    "collision check --all": "lowering,oracles",
+    "bench --errors franka_panda": "lowering,oracles,robot-data",
+}
+
+
+def test_command_without_its_packages_names_the_extra(tmp_path):
+    code = (
+        "import sys; sys.modules |= dict.fromkeys(('lxml', 'scipy', 'threadpoolctl', 'trimesh'));"
+        "from lastgate.cli.app import run;"
+        f"print([run(words.split()) for words in {list(WITHOUT_PACKAGES)!r}])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[2, 2, 2, 2, 2, 2]\n"
+    assert "Traceback" not in done.stderr
+    said = [line for line in done.stderr.splitlines() if line]
+    assert all(line.startswith("error: this needs ") for line in said[::2])
+    assert said[1::2] == [f"hint: pip install 'lastgate[{extra}]'" for extra in WITHOUT_PACKAGES.values()]

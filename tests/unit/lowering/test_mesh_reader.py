@@ -83,3 +83,10 @@ def test_unknown_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mesh.step").write_bytes(b"ISO-10303-21;")
     with pytest.raises(ROSConfigError, match=r"format `\.step`"):
         load_triangles(tmp_path / "mesh.step")
+
+
+def test_pointer_of_git_lfs_is_told_from_a_mesh_that_is_cut_short(tmp_path: Path) -> None:
+    pointer = tmp_path / "palm.stl"
+    pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 100\n")
+    with pytest.raises(ROSConfigError, match=r"Git LFS pointer.*`git lfs pull`"):
+        load_triangles(pointer)

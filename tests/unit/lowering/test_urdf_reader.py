@@ -34,6 +34,7 @@ DEFECTS = {
     "joint_parent_unknown.urdf": r":20: .*`elbow`.*parent `uper` is not a link",
     "link_declared_twice.urdf": r":13: .*`lower` is declared twice, first in line 10",
     "two_roots.urdf": r"2 roots: `base`, `island`",
+    "ring_beside_the_root.urdf": r"no chain of joints leads from the root `base` to `upper`, `lower`, `tip`: .* ring",
     "axis_of_length_zero.urdf": r":17: .*`shoulder`.*axis of length zero",
     "mesh_missing.urdf": r":5: .*link `base`.*no_such_mesh\.stl",
     "mesh_outside_its_folder.urdf": r":5: .*link `base`.*outside",

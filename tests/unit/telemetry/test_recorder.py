@@ -198,7 +198,6 @@ def test_full_disk_is_said_once_and_changes_no_verdict():
         recorder.close()
     recorder.close()
     recorder = Recorder(gate, "/dev/full", in_background=False)
-<<<<<<< HEAD
 
     def record_until_full() -> None:
         for number in range(10_000):  # what the writer keeps to itself is written when there is enough of it
@@ -207,16 +206,6 @@ def test_full_disk_is_said_once_and_changes_no_verdict():
 
     with pytest.raises(lg.ROSConfigError, match=r"`/dev/full` ends after \d+ verdicts"):
         record_until_full()
-=======
-    rows = towards(j1=0.1)
-
-    def fill_the_disk():
-        for number in range(10_000):  # until what the writer keeps to itself is full
-            recorder.check(**one(lg.ActionChunk(rows + number * 1e-9), state, lg.NO_WORLD))
-
-    with pytest.raises(lg.ROSConfigError, match=r"`/dev/full` ends after \d+ verdicts"):
-        fill_the_disk()
->>>>>>> hunt7
     recorder.close()
 
 

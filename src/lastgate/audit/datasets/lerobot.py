@@ -60,7 +60,8 @@ class LeRobotDataset:
             usable = 0 < float(info["fps"]) < math.inf and isinstance(info["data_path"], str)
             usable &= isinstance(info["features"], dict)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ROSConfigError(f"{path}: not the description of a LeRobot dataset: {error!r}") from None
+            why = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
+            raise ROSConfigError(f"{path}: not the description of a LeRobot dataset: {why}") from None
         if not usable:
             raise ROSConfigError(f"{path}: fps, features or data_path cannot be used")
         return info
