@@ -436,8 +436,8 @@ class RobotDescription(Schema):
                 raise ROSConfigError(
                     f"robot `{self.name}`: the volumes of `{link}` are not those that its convex pieces stand for, "
                     "which would overrule what was added\n\n"
-                    "hint: leave `convex_pieces` out, and the volumes alone decide; or call `with_loaded_pieces` with "
-                    "pieces that contain what was added"
+                    "hint: attach what is mounted there (`Gate.attach`), or leave `convex_pieces` out, and the volumes "
+                    "alone decide"
                 )
 
     @property

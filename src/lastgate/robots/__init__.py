@@ -103,6 +103,7 @@ def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
         raise ROSConfigError(
             f"{path}: `collision_geometry` is not what was lowered with the convex pieces, which would overrule a "
             "volume that was added or changed by hand\n\n"
-            "hint: leave `convex_pieces` out, and the volumes alone decide; `lastgate collision lower` writes both anew"
+            "hint: attach what is mounted on a link (`Gate.attach`), or leave `convex_pieces` out, and the volumes "
+            "alone decide; `lastgate collision lower` writes both anew"
         )
     return loaded.with_loaded_pieces(load_convex_pieces(named, path.parent))
