@@ -36,7 +36,7 @@ from lastgate.cli.operator import (
     reset_command,
     status_command,
 )
-from lastgate.cli.recordings import record_command, replay_command, shrink_command
+from lastgate.cli.recordings import record_command, replay_command, salvage_command, shrink_command
 from lastgate.cli.robot_add import add_command
 from lastgate.cli.robot_list import list_command, show_command
 from lastgate.cli.robot_report import report_command
@@ -105,6 +105,7 @@ app.command("human", short_help="Stops for every line on stdin.")(human_command)
 
 app.command("record", short_help="Every verdict of a kernel, with its inputs.")(record_command)
 app.command("replay", short_help="Runs recorded verdicts again, bit for bit.")(replay_command)
+app.command("salvage", short_help="What is whole of a recording that nobody closed.")(salvage_command)
 app.command("shrink", short_help="The smallest case that is still refused, as a test.")(shrink_command)
 app.command("telemetry", short_help="Spans of a kernel to a collector.")(telemetry_command)
 

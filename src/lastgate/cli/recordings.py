@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lastgate record`, `replay`, `shrink`, and `explain --record`: the black box on the command line."""
+"""`lastgate record`, `replay`, `salvage`, `shrink`, and `explain --record`: the black box on the command line."""
 
 import json
 import sys
@@ -88,6 +88,19 @@ def record_command(
     return 0
 
 
+def salvage_command(
+    recording: RecordingPath,
+    *,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .mcap file to write.")],
+) -> int:
+    """Makes a recording of the beginning of one that nobody closed, up to where it is cut off or damaged."""
+    from lastgate.telemetry.salvage import salvage
+
+    found = salvage(recording, output)
+    print(f"{found.checks} verdicts are whole; {found.lost_bytes} bytes behind them are lost")
+    return 0
+
+
 def replay_command(
     recording: RecordingPath,
     *,
@@ -115,11 +128,14 @@ def replay_command(
     if not outcome.same and not outcome.differences:
         why = f": {outcome.left_out[0][1]}" if outcome.left_out else ""
         raise ROSConfigError(f"`{recording}` holds no verdict that can be run again{why}")
+    if read.salvaged:
+        print_note(f"`{recording}` was salvaged: what came after its last verdict is lost")
     if as_json:
         print(
             json.dumps(
                 {
                     "lanes": chosen_lanes(),
+                    "salvaged": read.salvaged,
                     "same": outcome.same,
                     "differences": [
                         {"number": d.number, "recorded": d.recorded, "repeated": d.repeated}

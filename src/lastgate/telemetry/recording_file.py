@@ -7,7 +7,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -29,6 +29,11 @@ JOINT_TOPIC = "/joint_states"
 MODEL_TOPIC = "/lastgate/model"
 PROFILE = "ros2"
 LIBRARY = "lastgate"
+# Metadata of a file that was made of the beginning of another: how much of that was lost.
+SALVAGED = "lastgate.salvaged"
+# A verdict or two of an arm. What is not in a whole block is lost with the process; blocks of 1 MB would make files
+# a sixth smaller.
+_BLOCK_BYTES = 4 * 1024
 
 WORLD_NOT_GIVEN, WORLD_RECORDED, WORLD_DECLARED_ABSENT, WORLD_NEVER_FILLED = range(4)
 
@@ -107,6 +112,21 @@ def said_by_skill(skill: RSkillManifest) -> dict[str, Any]:
     return fields
 
 
+def require_mcap() -> None:
+    """Raises `ROSConfigError` where the `record` extra is not installed."""
+    try:
+        import mcap  # noqa: F401
+    except ModuleNotFoundError:
+        raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
+
+
+def recording_writer(stream: BinaryIO) -> Any:
+    """Returns a writer of files that hold a checksum of everything in them."""
+    from mcap.writer import Writer
+
+    return Writer(stream, chunk_size=_BLOCK_BYTES, enable_data_crcs=True)
+
+
 class RecordingFile:
     """Is an MCAP file that checks of one gate are written to.
 
@@ -115,10 +135,7 @@ class RecordingFile:
     """
 
     def __init__(self, path: Path, gate: Gate) -> None:
-        try:
-            from mcap.writer import Writer
-        except ModuleNotFoundError:
-            raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
+        require_mcap()
         self.path = path
         self._gate = gate
         try:
@@ -126,7 +143,19 @@ class RecordingFile:
             self._stream = path.open("wb")
         except OSError as error:
             raise ROSConfigError(f"cannot write `{path}`: {error.strerror}") from None
-        self._writer: Any = Writer(self._stream, enable_data_crcs=True)
+        self._writer: Any = recording_writer(self._stream)
+        self._checks = 0
+        self._broken = False
+        self._world_numbers: dict[str, int] = {}
+        self._latest_world: tuple[World | NoWorld | KernelWorld | None, int] = (None, 0)
+        try:
+            self._begin()
+        except OSError as error:
+            self._broken = True
+            self.close()
+            raise self._is_not_whole(error) from None
+
+    def _begin(self) -> None:
         self._writer.start(profile=PROFILE, library=LIBRARY)
         self._channels = {
             topic: self._ros_channel(topic, name)
@@ -137,11 +166,8 @@ class RecordingFile:
                 (JOINT_TOPIC, "JointState"),
             )
         }
-        self._checks = 0
-        self._broken = False
-        self._world_numbers: dict[str, int] = {}
-        self._latest_world: tuple[World | NoWorld | KernelWorld | None, int] = (None, 0)
         self._write_model()
+        self._stream.flush()
 
     @property
     def checks(self) -> int:
@@ -156,6 +182,7 @@ class RecordingFile:
         """
         try:
             self._write(inputs)
+            self._stream.flush()  # to the system, which outlives this process
         except OSError as error:
             self._broken = True
             raise self._is_not_whole(error) from None

@@ -27,11 +27,13 @@ from lastgate.telemetry.recording_file import (
     CHUNK_TOPIC,
     LIBRARY,
     MODEL_TOPIC,
+    SALVAGED,
     WORLD_DECLARED_ABSENT,
     WORLD_NEVER_FILLED,
     WORLD_NOT_GIVEN,
     WORLD_RECORDED,
     WORLD_TOPIC,
+    require_mcap,
 )
 from lastgate.telemetry.recording_messages import decode_message
 from lastgate.verdict import Verdict
@@ -109,10 +111,15 @@ class RecordedCheck:
 
 @dataclass(slots=True)
 class Recording:
-    """Is a whole file."""
+    """Is a whole file.
+
+    Attributes:
+        salvaged: It is the beginning of another, whose end is lost.
+    """
 
     models: dict[str, RecordedModel] = field(default_factory=dict)
     checks: list[RecordedCheck] = field(default_factory=list)
+    salvaged: bool = False
 
     def check(self, number: int) -> RecordedCheck:
         """Returns one check by its number; a number the file does not have raises `ROSConfigError`."""
@@ -129,11 +136,10 @@ def read_recording(path: Path) -> Recording:
     Raises:
         ROSConfigError: The file cannot be read, is cut off or damaged, or is not one of ours.
     """
-    try:
-        from mcap.exceptions import McapError
-        from mcap.reader import make_reader
-    except ModuleNotFoundError:
-        raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
+    require_mcap()
+    from mcap.exceptions import McapError
+    from mcap.reader import make_reader
+
     reading = _Reading()
     try:
         raw = path.read_bytes()
@@ -144,6 +150,7 @@ def read_recording(path: Path) -> Recording:
         _require_whole(raw)
         for _, channel, message in reader.iter_messages(log_time_order=False):
             reading.take(channel.topic, message.sequence, message.data)
+        reading.recording.salvaged = any(found.name == SALVAGED for found in reader.iter_metadata())
     except OSError as error:
         raise ROSConfigError(f"cannot read `{path}`: {error.strerror}") from None
     except McapError as error:
@@ -168,7 +175,10 @@ def _require_whole(raw: bytes) -> None:
     footer = end - _FOOTER.size
     opcode, length, index, _, index_checksum = _FOOTER.unpack_from(raw, footer) if footer > 0 else (0,) * 5
     if raw[end:] != _MAGIC or (opcode, length) != (0x02, 20):
-        raise ROSConfigError("is cut off: it does not end like a recording")
+        raise ROSConfigError(
+            "is cut off: it does not end like a recording\n\n"
+            "hint: `lastgate salvage` makes a recording of what is whole at its beginning"
+        )
     data_end = index - _DATA_END.size
     if not 0 < data_end < footer:
         raise ROSConfigError("is cut off: it has no index")

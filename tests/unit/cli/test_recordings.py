@@ -55,6 +55,20 @@ def test_replay_of_a_verdict_that_differs_exits_1(lastgate, tmp_path, monkeypatc
     assert len(json.loads(lastgate("replay", path, "--json").out)["differences"]) == 7
 
 
+def test_salvaged_recording_replays_and_says_what_it_is(lastgate, box, tmp_path):
+    cut, saved = tmp_path / "cut.mcap", tmp_path / "saved.mcap"
+    cut.write_bytes(box.read_bytes()[:-50])
+    outcome = lastgate("salvage", cut, "-o", saved)
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("3 verdicts are whole; ")
+    again = lastgate("replay", saved)
+    assert again.code == 0
+    assert "was salvaged" in again.err
+    assert json.loads(lastgate("replay", saved, "--json").out)["salvaged"] is True
+    assert lastgate("salvage", box, "-o", tmp_path / "other.mcap").code == 2
+    assert lastgate("salvage", cut, "-o", saved).code == 2
+
+
 @pytest.mark.parametrize("command", ["replay", "shrink", "explain"])
 @pytest.mark.parametrize("what", ["missing", "text", "cut"])
 def test_file_that_is_no_whole_recording_exits_2(command, what, lastgate, box, tmp_path):
