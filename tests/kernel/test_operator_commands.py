@@ -80,12 +80,21 @@ def test_stop_is_a_stop_whatever_its_reason_is_written_in(start_kernel, reason):
 
 def test_line_that_stops_nobody_does_not_deafen_the_human_source(start_kernel, monkeypatch, capsys):
     kernel = start_kernel(stacked(2), without_world=True)
-    kernels = iter([["one-that-is-gone"], [kernel.instance]])
+    kernels = iter([[kernel.instance], ["one-that-is-gone"], [kernel.instance]])
     monkeypatch.setattr(kernel_process, "running_kernels", lambda: next(kernels))
     monkeypatch.setattr(sys, "stdin", io.StringIO("first\nsecond\n"))
     assert run(["human"]) == 2
     assert "one-that-is-gone" in capsys.readouterr().err
     assert kernel.status().reason == "second"
+
+
+def test_human_source_says_at_once_that_a_line_would_stop_nothing(start_kernel, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert run(["human", "--robot", "nobody"]) == 0
+    assert "no kernel `nobody` runs: a line would stop nothing" in capsys.readouterr().err
+    kernel = start_kernel(stacked(2), without_world=True)
+    assert run(["human", "--robot", kernel.instance]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_refused_reset_exits_1_and_says_why(start_kernel):

@@ -170,9 +170,15 @@ def human_command(*, robot: InstanceOrAll = None) -> int:
     import sys
 
     from lastgate.contracts import ROSConfigError
+    from lastgate.kernel_process import running_kernels
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
+    running = running_kernels()
+    if not running or (robot is not None and robot not in running):
+        # Not an error: a kernel may be started while this listens.
+        named = "no kernel runs" if robot is None else f"no kernel `{robot}` runs"
+        print_warning(f"{named}: a line would stop nothing")
     failed = False
     for line in sys.stdin:
         try:
