@@ -210,6 +210,9 @@ def _random_footprint(rng):
     if rng.random() < 0.3:
         return {"footprint_radius": float(rng.uniform(0.1, 0.4))}
     angles = np.sort(rng.uniform(0.0, 2 * math.pi, int(rng.integers(4, 9))))
+    # Without the origin inside, edges may cross.
+    while np.diff(angles, append=angles[0] + 2 * math.pi).max() >= math.pi:
+        angles = np.sort(rng.uniform(0.0, 2 * math.pi, len(angles)))
     radii = rng.uniform(0.1, 0.5, len(angles))
     return {"footprint_polygon": np.column_stack([radii * np.cos(angles), radii * np.sin(angles)]).tolist()}
 
