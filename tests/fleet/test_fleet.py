@@ -7,6 +7,8 @@ SRDF disables. Invariants that need no reference: containment on the written num
 """
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -19,7 +21,6 @@ from fleet_poses import FLEET_POSES
 import lastgate as lg
 from fleet.conftest import RATES
 from lastgate.assets.resolver import unresolved_assets
-from lastgate.cli.app import run
 from lastgate.contracts.asset_refs import parse_asset_ref
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
 from lastgate.lowering.kinematics import KinematicTree
@@ -34,6 +35,9 @@ pytestmark = pytest.mark.fleet
 SAMPLES = 20_000
 # Lowered again in every run of `make test`.
 LOWERED_ELSEWHERE = ("franka_panda", "ur5")
+# Where more than one clear state in two hundred is refused, and how many may be: shoulders of h1 pass its torso by two
+# millimetres, the waist of gr1 turns inside itself.
+GATE_PHANTOM_RATE_MAX = {"h1": 0.018, "gr1": 0.035}
 # Composites are written with twelve decimals and a pose multiplies a dozen of them.
 FRAME_TOLERANCE = 1e-9
 
@@ -84,11 +88,17 @@ def test_no_contact_is_missed_or_hidden_in_twenty_thousand_states(
     record_property(
         RATES,
         f"{name:<16} {rates.samples:>7} {rates.missed:>7} {sum(rates.hidden.values()):>7} {rates.clear:>7} "
-        f"{100.0 * rates.phantom_rate:>8.2f}%"
+        f"{100.0 * rates.phantom_rate:>8.2f}% {100.0 * rates.gate_phantom_rate:>8.2f}%"
         + "".join(f"  waived {a} / {b}: {count}" for (a, b), count in sorted(rates.waived.items())),
     )
     assert rates.missed == 0, rates.missed_pairs
     assert not rates.hidden
+    # The gate asks the convex pieces where volumes overlap: it must not be talked out of a contact.
+    assert rates.gate_missed == 0
+    assert 0 < rates.gate_clear < SAMPLES
+    # Three standard errors of the allowed rate over the clear samples.
+    allowed = GATE_PHANTOM_RATE_MAX.get(name, 0.005)
+    assert rates.gate_phantom_rate <= allowed + 3.0 * np.sqrt(allowed / rates.gate_clear)
     # Something must have been at stake: states with contacts, and states without.
     assert 0 < rates.clear < SAMPLES
 
@@ -104,8 +114,11 @@ def test_every_triangle_is_inside_the_written_volumes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in INSTALLED if name not in LOWERED_ELSEWHERE])
-def test_lowering_again_gives_the_committed_bytes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["collision", "check", "--robot", name]) == 0, capsys.readouterr().out
+def test_lowering_again_gives_the_committed_bytes(name: str) -> None:
+    # A process of its own: the command computes alike on every processor, which a process that runs cannot choose.
+    command = [sys.executable, "-m", "lastgate.cli", "collision", "check", "--robot", name]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1200)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @pytest.mark.parametrize("name", INSTALLED)

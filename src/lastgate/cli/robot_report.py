@@ -68,6 +68,7 @@ def _report(
     from lastgate.lowering.manifest_splice import read_manifest
     from lastgate.lowering.measure import measure
     from lastgate.lowering.report import report_robot
+    from lastgate.robots import load_robot
 
     robot = read_manifest(load_text(path), source=str(path))
     if not robot.collision_geometry:
@@ -77,8 +78,9 @@ def _report(
         )
     description = read_description(robot, path.parent)
     with progress_bar(robot.name) as progress:
+        # With its convex pieces, which the gate asks and the report of volumes does not.
         rates = measure(
-            robot,
+            load_robot(path),
             path.parent,
             samples=samples,
             progress=lambda share: progress(f"{samples} configurations", share),

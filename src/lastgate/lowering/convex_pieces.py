@@ -91,6 +91,8 @@ class _Part:
     solid: Array  # the whole mesh it is a part of
     cuts: list[tuple[Array, float]] = field(default_factory=list)
     probe_points_max: int = _PROBE_POINTS_MAX
+    # How often the mesh goes round a point, for all parts of one mesh: halves ask about the corners of the whole again.
+    windings: dict[bytes, float] = field(default_factory=dict)
 
     @cached_property
     def best_cut(self) -> _Cut | None:
@@ -105,7 +107,7 @@ class _Part:
     @cached_property
     def inner_corners(self) -> Array:
         """Returns where three cuts meet inside the solid: no corner of the surface, yet of the part."""
-        return _inner_corners(self.cuts, self.solid)
+        return _inner_corners(self)
 
     @cached_property
     def hull_m3(self) -> float:
@@ -164,7 +166,12 @@ def _convex_sources(shapes: LinkShapes, choice: CornerChoice, *, prism_sides: in
 
 
 def _meshes(shapes: LinkShapes) -> list[Array]:
-    return [source.triangles_in_link() for source in shapes.sources if source.kind == "mesh"]
+    """Returns the meshes of a link, each once: a file may draw the very mesh that it collides with."""
+    meshes: list[Array] = []
+    for mesh in (source.triangles_in_link() for source in shapes.sources if source.kind == "mesh"):
+        if not any(np.array_equal(mesh, other) for other in meshes):
+            meshes.append(mesh)
+    return meshes
 
 
 def _in_order(pieces: list[ConvexPiece]) -> list[ConvexPiece]:
@@ -299,22 +306,24 @@ def _promise_m3(part: _Part, enough_m3: float) -> float:
 
 def _side(part: _Part, normal: Array, offset: float) -> _Part:
     cuts = [*part.cuts, (normal, offset)]
-    return _Part(clip(part.triangles, normal, offset), part.solid, cuts, part.probe_points_max)
+    return _Part(clip(part.triangles, normal, offset), part.solid, cuts, part.probe_points_max, part.windings)
 
 
-def _inner_corners(cuts: list[tuple[Array, float]], solid: Array) -> Array:
+def _inner_corners(part: _Part) -> Array:
     """Returns the points where three cuts meet inside the solid and inside all other cuts."""
     found: list[Array] = []
-    for three in combinations(cuts, 3):
+    for three in combinations(part.cuts, 3):
         normals = np.array([normal for normal, _ in three])
         if abs(float(np.linalg.det(normals))) < 1e-6:
             continue
         offsets = np.array([offset for _, offset in three])
         point: Array = np.asarray(np.linalg.solve(normals, offsets), dtype=np.float64)
-        if (
-            all(float(normal @ point) <= offset + 1e-9 for normal, offset in cuts)
-            and winding_number(point, solid) > 0.25
-        ):
+        if not all(float(normal @ point) <= offset + 1e-9 for normal, offset in part.cuts):
+            continue
+        key = point.tobytes()
+        if key not in part.windings:
+            part.windings[key] = winding_number(point, part.solid)
+        if part.windings[key] > 0.25:
             found.append(point)
     return np.array(found).reshape(-1, 3)
 

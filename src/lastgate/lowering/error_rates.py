@@ -80,6 +80,13 @@ def unhurried(robot: RobotDescription) -> RobotDescription:
     )
 
 
+def columns_of(robot: RobotDescription, gate: Gate) -> tuple[list[int], list[int]]:
+    """Returns which actuated joints of a robot have a column in the gate's rows, and which are grippers."""
+    names = [joint.name for joint in robot.actuated_joints]
+    in_rows = [index for index, name in enumerate(names) if name in gate.joint_names]
+    return in_rows, [index for index in range(len(names)) if index not in in_rows]
+
+
 class RobotUnderTest:
     """One robot, its gates with and without pieces, and random questions about it."""
 
@@ -95,10 +102,7 @@ class RobotUnderTest:
         self._limits = np.array(
             [joint.position_limits or (-math.pi, math.pi) for joint in robot.actuated_joints]
         )
-        names = [joint.name for joint in robot.actuated_joints]
-        own = self.gates[TIER_ONE].joint_names
-        self._columns = [index for index, name in enumerate(names) if name in own]
-        self._grippers = [index for index, name in enumerate(names) if name not in own]
+        self._columns, self._grippers = columns_of(robot, self.gates[TIER_ONE])
         self._rng = np.random.default_rng(seed)
 
     @functools.cached_property

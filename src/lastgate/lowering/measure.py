@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both error rates of a lowered robot against its collision meshes, by engines nobody here wrote.
 
-What is compared: a manifest's volumes, placed by the kinematics of Pinocchio (URDF) or MuJoCo (MJCF), against
-the meshes those load and Coal intersects as they are (no hulls). Nothing of the lowering takes part but the
-numbers of the manifest and the distance between two segments.
+What is compared: a manifest's volumes, placed by the kinematics of Pinocchio (URDF) or MuJoCo (MJCF), and the verdicts
+of the gate, which asks convex pieces too, against the meshes those load and Coal intersects as they are (no hulls). In
+the counts of volumes nothing takes part but the numbers of the manifest and the distance between two segments.
 """
 
 from __future__ import annotations
@@ -21,13 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.assets.resolver import resolve_asset
+from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import RobotDescription
 from lastgate.contracts.shapes import CapsuleShape
+from lastgate.gate import Gate
 from lastgate.lowering.corrected_urdf import write_corrected_urdf
 from lastgate.lowering.diagnostics import LoweringError
 from lastgate.lowering.distances import segments_to_segments
+from lastgate.lowering.error_rates import columns_of, unhurried
 from lastgate.lowering.rigid import rotation_from_rpy
 from lastgate.lowering.srdf_reader import ordered
+from lastgate.world import NO_WORLD
 
 Array = NDArray[np.float64]
 Pair = tuple[str, str]
@@ -45,6 +49,11 @@ class ErrorRates:
     clear: int = 0
     missed: int = 0
     refused_clear: int = 0
+    # Of the gate, margins of zero: it checks a few pairs more than volumes alone could, so its clear ones are its own.
+    gate_clear: int = 0
+    gate_missed: int = 0
+    gate_refused_clear: int = 0
+    unarmed: str | None = None  # why there is no gate for this manifest
     hidden: Counter[Pair] = field(default_factory=Counter)
     waived: Counter[Pair] = field(default_factory=Counter)
     missed_pairs: Counter[Pair] = field(default_factory=Counter)
@@ -54,6 +63,11 @@ class ErrorRates:
     def phantom_rate(self) -> float:
         """Returns the share of mesh-clear configurations that the volumes refuse."""
         return self.refused_clear / max(self.clear, 1)
+
+    @property
+    def gate_phantom_rate(self) -> float:
+        """Returns the share of mesh-clear configurations that the gate refuses."""
+        return self.gate_refused_clear / max(self.gate_clear, 1)
 
     @property
     def miss_rate_bound(self) -> float:
@@ -151,10 +165,11 @@ class _UrdfOracle:
 
 def oracle_of(robot: RobotDescription, manifest_dir: Path | None) -> Oracle:
     """Returns the engine that reads the robot's own files."""
-    # Neighbours touch all the time and prove nothing; what an SRDF disables is counted elsewhere.
+    # Neighbours touch all the time and prove nothing; what an SRDF disables is counted elsewhere, unless the gate
+    # checks it all the same.
     skipped = {
         entry.links
-        for entry in robot.allowed_collision_pairs
+        for entry in robot.unchecked_pairs
         if entry.reason in ("adjacent", "srdf-disabled", "srdf-contradicted")
     }
     if robot.assets.urdf is not None:
@@ -174,7 +189,7 @@ def measure(
     seed: int = MEASURE_SEED,
     progress: Callable[[float], None] | None = None,
 ) -> ErrorRates:
-    """Returns misses, hidden contacts and phantom refusals of a manifest over random configurations.
+    """Returns misses, hidden contacts and phantom refusals of a manifest, and of its gate, over random configurations.
 
     A contact is hidden when a pair has it that lowering proved or found apart; one on a pair that a person
     waived is counted as such.
@@ -191,6 +206,8 @@ def measure(
         ordered(a, b) for i, a in enumerate(links) for b in links[i + 1 :] if ordered(a, b) not in allowed
     ]
     cores = {link: _cores(robot, link) for link in links}
+    accepts = _gate_of(robot, rates)
+    unchecked = {entry.links for entry in robot.unchecked_pairs}
     for first in range(0, samples, _BLOCK):
         count = min(_BLOCK, samples - first)
         truth: list[set[Pair]] = []
@@ -206,6 +223,9 @@ def measure(
                     )
             oracle.place(values)
             truth.append(oracle.contacts())
+            if accepts is not None:
+                accepted = accepts(np.array([values[joint.name] for joint in names]))
+                _count_gate(rates, accepted=accepted, touching=not truth[-1] <= unchecked)
             for link in links:
                 poses[link].append(oracle.pose(link))
         placed = {link: np.array(found) for link, found in poses.items()}
@@ -214,6 +234,29 @@ def measure(
         if progress is not None:
             progress((first + count) / samples)
     return rates
+
+
+def _gate_of(robot: RobotDescription, rates: ErrorRates) -> Callable[[Array], bool] | None:
+    """Returns what the gate says of a configuration; notes why where a manifest has no gate yet."""
+    try:
+        gate = Gate(unhurried(robot), step_s=1.0)
+    except ROSConfigError as error:
+        rates.unarmed = str(error).splitlines()[0]
+        return None
+    in_rows, grippers = columns_of(robot, gate)
+
+    def accepts(configuration: Array) -> bool:
+        fingers = configuration[grippers] if grippers else None
+        judged = gate.check_batch(configuration[None, in_rows], world=NO_WORLD, gripper_positions=fingers)
+        return bool(judged.accepted[0])
+
+    return accepts
+
+
+def _count_gate(rates: ErrorRates, *, accepted: bool, touching: bool) -> None:
+    rates.gate_clear += not touching
+    rates.gate_missed += touching and accepted
+    rates.gate_refused_clear += not touching and not accepted
 
 
 def _count(

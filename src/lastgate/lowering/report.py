@@ -81,6 +81,14 @@ class RobotReport:
                 "phantoms": rates.refused_clear,
                 "phantom_rate": round(rates.phantom_rate, 5),
                 "phantom_pairs": [[*pair, count] for pair, count in rates.phantom_pairs.most_common(8)],
+                "gate": {"unarmed": rates.unarmed}
+                if rates.unarmed is not None
+                else {
+                    "clear": rates.gate_clear,
+                    "missed": rates.gate_missed,
+                    "phantoms": rates.gate_refused_clear,
+                    "phantom_rate": round(rates.gate_phantom_rate, 5),
+                },
             },
         }
 
@@ -99,12 +107,9 @@ class RobotReport:
                 "",
                 f"{rates.samples} random configurations inside the limits, judged by {rates.engines}.",
                 "",
-                "| | |",
-                "|---|---|",
-                f"| contacts missed on checked pairs | {missed} |",
-                f"| contacts hidden by an exemption that denies them | {sum(rates.hidden.values())} |",
-                f"| mesh-clear configurations | {rates.clear} |",
-                f"| of these refused | {rates.refused_clear} ({100.0 * rates.phantom_rate:.2f} %) |",
+                "| | volumes alone | the gate, which asks convex pieces too |",
+                "|---|---|---|",
+                *_rate_rows(rates, missed),
                 "",
             ]
             if rates.waived:
@@ -114,9 +119,11 @@ class RobotReport:
                     + ".",
                     "",
                 ]
+            if rates.unarmed is not None:
+                lines += [f"There is no gate for this manifest: {rates.unarmed}.", ""]
             if rates.phantom_pairs:
                 lines += [
-                    "Refused for nothing, by pair: "
+                    "Refused for nothing by volumes alone, by pair: "
                     + ", ".join(
                         f"`{a}` / `{b}` {count}" for (a, b), count in rates.phantom_pairs.most_common(6)
                     )
@@ -150,6 +157,19 @@ class RobotReport:
         if self.notes:
             lines += ["## Notes", "", *(f"- {note}" for note in self.notes), ""]
         return "\n".join(lines)
+
+
+def _rate_rows(rates: ErrorRates, missed: str) -> list[str]:
+    armed = rates.unarmed is None
+    gate_missed = str(rates.gate_missed) if armed else "–"
+    gate_clear = str(rates.gate_clear) if armed else "–"
+    gate_refused = f"{rates.gate_refused_clear} ({100.0 * rates.gate_phantom_rate:.2f} %)" if armed else "–"
+    return [
+        f"| contacts missed on checked pairs | {missed} | {gate_missed} |",
+        f"| contacts hidden by an exemption that denies them | {sum(rates.hidden.values())} | |",
+        f"| mesh-clear configurations | {rates.clear} | {gate_clear} |",
+        f"| of these refused | {rates.refused_clear} ({100.0 * rates.phantom_rate:.2f} %) | {gate_refused} |",
+    ]
 
 
 def report_robot(

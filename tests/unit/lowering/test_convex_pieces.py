@@ -55,6 +55,16 @@ def test_hollow_in_the_middle_is_cut_free() -> None:
     assert hulls_m3(TRAY, 8) < whole_m3 - 0.35 * hollow_m3
 
 
+@pytest.mark.parametrize("pieces_of", [pieces_of_link, fine_pieces_of_link])
+def test_mesh_that_is_drawn_and_collided_with_is_cut_once(pieces_of) -> None:
+    [mesh] = TRAY.sources
+    twice = LinkShapes.of("link", [mesh, mesh])
+    assert pieces_of(twice, per_link_max=8) == pieces_of(TRAY, per_link_max=8)
+    moved = boxes(((0.2, 0.2, 0.02), (0.0, 0.0, 0.5))).sources
+    both = pieces_of(LinkShapes.of("link", [mesh, *moved]), per_link_max=8)
+    assert max(corner[2] for piece in both for corner in piece.corners_m) > 0.5
+
+
 def test_convex_link_is_one_piece() -> None:
     assert len(pieces_of_link(boxes(((0.1, 0.2, 0.3), (0.0, 0.0, 0.0))), per_link_max=8)) == 1
 
