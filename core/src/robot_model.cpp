@@ -17,12 +17,12 @@ bool within(Vec3 v, double bound) noexcept {
     return std::abs(v.x) <= bound && std::abs(v.y) <= bound && std::abs(v.z) <= bound;
 }
 
-/// The rotation whose z axis is `axis`.
+/// The rotation whose z axis is `axis`. One that leans by 1e-8 also has a z of exactly 1.
 Mat3 frame_with_z(Vec3 axis) noexcept {
+    if (axis.x == 0.0 && axis.y == 0.0 && axis.z == 1.0) return Mat3{};
     const Vec3 other = std::abs(axis.z) < 0.9 ? Vec3{0.0, 0.0, 1.0} : Vec3{1.0, 0.0, 0.0};
     Vec3 x = cross(other, axis);
     x = (1.0 / norm(x)) * x;
-    if (axis.z == 1.0) return Mat3{};
     return {x, cross(axis, x), axis};
 }
 

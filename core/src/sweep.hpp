@@ -145,6 +145,12 @@ class Sweep {
     void charge_looks(std::uint32_t looks) noexcept;
     /// Tries the convex pieces of a pair that its volumes could not show.
     Refined refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept;
+    bool has_pieces(PairKind kind, const OpenItem& item) const noexcept;
+    double whole_margin(PairKind kind) const noexcept;
+    /// How far the pieces of a pair are apart, up to its margin; 0 where they meet or there are none.
+    double distance_of_pieces(PairKind kind, const OpenItem& item, const Transform* frames) noexcept;
+    /// Whether the pieces of a pair that started in contact exceed a demand of their own.
+    Refined hold_pieces(PairKind kind, const OpenItem& item, const MotionShare& motion, double demand_m) noexcept;
 
     /// `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.
     Witness measure(PairKind kind, const OpenItem& item, const Transform* frames, double within_m) noexcept;
@@ -159,6 +165,7 @@ class Sweep {
     void report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept;
 
     Outcome keeps_distance(const StartContact& contact, std::size_t segment, Finding& finding) noexcept;
+    Outcome keeps_pieces_apart(const StartContact& contact, std::size_t segment, Finding& finding) noexcept;
     Vec3 corner_at(std::size_t corner, std::size_t segment, double t) const noexcept;
     Witness nearest_to_footprint(std::size_t segment, double t, double half, bool& shown, Finding& finding) noexcept;
 

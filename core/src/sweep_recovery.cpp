@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 
+#include "lastgate/tolerance.hpp"
 #include "sweep.hpp"
 
 namespace lastgate {
@@ -22,8 +24,9 @@ bool Sweep::collect_start_contacts() noexcept {
             // Where a gripper stands that nobody measured is not known, so neither is what "closer" means: it keeps its margin.
             if (pair_motion(kind, {0, item.a, item.b, 0.0, 0.0}, gate_.uncertainty_) > 0.0) continue;
             if (gate_.contacts_.size() == gate_.contacts_.capacity()) return false;
-            const double distance_m = measure(kind, {0, item.a, item.b, 0.0, 0.0}, frames_of_row(0), capacity::robot_extent_m_max).distance_m;
-            gate_.contacts_.push_back({item.a, item.b, kind, distance_m});
+            const OpenItem pair{0, item.a, item.b, 0.0, 0.0};
+            const double distance_m = measure(kind, pair, frames_of_row(0), capacity::robot_extent_m_max).distance_m;
+            gate_.contacts_.push_back({item.a, item.b, kind, distance_m, distance_of_pieces(kind, pair, frames_of_row(0))});
         }
     }
     gate_.items_.clear();
@@ -40,6 +43,44 @@ Outcome Sweep::keeps_distance(const StartContact& contact, std::size_t segment, 
     const Outcome outcome = bisect_segment(contact.kind, segment, finding);
     if (outcome == Outcome::violated) report_deepest(contact.kind, segment, finding);
     return outcome;
+}
+
+/// Volumes that move apart say nothing about the pieces inside them, which may swing into each other. So pieces that are
+/// apart come no closer than they have been, all along a segment; what the volumes show with the whole margin is clear anyway.
+Outcome Sweep::keeps_pieces_apart(const StartContact& contact, std::size_t segment, Finding& finding) noexcept {
+    if (!(contact.pieces_m > 0.0)) return Outcome::clear;
+    const double margin_m = whole_margin(contact.kind);
+    OpenItem item{0, contact.a, contact.b, 0.0, std::min(margin_m, std::max(contact.pieces_m - tolerance::resolution_m, 0.0))};
+    for (std::size_t variable = 0; variable < variable_count(); ++variable) {
+        gate_.step_[variable] = std::abs(row(segment)[variable] - row(segment - 1)[variable]);
+    }
+    item.motion_m = pair_motion(contact.kind, item, gate_.step_);
+    struct Part {
+        double middle;
+        double half;
+    };
+    Part open[capacity::depth_max + 2];
+    std::size_t count = 0;
+    open[count++] = {0.5, 0.5};
+    while (count > 0) {
+        const Part part = open[--count];
+        if (!sample_segment(segment, part.middle)) return Outcome::budget;
+        const double motion_m = item.motion_m * part.half;
+        const double needed_m = margin_m + motion_m + tolerance::rounding_m;
+        charge_looks(1);
+        if (measure(contact.kind, item, gate_.sample_frames_.data(), needed_m + tolerance::resolution_m).distance_m > needed_m) continue;
+        const Refined held = hold_pieces(contact.kind, item, {gate_.step_, part.half}, item.demand_m);
+        if (held.shown) continue;
+        if (held.violated || std::max(motion_m, held.motion_m) <= tolerance::resolution_m) {
+            finding = {static_cast<std::uint32_t>(segment), item, part.middle, part.middle - part.half, held.witness, held.obstacle};
+            return Outcome::violated;
+        }
+        if (count + 2 > capacity::depth_max + 2) return Outcome::budget;
+        const double quarter = 0.5 * part.half;
+        open[count++] = {part.middle + quarter, quarter};  // the earlier half lies on top
+        open[count++] = {part.middle - quarter, quarter};
+    }
+    return Outcome::clear;
 }
 
 /// Every pair that started inside its margin must move apart until it has left it, from row to row, and between two rows it may not
@@ -60,11 +101,14 @@ Outcome Sweep::follow_start_contacts(Finding& finding, PairKind& kind) noexcept 
                 finding = {static_cast<std::uint32_t>(index), item, 1.0, 0.0, witness, last_obstacle_};
                 return Outcome::violated;
             }
-            if (const Outcome outcome = keeps_distance(contact, index, finding); outcome != Outcome::clear) {
+            Outcome outcome = keeps_distance(contact, index, finding);
+            if (outcome == Outcome::clear) outcome = keeps_pieces_apart(contact, index, finding);
+            if (outcome != Outcome::clear) {
                 finding.segment = static_cast<std::uint32_t>(index);
                 return outcome;
             }
             contact.distance_m = witness.distance_m;
+            contact.pieces_m = std::max(contact.pieces_m, distance_of_pieces(contact.kind, item, frames_of_row(index)));
         }
     }
     return Outcome::clear;

@@ -38,11 +38,16 @@ class Refinement {
     Refinement(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept
         : sweep_(sweep), gate_(sweep.gate_), kind_(kind), item_(item), frames_(frames), motion_(motion) {}
 
-    Refined run() noexcept;
+    /// The pair, which has pieces, against a margin.
+    Refined look(double margin_m) noexcept;
+    /// The same without ending at the first two that are not shown: `Refined::witness` is that of the nearest, up to the margin.
+    Refined measure(double margin_m) noexcept {
+        measuring_ = true;
+        return look(margin_m);
+    }
+    bool is_start_contact() const noexcept;
 
   private:
-    bool has_pieces(std::uint16_t volume) const noexcept { return !gate_.model_->pieces_of_volume(volume).empty(); }
-    bool is_start_contact() const noexcept;
     double motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
     template <typename Look>
     void for_each_shape(std::uint16_t volume, Look look) const noexcept;
@@ -62,11 +67,12 @@ class Refinement {
     const Transform* frames_;
     MotionShare motion_;
     double margin_m_ = 0.0;
+    bool measuring_ = false;
     Refined refined_;
 };
 
 /// A pair that starts in contact is held to its own distance, which its volumes measure: pieces that overlap all
-/// have the distance 0 and could not tell closer from farther.
+/// have the distance 0 and could not tell closer from farther. Where they are apart they are held to that as well (sweep_recovery.cpp).
 bool Refinement::is_start_contact() const noexcept {
     for (const StartContact& contact : gate_.contacts_) {
         if (contact.kind == kind_ && contact.a == item_.a && contact.b == item_.b) return true;
@@ -127,7 +133,7 @@ bool Refinement::record(const Witness& witness, double demand_m, double moved_m,
     if (spare_m > tolerance::rounding_m) return true;
     refined_.shown = false;
     refined_.violated = !(at_most_m > demand_m);
-    return false;
+    return measuring_;
 }
 
 void Refinement::give_up() noexcept { (void)record({0.0, {}, {}}, margin_m_, 0.0); }
@@ -149,7 +155,8 @@ bool Refinement::compare(const PlacedShape& a, const PlacedShape& b, std::size_t
         return false;
     }
     const double radii_m = a.radius_m + b.radius_m;
-    const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), {wanted_m + radii_m, needed_m + radii_m});
+    const ConvexGoal goal{wanted_m + radii_m, measuring_ ? 0.0 : needed_m + radii_m};
+    const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), goal);
     sweep_.charge_looks(found.iterations + 2);
     Witness witness{found.lower_m - radii_m, a.in_base * found.on_first, a.in_base * found.on_second};
     const Vec3 across = witness.on_second - witness.on_first;
@@ -225,12 +232,9 @@ void Refinement::compare_with_field(const PlacedShape& shape, const ObstacleFiel
     });
 }
 
-Refined Refinement::run() noexcept {
-    const bool pieces_a = has_pieces(item_.a);
-    const bool pieces_b = kind_ == PairKind::self && has_pieces(item_.b);
-    if ((!pieces_a && !pieces_b) || is_start_contact()) return {};
+Refined Refinement::look(double margin_m) noexcept {
     if (motion_.share * sweep_.pair_motion(kind_, item_, motion_.step) > close_look_m) return {.violated = false};
-    margin_m_ = (kind_ == PairKind::self ? gate_.config_.self_margin_m : gate_.config_.world_margin_m) + sweep_.extra_m_;
+    margin_m_ = margin_m;
     // Until something speaks against it; what was never compared does not count as shown.
     refined_.shown = true;
     refined_.violated = false;
@@ -239,7 +243,7 @@ Refined Refinement::run() noexcept {
         const std::size_t common_depth = gate_.model_->common_depth(volumes[item_.a].body, volumes[item_.b].body);
         for_each_shape(item_.a, [&](const PlacedShape& a) noexcept {
             for_each_shape(item_.b, [&](const PlacedShape& b) noexcept { return compare(a, b, common_depth); });
-            return refined_.shown;
+            return measuring_ || refined_.shown;
         });
     } else {
         for_each_shape(item_.a, [&](const PlacedShape& shape) noexcept {
@@ -248,7 +252,7 @@ Refined Refinement::run() noexcept {
             } else {
                 compare_with_primitive(shape, sweep_.world_->primitives()[item_.b]);
             }
-            return refined_.shown;
+            return measuring_ || refined_.shown;
         });
     }
     if (!refined_.applies) return {};
@@ -265,13 +269,33 @@ void Sweep::charge_looks(std::uint32_t looks) noexcept {
     looks_ %= looks_per_evaluation;
 }
 
-Refined Sweep::refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept {
+bool Sweep::has_pieces(PairKind kind, const OpenItem& item) const noexcept {
     // Only pairs that must stay apart: what must stay inside a box or a zone is judged by its volumes.
     const bool apart = kind == PairKind::self || kind == PairKind::world || kind == PairKind::field;
     // A floor lies in a frame of its own and is asked about flattened; volumes decide about it.
     const bool on_floor = kind == PairKind::field && item.b == floor_slot;
-    if (!apart || on_floor || gate_.model_->pieces().empty()) return {};
-    return Refinement(*this, kind, item, frames, motion).run();
+    if (!apart || on_floor) return false;
+    return !gate_.model_->pieces_of_volume(item.a).empty() || (kind == PairKind::self && !gate_.model_->pieces_of_volume(item.b).empty());
+}
+
+double Sweep::whole_margin(PairKind kind) const noexcept {
+    return (kind == PairKind::self ? gate_.config_.self_margin_m : gate_.config_.world_margin_m) + extra_m_;
+}
+
+Refined Sweep::refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept {
+    if (!has_pieces(kind, item)) return {};
+    Refinement second_look(*this, kind, item, frames, motion);
+    return second_look.is_start_contact() ? Refined{} : second_look.look(whole_margin(kind));
+}
+
+double Sweep::distance_of_pieces(PairKind kind, const OpenItem& item, const Transform* frames) noexcept {
+    if (!has_pieces(kind, item)) return 0.0;
+    const Refined found = Refinement(*this, kind, item, frames, {gate_.step_, 0.0}).measure(whole_margin(kind));
+    return std::max(found.applies ? found.witness.distance_m : 0.0, 0.0);
+}
+
+Refined Sweep::hold_pieces(PairKind kind, const OpenItem& item, const MotionShare& motion, double demand_m) noexcept {
+    return Refinement(*this, kind, item, gate_.sample_frames_.data(), motion).look(demand_m);
 }
 
 }  // namespace lastgate

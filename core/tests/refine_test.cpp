@@ -275,6 +275,53 @@ TEST(what_started_in_contact_is_judged_by_its_volumes_when_it_comes_by_again) {
     REQUIRE(world_rejected(gate.check(request)));
 }
 
+/// A bar of 18 cm that turns on a slide along x, known by the ball around it.
+RobotModelSpec bar_on_a_slide() {
+    RobotModelSpec spec;
+    spec.links.push_back({});
+    add_joint(spec, 0, JointKind::prismatic, {}, {}, {1.0, 0.0, 0.0}, -1.0, 1.0);
+    add_joint(spec, 1, JointKind::revolute, {}, {}, {0.0, 0.0, 1.0}, -3.0, 3.0);
+    spec.volumes.push_back({2, 0.1005, {}, {}});
+    spec.effectors.push_back({2, {}, {}});
+    spec.pieces.push_back({2, 0.01, {{0.0, -0.09, 0.0}, {0.0, 0.09, 0.0}}});
+    return spec;
+}
+
+Verdict retreat(const RobotModelSpec& spec, const WorldSnapshot& world, std::vector<double> from, std::vector<double> rows) {
+    Gate gate = jumping_gate(spec, 0.005);
+    CheckRequest request = make_request(ControlMode::joint_position, rows, from.size(), from, world);
+    request.recovery = true;
+    return gate.check(request);
+}
+
+TEST(pieces_that_are_apart_do_not_swing_into_what_their_volumes_leave) {
+    // The bar stands along a wall, 2 mm from it, which is inside the margin; the ball around it is 9 cm inside the wall.
+    std::vector<WorldSnapshot> worlds;
+    for (const PrimitiveSpec& wall : {box({0.112, 0.0, 0.0}, {0.1, 0.5, 0.5}), sphere({0.512, 0.0, 0.0}, 0.5)}) {
+        worlds.push_back(make_world({&wall, 1}));
+    }
+    std::vector<double> points;
+    for (int step = -50; step <= 50; ++step) points.insert(points.end(), {0.012, 0.002 * step, 0.0});
+    worlds.push_back(make_world({}));
+    worlds.back().set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(points)), 1.0);
+    for (std::size_t index = 0; index < worlds.size(); ++index) {
+        const WorldSnapshot& world = worlds[index];
+        // The ball moves away by 6 mm while the bar turns into the wall by more than 7 cm, in one step or in two.
+        for (const std::vector<double>& swing : {std::vector<double>{-0.006, 1.2}, std::vector<double>{-0.004, 0.02, -0.006, 1.2}}) {
+            const Verdict verdict = retreat(bar_on_a_slide(), world, {0.0, 0.0}, swing);
+            REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::recovery_not_growing, index);
+            REQUIRE(verdict.violation.distance_m < verdict.violation.margin_m + 1e-4, index);
+        }
+        // Its end passes the wall: farther away at the row than at the start, and closer between them.
+        REQUIRE(retreat(bar_on_a_slide(), world, {-0.09035, 1.45}, {-0.0906, 1.69}).accepted == 0, index);
+        REQUIRE(retreat(bar_on_a_slide(), world, {-0.09035, 1.45}, {-0.0906, 1.45}).accepted == 1, index);
+        // Straight back, and then a turn that there is room for.
+        const Verdict back = retreat(bar_on_a_slide(), world, {0.0, 0.0}, {-0.01, 0.0, -0.1, 0.0, -0.1, 1.5});
+        REQUIRE(back.accepted == 1 && back.recovery == 1, index);
+        REQUIRE(retreat(bar_on_a_slide(), world, {0.0, 0.0}, {-0.01, 0.0, -0.05, 0.0, -0.05, 1.5}).accepted == 0, index);
+    }
+}
+
 TEST(spent_budget_is_not_an_acceptance) {
     RobotModelSpec spec = boxed_arm();
     GateConfig config = wide_config(spec, 1.0);

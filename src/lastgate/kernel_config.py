@@ -7,7 +7,7 @@ One file format, one reader (in C++), one model: the verdict cannot depend on th
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -267,11 +267,14 @@ def _range_with_followers(robot: RobotDescription, leader: JointSpec) -> tuple[f
     return lower, upper
 
 
-def _speed_with_followers(robot: RobotDescription, leader: str, limit: float, *, factor: float) -> float:
-    """Returns the speed of a joint at which those that mimic it keep their own limits too."""
+def _rate_with_followers(
+    robot: RobotDescription, leader: str, limit: float, own_limit: Callable[[JointSpec], float | None]
+) -> float:
+    """Returns the speed or acceleration of a joint at which those that mimic it keep their own limits too."""
     for joint, mimic in _followers(robot, leader):
-        if joint.velocity_limit is not None:
-            own = factor * joint.velocity_limit / abs(mimic.multiplier)
+        declared = own_limit(joint)
+        if declared is not None:
+            own = declared / abs(mimic.multiplier)
             limit = own if own < limit * (1.0 - ROUNDED_LIMIT) else limit
     return limit
 
@@ -280,8 +283,13 @@ def _limits(robot: RobotDescription, envelope: SafetyEnvelope) -> dict[str, Valu
     joints = robot.actuated_joints
     in_gripper = gripper_joint_names(robot)
     ranges = [_range_with_followers(robot, joint) for joint in joints]
+    factor = envelope.max_joint_speed_factor
+
+    def speed_limit(joint: JointSpec) -> float | None:
+        return None if joint.velocity_limit is None else factor * joint.velocity_limit
+
     speeds = [
-        _speed_with_followers(robot, joint.name, limit, factor=envelope.max_joint_speed_factor)
+        _rate_with_followers(robot, joint.name, limit, speed_limit)
         for joint, limit in zip(joints, joint_velocity_limits(robot, envelope), strict=True)
     ]
     values: dict[str, Value] = {
@@ -291,11 +299,21 @@ def _limits(robot: RobotDescription, envelope: SafetyEnvelope) -> dict[str, Valu
         "position_max": [upper for _, upper in ranges],
         "velocity_max": speeds,
     }
-    declared = [joint.name for joint in joints if joint.acceleration_limit is not None]
-    if len(declared) == len(joints):
-        values["acceleration_max"] = [joint.acceleration_limit or 0.0 for joint in joints]
+    declared = [
+        joint.name for joint in robot.joints if joint.is_moving and joint.acceleration_limit is not None
+    ]
+    silent = [joint.name for joint in joints if joint.acceleration_limit is None]
+    if not silent:
+        values["acceleration_max"] = [
+            _rate_with_followers(
+                robot,
+                joint.name,
+                joint.acceleration_limit or 0.0,
+                lambda follower: follower.acceleration_limit,
+            )
+            for joint in joints
+        ]
     elif declared:
-        silent = [joint.name for joint in joints if joint.acceleration_limit is None]
         raise ROSConfigError(
             f"robot `{robot.name}` declares acceleration_limit for {', '.join(declared)} "
             f"and not for {', '.join(silent)}; declare it for every joint or for none"

@@ -105,6 +105,9 @@ _OF_EFFECTOR = {
 
 _OF_BASE = {ViolationCode.base_linear_speed, ViolationCode.base_angular_speed, ViolationCode.recovery_speed}
 
+# Where the core blames a turn that is not followed; 0 is where it blames a move.
+_TURN_COLUMN = 3
+
 _INDEXED = re.compile(r"^(link|degree of freedom|volume|end effector|allowed pair) (\d+): ")
 
 
@@ -248,6 +251,8 @@ class VerdictNames:
     def _unit(self, code: ViolationCode, raw: _core.Violation) -> str:
         if code == ViolationCode.recovery_speed and raw.subject_kind == _ELEMENT:
             return "m/s" if raw.subject < 3 else "rad/s"
+        if code == ViolationCode.cartesian_unreachable and raw.subject == _TURN_COLUMN:
+            return "rad"
         if raw.subject_kind != _DOF or code not in (*_MOTION_UNITS, ViolationCode.joint_torque_limit):
             return _UNITS.get(code, "")
         base_axis = raw.subject - len(self._joints)
@@ -328,10 +333,16 @@ class VerdictNames:
                 )
             case ViolationCode.quaternion_norm:
                 return f"the quaternion for {self._subject(raw, chunk)} has length {raw.value:.4f}, must be 1"
-            case ViolationCode.cartesian_unreachable if raw.limit_max > 0.0:
+            case ViolationCode.cartesian_unreachable if raw.limit_max > 1.0:  # of a remainder it is less
                 return (
-                    f"{self._subject(raw, chunk)} stays {raw.value:.4f} m away from where the row sends it, "
-                    f"allowed {raw.limit_max:.4f} m"
+                    f"{self._subject(raw, chunk)} is to turn by {raw.value:.4f} rad, and half a turn or more does not "
+                    "say which way around"
+                )
+            case ViolationCode.cartesian_unreachable if raw.limit_max > 0.0:
+                unit = self._unit(code, raw)
+                return (
+                    f"{self._subject(raw, chunk)} stays {raw.value:.4f} {unit} away from where the row sends it, "
+                    f"allowed {raw.limit_max:.4f} {unit}"
                 )
             case ViolationCode.cartesian_unreachable:
                 return f"no joint motion leads {self._subject(raw, chunk)} where the row sends it"

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from paper_robots import ball, world_of
+from scipy.spatial.transform import Rotation
 
 import lastgate as lg
 
@@ -69,3 +70,63 @@ def test_turn_that_is_followed_costs_no_room(gate):
     beyond = tip + onwards / np.linalg.norm(onwards) * (0.02 + 0.001 + 0.001)
     assert gate.check(chunk, state=state, world=world_of(ball(beyond, 0.001, "pin")), now_s=NOW_S).accepted
     assert not gate.check(chunk, state=state, world=world_of(ball(tip, 0.001, "pin")), now_s=NOW_S).accepted
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A gate whose limits have nothing against half a turn within one row."""
+    robot = lg.load_robot("ur5e")
+    safety = lg.SafetyEnvelope(
+        workspace_box_min_xyz=(-2.0, -2.0, -2.0),
+        workspace_box_max_xyz=(2.0, 2.0, 2.0),
+        max_cartesian_step_m=0.05,
+        max_cartesian_step_rad=7.0,
+        max_ee_speed_m_s=10.0,
+        max_ee_angular_speed_rad_s=7.0,
+    )
+    return lg.Gate(robot.model_copy(update={"safety": safety, "control_modes": None}), step_s=1.0)
+
+
+def turning_row(gate, positions, mode, turn):
+    """A row that leaves the tool where it is and turns it by a rotation vector of the base frame."""
+    if mode != "CARTESIAN_POSE":
+        return [0.0, 0.0, 0.0, *turn]
+    pose = gate.link_poses(np.array(positions))[gate.robot.end_effectors[0].link]
+    turned = Rotation.from_rotvec(turn) * Rotation.from_matrix(pose[:, :3])
+    return [*turned.as_quat(), *pose[:, 3]]
+
+
+def judge_turn(gate, mode, turn):
+    positions = [0.3, -1.2, 1.4, -0.6, 1.2, 0.4]
+    state = lg.RobotState(positions=positions, stamp_s=NOW_S)
+    row = turning_row(gate, positions, mode, np.array(turn))
+    chunk = lg.ActionChunk([row], mode=lg.ControlMode[mode], frame_id=gate.robot.base_frame)
+    verdict = gate.check(chunk, state=state, world=lg.NO_WORLD, now_s=NOW_S)
+    return verdict, np.abs(verdict.joint_rows - positions).max(initial=0.0)
+
+
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.0, -0.8)])
+@pytest.mark.parametrize("mode", ["CARTESIAN_POSE", "CARTESIAN_DELTA", "CARTESIAN_TWIST"])
+def test_half_turn_is_not_taken_for_none(wide, mode, axis):
+    verdict, _ = judge_turn(wide, mode, np.pi * np.array(axis))
+    (violation,) = verdict.violations
+    assert violation.code == "cartesian_unreachable"
+    assert violation.unit == "rad"
+    assert violation.value == pytest.approx(np.pi)
+    assert "which way around" in str(violation)
+
+
+@pytest.mark.parametrize("mode", ["CARTESIAN_DELTA", "CARTESIAN_TWIST"])
+@pytest.mark.parametrize("turn_rad", [4.0, 2 * np.pi])
+def test_turn_by_more_than_half_is_not_taken_for_what_is_left_of_it(wide, mode, turn_rad):
+    verdict, _ = judge_turn(wide, mode, (0.0, 0.0, turn_rad))
+    assert [violation.code for violation in verdict.violations] == ["cartesian_unreachable"]
+
+
+@pytest.mark.parametrize("mode", ["CARTESIAN_POSE", "CARTESIAN_DELTA", "CARTESIAN_TWIST"])
+def test_turn_by_less_than_half_is_followed(wide, mode):
+    pose = wide.link_poses(np.array([0.3, -1.2, 1.4, -0.6, 1.2, 0.4]))[wide.robot.end_effectors[0].link]
+    # About the axis of the last joint, which alone can follow it.
+    verdict, moved_rad = judge_turn(wide, mode, 3.0 * pose[:, 2])
+    assert verdict.accepted
+    assert moved_rad == pytest.approx(3.0, abs=1e-3)

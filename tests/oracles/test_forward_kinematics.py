@@ -164,3 +164,16 @@ def test_link_poses_of_rows_of_another_width_are_refused(shape):
     gate = fleet.gate_of(lg.load_robot("franka_panda"))
     with pytest.raises(lg.ROSConfigError, match="this robot has 7 joints"):
         gate.link_poses_batch(np.zeros(shape))
+
+
+@pytest.mark.parametrize("lean", [(1e-8, 0.0), (0.0, -1.4e-8), (-3e-9, 2e-9), (0.0, 0.0)])
+@pytest.mark.parametrize("up", [1.0, -1.0])
+def test_axis_that_leans_by_less_than_its_last_digit_is_not_taken_for_upright(lean, up):
+    # The z of such a unit vector is 1 to the last digit.
+    robot = fleet.manifest(
+        "leaning", [fleet.joint("turn", "base", "bar", axis=(*lean, up))], [fleet.capsule("bar", 0.01, 0.0)]
+    )
+    reference = PinocchioRobot.of_description(robot)
+    for angle in (0.7, 2.5, -3.0):
+        (ours,) = _core_poses(robot, np.array([[angle]]))["bar"]
+        assert np.abs(ours - reference.link_poses(np.array([angle]))["bar"]).max() <= 1e-14

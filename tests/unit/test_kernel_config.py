@@ -292,9 +292,11 @@ def test_ends_of_a_sphere_are_its_centre():
     assert capsule_ends(lg.SphereShape(radius_m=0.1), (1.0, 2.0, 3.0, 0.4, 0.5, 0.6)) == (1, 2, 3, 1, 2, 3)
 
 
-def followed(**follower) -> lg.RobotDescription:
+def followed(*, acceleration: float | None = None, **follower) -> lg.RobotDescription:
     """Is a slide from 0 to 1 at up to 10 m/s, and a joint that follows it."""
     manifest = gripper_arm()
+    for own in manifest["joints"]:
+        own["acceleration_limit"] = acceleration
     manifest["joints"].append(joint("follower", "hand", "thumb", **follower))
     manifest["collision_geometry"].append(sphere_on("thumb", 0.01))
     return lg.RobotDescription(**manifest)
@@ -324,6 +326,22 @@ def test_leader_is_held_to_the_limits_of_those_who_mimic_it(follower, limits, sp
     lift = config.dof_names.index("lift")
     assert (config.position_min[lift], config.position_max[lift]) == limits
     assert config.velocity_max[lift] == pytest.approx(speed, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "own", "acceleration"), [(-4.0, 8.0, 2.0), (1.0, 8.0, 5.0), (1.0, None, 5.0)]
+)
+def test_leader_accelerates_no_faster_than_those_who_mimic_it_may(multiplier, own, acceleration):
+    mimic = {"joint": "lift", "multiplier": multiplier}
+    robot = followed(acceleration=5.0, mimic=mimic, position_limits=[-9.0, 9.0], acceleration_limit=own)
+    config = _core.read_config(flat_config(robot, step_s=0.1))
+    assert config.acceleration_max == [acceleration if name == "lift" else 5.0 for name in config.dof_names]
+
+
+def test_acceleration_limit_of_a_follower_alone_is_not_ignored():
+    robot = followed(mimic={"joint": "lift"}, acceleration_limit=1.0)
+    with pytest.raises(lg.ROSConfigError, match="for follower and not for lift"):
+        flat_config(robot, step_s=0.1)
 
 
 def test_leader_that_cannot_move_without_breaking_a_limit_is_refused():

@@ -87,6 +87,7 @@ struct StartContact {
     std::uint16_t b = 0;
     PairKind kind = PairKind::self;
     double distance_m = 0.0;
+    double pieces_m = 0.0;  ///< How far the convex pieces of the pair have been apart; 0 while they meet, or where there are none.
 };
 
 /// Decides about chunks for one robot. Allocates when it is built and never again; belongs to one

@@ -29,6 +29,10 @@ constexpr double residual_m_max = 0.01;
 constexpr double residual_rad_max = 0.1;
 constexpr std::size_t joints_for_any_pose = 6;
 
+/// A half turn has two ways around and a row does not say which; of more than that a pose keeps only what is left. This near
+/// to it rounding would choose the way.
+constexpr double turn_rad_max = 3.141592653589793 - 1e-6;
+
 using Vec6 = std::array<double, 6>;
 
 /// Solves the symmetric positive definite 6x6 system in place (Cholesky).
@@ -75,7 +79,8 @@ bool Validation::resolve_row(const Effector& effector, const Transform& target, 
         const Transform tool = gate_.sample_frames_[effector.body] * effector.in_body;
         const Vec3 move = target.translation - tool.translation;
         const Vec3 turn = metres_per_radian * turn_towards(tool.rotation, target.rotation);
-        residual = {norm(move), norm(turn) / metres_per_radian};
+        // Half a turn away `turn` has no direction left, and no length.
+        residual = {norm(move), angle_between(tool.rotation, target.rotation)};
         const double error_m = std::sqrt(dot(move, move) + dot(turn, turn));
         if (!std::isfinite(error_m)) return false;
         if (error_m <= reached_m || iteration == iterations_max) return true;
@@ -121,7 +126,10 @@ bool Validation::build_cartesian_path() noexcept {
     const bool can_turn = joints >= joints_for_any_pose;
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
+        forward_kinematics(model(), path_row(row), gate_.sample_frames_);
+        const Transform tool = gate_.sample_frames_[effector.body] * effector.in_body;
         Transform target;
+        double turn_rad = 0.0;
         if (mode() == ControlMode::cartesian_pose) {
             const double x = cell(row, 0);
             const double y = cell(row, 1);
@@ -129,21 +137,22 @@ bool Validation::build_cartesian_path() noexcept {
             const double w = cell(row, 3);
             const double scale = 1.0 / std::sqrt(x * x + y * y + z * z + w * w);
             target = {rotation_from_quaternion(scale * x, scale * y, scale * z, scale * w), cell3(row, 4)};
+            turn_rad = angle_between(tool.rotation, target.rotation);
         } else {
-            forward_kinematics(model(), path_row(row), gate_.sample_frames_);
-            const Transform tool = gate_.sample_frames_[effector.body] * effector.in_body;
             const double scale = mode() == ControlMode::cartesian_twist ? config().step_s : 1.0;
             const bool in_tool = request_.chunk.frame == CartesianFrame::tool;
             const Vec3 move = in_tool ? tool.rotation * (scale * cell3(row, 0)) : scale * cell3(row, 0);
             const Vec3 turn = in_tool ? tool.rotation * (scale * cell3(row, 3)) : scale * cell3(row, 3);
             target = {rotation_from_vector(turn) * tool.rotation, tool.translation + move};
+            turn_rad = norm(turn);
         }
         Residual residual;
-        Violation blame = blame_element(ViolationCode::cartesian_unreachable, row, 0);
-        if (!resolve_row(effector, target, path_row(row + 1), residual)) return reject(blame);
-        if (!require_inside(residual.move_m, 0.0, residual_m_max, blame)) return false;
-        blame = blame_element(ViolationCode::cartesian_unreachable, row, 3);
-        if (can_turn && !require_inside(residual.turn_rad, 0.0, residual_rad_max, blame)) return false;
+        const Violation move_blame = blame_element(ViolationCode::cartesian_unreachable, row, 0);
+        const Violation turn_blame = blame_element(ViolationCode::cartesian_unreachable, row, 3);
+        if (!require_inside(turn_rad, 0.0, turn_rad_max, turn_blame)) return false;
+        if (!resolve_row(effector, target, path_row(row + 1), residual)) return reject(move_blame);
+        if (!require_inside(residual.move_m, 0.0, residual_m_max, move_blame)) return false;
+        if (can_turn && !require_inside(residual.turn_rad, 0.0, residual_rad_max, turn_blame)) return false;
         // Where turning can be followed, what remains of it moves all that the tool's body carries, the more the farther it reaches.
         const double turned_m = can_turn ? residual.turn_rad * sweep_.reach_from_tool(request_.chunk.effector, gate_.sample_frames_.data()) : 0.0;
         widest_m = std::max(widest_m, residual.move_m + turned_m);

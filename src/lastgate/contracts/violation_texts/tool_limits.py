@@ -157,18 +157,22 @@ TOOL_LIMIT_ENTRIES = (
         code=ViolationCode.cartesian_unreachable,
         kind=FailureKind.WORKSPACE,
         what_it_checks=(
-            "That a joint path is found which follows the positions of the Cartesian rows from the "
-            "measured state to 1 cm; what remains, and the declared deviation, are added to every margin."
+            "That a joint path is found which follows the Cartesian rows from the measured state to 1 cm and, "
+            "with six joints or more, to 0.1 rad, and that no row turns the tool by half a turn or more; what "
+            "remains, and the declared deviation, are added to every margin."
         ),
         why_it_matters=(
             "Where the arm cannot follow, what it does instead is up to its controller and was not checked."
         ),
         known_limits=(
             "The path is found step by step from the measured state; a pose that only another arm "
-            "configuration reaches counts as unreachable. Orientation is followed as far as the arm can, "
-            "and what remains of it is not bounded."
+            "configuration reaches counts as unreachable. With fewer than six joints orientation is followed as "
+            "far as the arm can, and what remains of it is not bounded. Half a turn has two ways around, and a "
+            "row does not say which."
         ),
         example="A delta along the tool axis of an arm that is already stretched out.",
-        what_to_do="Stay away from singular poses, or plan in joint space and send joint rows.",
+        what_to_do=(
+            "Stay away from singular poses, turn in several rows, or plan in joint space and send joint rows."
+        ),
     ),
 )
