@@ -19,6 +19,11 @@ def test_degenerate_clouds_keep_every_point(xyz):
     assert np.array_equal(Points(xyz=xyz, stamp_s=0.0).xyz, xyz)
 
 
+def test_rows_of_numbers_are_a_cloud():
+    points = Points(xyz=[[0.0, 1, 2.5], (3.0, 4.0, 5.0)], stamp_s=0.0)
+    assert (points.xyz.dtype, points.xyz.tolist()) == (np.float64, [[0.0, 1.0, 2.5], [3.0, 4.0, 5.0]])
+
+
 def test_hundred_thousand_points_are_taken():
     xyz = np.random.default_rng(0).normal(size=(100_000, 3))
     assert len(Points(xyz=xyz, stamp_s=0.0)) == 100_000
@@ -92,7 +97,13 @@ def test_sensor_array_that_is_not_made_of_real_numbers_is_refused(dtype):
         (np.zeros((2, 3), dtype=np.float32), "astype"),
         (np.zeros((2, 4)), "expected \\(N, 3\\)"),
         (np.zeros(6), "reshape"),
-        ([[0.0, 0.0, 0.0]], "asarray"),
+        ([[0.0, 0.0]], "expected \\(N, 3\\)"),
+        ([0.0, 0.0, 0.0], "for a single row"),
+        ([[0.0, 0.0, 0.0], [0.0]], "rectangle"),
+        ([["0", "0", "0"]], "strings"),
+        ([[np.float32(0.0)] * 3], "float32"),
+        ([[0.0, 0.0, float("nan")]], "not finite"),
+        ([], "no points"),
         (None, "asarray"),
     ],
 )
