@@ -40,6 +40,7 @@ from lastgate.kernel_process import (
 )
 from lastgate.naming import VerdictNames
 from lastgate.nav_goal import NavGoal
+from lastgate.robots import load_robot
 from lastgate.verdict import Verdict
 from lastgate.world import NO_WORLD, NoWorld, World
 
@@ -107,10 +108,7 @@ class KernelClient:
         state_dir: str | Path | None = None,
         spin_us: float = 200.0,
     ) -> None:
-        if not isinstance(robot, RobotDescription):
-            from lastgate.robots import load_robot
-
-            robot = load_robot(robot)
+        robot = load_robot(robot)
         rate_hz = require_number(rate_hz, name="rate_hz")
         if not (np.isfinite(rate_hz) and rate_hz > 0.0):
             raise ROSConfigError(f"rate_hz must be a positive number, got {rate_hz!r}")

@@ -406,6 +406,11 @@ class RobotDescription(Schema):
         return loaded
 
     @property
+    def has_loaded_pieces(self) -> bool:
+        """Says whether somebody loaded the file that `convex_pieces` names."""
+        return self._loaded_pieces is not None
+
+    @property
     def loaded_pieces(self) -> tuple[ConvexPiece, ...]:
         """Returns the convex pieces; none where the manifest names no file.
 
