@@ -72,6 +72,14 @@ def test_empty_cloud_is_refused_and_taken_when_said_aloud():
     assert len(Points.none(stamp_s=0.0)) == 0
 
 
+@pytest.mark.parametrize("word", ["false", "true", 0, 1, None])
+def test_switch_of_a_cloud_is_true_or_false_and_nothing_that_python_calls_so(word):
+    with pytest.raises(ROSConfigError, match="declared_empty must be True or False"):
+        Points(xyz=np.empty((0, 3)), stamp_s=0.0, declared_empty=word)
+    with pytest.raises(ROSConfigError, match="drop_invalid must be True or False"):
+        Points.from_sensor(np.zeros((1, 3)), stamp_s=0.0, drop_invalid=word)
+
+
 def test_organised_cloud_of_a_driver_is_flattened_row_by_row():
     image = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
     assert np.array_equal(Points.from_sensor(image, stamp_s=0.0).xyz, np.arange(24.0).reshape(8, 3))
