@@ -604,6 +604,8 @@ class Seat:
 
 def kernel_is_alive(instance: str) -> bool: ...
 
+def kernel_n_dof(instance: str) -> int | None: ...
+
 DOORS_MAX: int = 4
 
 MESSAGE_WORLD_COLLISION: int = 3
