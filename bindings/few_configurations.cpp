@@ -78,7 +78,9 @@ void bind_few_configurations(nb::module_& module, nb::class_<Gate>& gate) {
              nb::sig("def __init__(self, accepted: NDArray[numpy.bool_], clearance_m: NDArray[numpy.float64]) -> None"))
         .def_prop_ro("accepted", [](const BatchVerdict& verdict) { return verdict.accepted; }, nb::sig("def accepted(self) -> NDArray[numpy.bool_]"))
         .def_prop_ro("clearance_m", [](const BatchVerdict& verdict) { return verdict.clearance_m; },
-                     nb::sig("def clearance_m(self) -> NDArray[numpy.float64]"));
+                     nb::sig("def clearance_m(self) -> NDArray[numpy.float64]"))
+        // Python would call any object true, and `if gate.check_batch(...)` would move whatever the answer is.
+        .def("__bool__", [](const BatchVerdict&) -> bool { throw nb::type_error("a BatchVerdict has no truth value; read batch.accepted"); });
     gate.def_prop_ro("check_few", [](nb::handle self) { return nb::steal(PyCFunction_New(&check_few_method, self.ptr())); },
                      nb::sig("def check_few(self) -> collections.abc.Callable[[object, object, WorldSnapshot], BatchVerdict | None]"));
 }

@@ -385,6 +385,13 @@ void bind_doors(nb::module_& module) {
             return false;
         }
     }, "instance"_a);
+    module.def("kernel_n_dof", [](const std::string& instance) -> std::optional<std::uint32_t> {
+        try {
+            return BoardView::open(instance)->n_dof;
+        } catch (const std::runtime_error&) {
+            return std::nullopt;
+        }
+    }, "instance"_a);
     module.attr("DOORS_MAX") = doors_max;
     module.attr("MESSAGE_WORLD_COLLISION") = static_cast<std::uint32_t>(MessageType::world_collision);
     module.attr("MESSAGE_OCCUPANCY_VOXELS") = static_cast<std::uint32_t>(MessageType::occupancy_voxels);

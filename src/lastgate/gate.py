@@ -28,6 +28,7 @@ from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
 from lastgate.naming import VerdictNames, name_indices
 from lastgate.nav_goal import NavGoal, judge_nav_goal
+from lastgate.robots import load_robot
 from lastgate.verdict import Verdict, Violation
 from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
 
@@ -85,6 +86,7 @@ class Gate:
                 f"robot is a {type(robot).__name__}, expected a RobotDescription: use lastgate.load_robot(...)"
             )
         step_s = require_number(step_s, name="step_s")
+        robot = load_robot(robot)
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
         self.skill = skill
         self._arm(robot, text)

@@ -40,6 +40,7 @@ from lastgate.kernel_process import (
 )
 from lastgate.naming import VerdictNames
 from lastgate.nav_goal import NavGoal
+from lastgate.robots import load_robot
 from lastgate.verdict import Verdict
 from lastgate.world import NO_WORLD, NoWorld, World
 
@@ -107,10 +108,7 @@ class KernelClient:
         state_dir: str | Path | None = None,
         spin_us: float = 200.0,
     ) -> None:
-        if not isinstance(robot, RobotDescription):
-            from lastgate.robots import load_robot
-
-            robot = load_robot(robot)
+        robot = load_robot(robot)
         rate_hz = require_number(rate_hz, name="rate_hz")
         if not (np.isfinite(rate_hz) and rate_hz > 0.0):
             raise ROSConfigError(f"rate_hz must be a positive number, got {rate_hz!r}")
@@ -211,17 +209,28 @@ class KernelClient:
         self,
         rows: Float64 | ActionChunk,
         *,
-        mode: ControlMode | int = ControlMode.JOINT_POSITION,
+        mode: ControlMode | int | None = None,
         recovery: bool = False,
         declared_contacts: Sequence[DeclaredContact] = (),
     ) -> Verdict:
         """Hands a chunk in and waits for the verdict. A kernel that does not answer is a rejection.
 
+        `mode` says what bare rows mean, joint positions if left out; an `ActionChunk` has a mode of its own.
         `recovery` and `declared_contacts` are those of `Gate.check`, and hold for this chunk only.
+
+        Raises:
+            ROSConfigError: Rows that cannot be read, a mode beside an `ActionChunk`, or a contact that names nothing.
         """
         if not isinstance(recovery, bool):
             raise ROSConfigError(f"recovery must be True or False, got {recovery!r}")
-        chunk = rows if isinstance(rows, ActionChunk) else ActionChunk(rows, mode=mode)
+        if not isinstance(rows, ActionChunk):
+            chunk = ActionChunk(rows, mode=ControlMode.JOINT_POSITION if mode is None else mode)
+        elif mode is None:
+            chunk = rows
+        else:
+            raise ROSConfigError(
+                "mode belongs to bare rows: the ActionChunk has one of its own, leave mode out"
+            )
         payload = _core.encode_action_chunk(
             chunk.rows,
             int(chunk.mode),
@@ -251,11 +260,11 @@ class KernelClient:
         Raises:
             ROSConfigError: Not six numbers.
         """
-        row = np.array([twist], dtype=np.float64)
-        if row.shape != (1, 6):
-            raise ROSConfigError(f"a twist is six numbers, got an array of shape {row.shape[1:]}")
-        chunk = ActionChunk(row, mode=ControlMode.BODY_TWIST)
-        return self._decided(chunk, self._door.submit_twist, _core.encode_twist(row[0].tolist()))
+        row = require_array(twist, name="twist", dimensions=1)
+        if len(row) != 6:
+            raise ROSConfigError(f"a twist is six numbers, got {len(row)}")
+        chunk = ActionChunk(row[np.newaxis], mode=ControlMode.BODY_TWIST)
+        return self._decided(chunk, self._door.submit_twist, _core.encode_twist(row.tolist()))
 
     def attach(
         self,
@@ -329,8 +338,8 @@ class KernelClient:
             return False, 0, f"the kernel `{self.instance}` did not answer: {self._fate()}"
         return answer
 
-    def estop(self, reason: str) -> None:
-        """Stops, and returns when the kernel has latched. A reason that is no text stops as well.
+    def estop(self, reason: str = "asked for by the program") -> None:
+        """Stops, and returns when the kernel has latched. No reason stops as well, and so does one that is no text.
 
         Raises:
             ROSConfigError: The kernel is gone, or did not latch in time: nothing was stopped.

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from lastgate import _core
+from lastgate.action import require_number
 from lastgate.contracts import FailureKind, ROSConfigError
 from lastgate.estop import OnStale, OnViolation
 from lastgate.gate import chosen_lanes
@@ -128,6 +129,9 @@ class KernelSettings:
         sched_fifo: Real-time priority, 0 for none. Refused by the system: a warning.
         cpu: The processor to stay on, -1 for any.
         lock_memory: Keep all pages in memory.
+
+    Raises:
+        ROSConfigError: A setting of another type. What its value may be, the kernel says when it starts.
     """
 
     on_violation: str = OnViolation.ESTOP
@@ -141,6 +145,24 @@ class KernelSettings:
     sched_fifo: int = 0
     cpu: int = -1
     lock_memory: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("warn_only", "without_world", "lock_memory"):
+            # Of a file or an environment comes the text "false", which is true.
+            if not isinstance(getattr(self, name), bool):
+                raise ROSConfigError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        for name in ("required_sources", "required_actuators"):
+            names = getattr(self, name)
+            if isinstance(names, str) or not isinstance(names, Sequence):
+                raise ROSConfigError(f"{name} must be a list of names, got {names!r}")
+            if not all(isinstance(one, str) for one in names):
+                raise ROSConfigError(f"{name} must be names, got {list(names)!r}")
+        for name in ("reset_cooldown_s", "spin_us"):
+            require_number(getattr(self, name), name=name)
+        for name in ("sched_fifo", "cpu"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ROSConfigError(f"{name} must be a whole number, got {value!r}")
 
     def arguments(self) -> list[str]:
         """Returns the settings as the program reads them."""

@@ -17,6 +17,10 @@ class NavGoal(NamedTuple):
     ok: bool
     reason: str
 
+    # A tuple is true as long as it has entries, and `if gate.check_nav_goal(...)` would drive wherever it was asked.
+    def __bool__(self) -> bool:
+        raise TypeError("a NavGoal has no truth value; read goal.ok")
+
 
 def judge_nav_goal(
     robot: RobotDescription, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float, margin_m: float

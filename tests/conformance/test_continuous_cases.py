@@ -386,6 +386,12 @@ def test_config_that_means_nothing_is_refused(arguments, message):
         CCDConfig(**arguments)
 
 
+def test_default_config_counts_touching_and_compares_links():
+    assert CCDConfig.default() == CCDConfig()
+    assert (CCDConfig.default().safety_margin_m, CCDConfig.default().check_self_collision) == (0.0, True)
+    assert CCDConfig.default() != CCDConfig(safety_margin_m=0.01)
+
+
 def test_arguments_of_another_type_are_refused():
     with pytest.raises(lg.ROSConfigError, match="expected a CCDConfig"):
         ContinuousCollisionDetector(ball_on_slides(), 0.1)

@@ -253,6 +253,17 @@ def test_thin_obstacle_is_occupied_at_its_middle_at_any_resolution():
         assert env_of((0, 0, 0, 0.05), resolution_m=resolution_m).check_collision(balls((0, 0, 0, 0)))
 
 
+def test_cloud_is_copied_so_that_writing_over_it_moves_nothing():
+    cloud = np.array([[1.0, 0.0, 0.0]])
+    env = CollisionEnvironment.build([[0.0, 1.0, 0.0, 0.1]], 0.05, cube(3.0), ids=["ball"], points=cloud)
+    cloud[:] = 2.0
+    assert env.balls[1].tolist() == [1.0, 0.0, 0.0, 0.0]
+    ball_there = [[1.0, 0.0, 0.0, 0.01]]
+    assert env.check_collision(ball_there)
+    assert env.without("ball").check_collision(ball_there)
+    assert not env.without("ball").check_collision([[2.0, 2.0, 2.0, 0.01]])
+
+
 def test_cloud_of_three_points_is_three_obstacles():
     cloud = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]])
     env = CollisionEnvironment.build([], 0.05, cube(3.0), points=cloud, point_radius_m=0.05)

@@ -313,6 +313,14 @@ def test_config_that_means_nothing_is_refused(arguments, message):
         SphereGenConfig(**arguments)
 
 
+def test_config_without_a_word_is_the_default_and_no_other():
+    assert SphereGenConfig() == SphereGenConfig.default()
+    assert SphereGenConfig() == SphereGenConfig(radius_m_max=0.05, spheres_per_link_max=32)
+    assert SphereGenConfig() not in (SphereGenConfig.coarse(), SphereGenConfig.fine())
+    with pytest.raises(TypeError):
+        SphereGenConfig(0.05)  # which of the numbers is it?
+
+
 def test_other_things_than_robots_and_configs_are_refused():
     with pytest.raises(lg.ROSConfigError, match="expected a RobotDescription"):
         RobotSphereModel.from_robot("franka_panda")

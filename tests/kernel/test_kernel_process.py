@@ -120,6 +120,13 @@ def test_stop_with_a_strange_reason_is_a_stop(start_kernel, reason):
     assert kernel.status().latched
 
 
+def test_stop_without_a_reason_is_a_stop(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True)
+    assert not kernel.status().latched
+    kernel.estop()
+    assert (kernel.status().latched, kernel.status().reason) == (True, "asked for by the program")
+
+
 def test_stop_that_reaches_nobody_says_that_nothing_was_stopped(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     kernel.close()
@@ -243,6 +250,33 @@ def test_k17_k18_velocity_chunk_needs_a_state(start_kernel):
     assert only_violation(verdict).code == lg.ViolationCode.state_unavailable
     still(kernel)
     assert kernel.submit(rows, mode=Mode.JOINT_VELOCITY).accepted
+
+
+def test_chunk_keeps_its_own_mode_and_a_second_one_is_refused(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True)
+    chunk = lg.ActionChunk(np.zeros((1, 2)), mode=Mode.JOINT_VELOCITY)
+    still(kernel)
+    assert kernel.submit(chunk).chunk.mode is Mode.JOINT_VELOCITY
+    for mode in (Mode.JOINT_POSITION, Mode.JOINT_VELOCITY):
+        with pytest.raises(lg.ROSConfigError, match="leave mode out"):
+            kernel.submit(chunk, mode=mode)
+    assert kernel.status().passed == 1
+
+
+@pytest.mark.parametrize(
+    ("twist", "why"),
+    [
+        (np.zeros(6, dtype=np.float32), "twist is float32"),
+        ([[0.0] * 6], "twist has 2 dimensions"),
+        ([0.0] * 5, "six numbers, got 5"),
+        (["0"] * 6, "strings"),
+    ],
+)
+def test_twist_that_cannot_be_read_is_refused_and_stops_nothing(start_kernel, twist, why):
+    kernel = start_kernel(stacked(2), without_world=True)
+    with pytest.raises(lg.ROSConfigError, match=why):
+        kernel.submit_twist(twist)
+    assert (kernel.status().latched, kernel.status().dropped) == (False, 0)
 
 
 def test_k19_zero_delta_passes(start_kernel):

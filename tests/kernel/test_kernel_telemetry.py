@@ -157,6 +157,15 @@ def test_telemetry_command_sends_spans_and_prints_diagnostics(start_kernel, coll
     assert told["lifecycle"] == "active"
     assert told["last_drop_reason"] == "joint_position_limit"
     assert told["model_digest"] == kernel.model_digest
+    assert told["n_dof"] == str(kernel.n_dof) == "3"
+
+
+def test_number_of_joints_of_a_kernel_that_is_not_there_is_not_known(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True)
+    assert _core.kernel_n_dof(kernel.instance) == 3
+    assert _core.kernel_n_dof(kernel.instance + "_of_nobody") is None
+    kernel.close()
+    assert _core.kernel_n_dof(kernel.instance) is None
 
 
 def test_worlds_of_a_kernel_are_shown_once_a_second(start_kernel, collector):

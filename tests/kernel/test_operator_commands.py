@@ -59,6 +59,18 @@ def test_stop_status_and_reset_of_a_running_kernel(start_kernel):
     assert lastgate("status", "--robot", kernel.instance).returncode == 0
 
 
+def test_status_of_a_kernel_that_waits_says_for_whom_and_that_of_an_active_one_does_not(start_kernel):
+    waiting = start_kernel(stacked(2), without_world=True, required_sources=["deadman"])
+    for words in ([], ["--json"]):
+        status = lastgate("status", "--robot", waiting.instance, *words)
+        assert (status.returncode, "inactive" in status.stdout) == (0, True)
+        assert "a required source has never come" in status.stderr
+        assert f"`lastgate deadman --robot {waiting.instance}`" in status.stderr
+    assert json.loads(status.stdout)["state"] == "inactive"
+    active = start_kernel(stacked(2), without_world=True)
+    assert lastgate("status", "--robot", active.instance).stderr == ""
+
+
 @pytest.mark.parametrize("reason", [b"", b"gr\xfcn", b"two\nlines"])
 def test_stop_is_a_stop_whatever_its_reason_is_written_in(start_kernel, reason):
     kernel = start_kernel(stacked(2), without_world=True, reset_cooldown_s=0.01)

@@ -78,6 +78,18 @@ def test_stamp_that_is_not_a_number_is_refused(stamp):
         lg.RobotState(positions=[0.0], stamp_s=stamp)
 
 
-@pytest.mark.parametrize("value", [0, 1.5, np.float64(2.0), float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [0, 1.5, np.float64(2.0), np.int64(3), float("nan"), float("inf")])
 def test_numbers_are_taken_nan_included_because_the_gate_rejects_it(value):
     assert isinstance(require_number(value, name="now_s"), float)
+
+
+@pytest.mark.parametrize("value", [np.float32(2.0), np.float16(2.0), np.longdouble(2.0)])
+def test_number_of_another_precision_is_refused_with_the_sentence_that_fixes_it(value):
+    with pytest.raises(lg.ROSConfigError, match=rf"^now_s is {value.dtype}, .* pass `float\(now_s\)`$"):
+        require_number(value, name="now_s")
+
+
+@pytest.mark.parametrize("value", [np.bool_(True), 1j, np.array(1.0), np.array([1.0]), "1"])
+def test_what_is_no_number_is_refused_without_a_unit_that_it_may_not_have(value):
+    with pytest.raises(lg.ROSConfigError, match=r"^rate_hz must be a number, got "):
+        require_number(value, name="rate_hz")

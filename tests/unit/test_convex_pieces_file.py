@@ -4,6 +4,7 @@
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,11 +173,39 @@ def test_pieces_of_a_link_the_robot_does_not_have_are_refused() -> None:
         robot.with_loaded_pieces((ConvexPiece("tail", 0.0, ((0.0, 0.0, 0.0),)),))
 
 
-def test_description_whose_pieces_nobody_loaded_does_not_arm() -> None:
-    dumped = lg.load_robot("franka_panda").model_dump()
-    bare = lg.RobotDescription.model_validate(dumped)
-    with pytest.raises(lg.ROSConfigError, match="not loaded"):
+def test_description_made_of_the_keys_of_a_fleet_manifest_arms_with_the_pieces_of_the_fleet() -> None:
+    robot = lg.load_robot("franka_panda")
+    bare = lg.RobotDescription(**robot.model_dump())
+    assert not bare.has_loaded_pieces
+    assert lg.load_robot(bare).loaded_pieces == robot.loaded_pieces
+    assert lg.Gate(bare, step_s=0.02).model_digest == lg.Gate(robot, step_s=0.02).model_digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"name": "my_panda"}, "not loaded"),
+        ({"name": "../robots/franka_panda"}, "not loaded"),
+        ({"convex_pieces": {"file": "convex_pieces.txt", "sha256": "0" * 64}}, "not loaded"),
+        ({"convex_pieces": {"file": "robot.yaml", "sha256": "0" * 64}}, "not loaded"),
+        ({"convex_pieces": {"file": "none.txt", "sha256": "0" * 64}}, "not loaded"),
+        ({"collision_geometry": ()}, "not what was lowered with the convex pieces"),
+    ],
+)
+def test_description_whose_pieces_are_not_those_of_the_fleet_does_not_arm(changes: Any, why: str) -> None:
+    bare = lg.RobotDescription(**lg.load_robot("franka_panda").model_dump() | changes)
+    with pytest.raises(lg.ROSConfigError, match=why):
         lg.Gate(bare, step_s=0.02)
+
+
+def test_description_with_a_volume_that_the_pieces_know_nothing_of_does_not_arm() -> None:
+    keys = lg.load_robot("franka_panda").model_dump()
+    added = {"link_name": "panda_hand", "shape": {"shape": "sphere", "radius_m": 0.2}}
+    keys["collision_geometry"] = [*keys["collision_geometry"], added]
+    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex pieces"):
+        lg.Gate(lg.RobotDescription(**keys), step_s=0.02)
+    del keys["convex_pieces"]
+    assert lg.Gate(lg.RobotDescription(**keys), step_s=0.02).n_dof == 7
 
 
 def test_pieces_reach_the_core_number_by_number() -> None:

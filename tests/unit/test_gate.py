@@ -176,6 +176,14 @@ def test_batch_counts_the_world_the_zones_and_the_margin():
     assert gate.check_batch(configurations, world=world).accepted.tolist() == [True, False, False, False]
 
 
+@pytest.mark.parametrize("world", [lg.NO_WORLD, lg.World(primitives=[], stamp_s=0.0)])
+@pytest.mark.parametrize("rows", [np.zeros((1, 2)), np.full((1, 2), 99.0), np.zeros((0, 2))])
+def test_batch_has_no_truth_value_whatever_it_says(gate, rows, world):
+    for _ in range(2):  # the second time through the door for worlds already known
+        with pytest.raises(TypeError, match=r"a BatchVerdict has no truth value; read batch\.accepted"):
+            bool(gate.check_batch(rows, world=world))
+
+
 def test_empty_batch_has_empty_answers(gate):
     batch = gate.check_batch(np.zeros((0, 2)), world=lg.NO_WORLD)
     assert (batch.accepted.shape, batch.clearance_m.shape) == ((0,), (0,))

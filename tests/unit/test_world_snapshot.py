@@ -59,6 +59,10 @@ def test_snapshots_are_told_apart():
     assert first.world_id != second.world_id
     assert first.number < second.number
     assert world_of(CUP, world_id="camera").world_id == "camera"
+    with pytest.raises(lg.ROSConfigError, match="world_id must be text, got 3"):
+        world_of(CUP, world_id=3)
+    with pytest.raises(lg.ROSConfigError, match="frame_id must be text, got None"):
+        world_of(CUP, frame_id=None)
 
 
 def test_native_snapshot_is_built_once():

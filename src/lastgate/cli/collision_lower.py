@@ -104,7 +104,7 @@ def check_command(
         if not _has_all_files(path):
             outcomes[str(path)] = "unresolved"
     there = [path for path in paths if str(path) not in outcomes]
-    compare = partial(_check_one, scope=scope, every=every)
+    compare = partial(_check_one, scope=scope, every=every, as_json=as_json)
     outcomes |= dict(zip(map(str, there), _over_processes(compare, there), strict=True))
     outcomes = {str(path): outcomes[str(path)] for path in paths}
     if as_json:
@@ -183,7 +183,7 @@ def _captured(compare: Callable[[Path], str], path: Path) -> tuple[str, str, str
     return outcome, printed.getvalue(), messages.getvalue()
 
 
-def _check_one(path: Path, *, scope: Scope, every: bool) -> str:
+def _check_one(path: Path, *, scope: Scope, every: bool, as_json: bool) -> str:
     from lastgate.lowering.manifest_splice import read_manifest
 
     try:
@@ -200,8 +200,10 @@ def _check_one(path: Path, *, scope: Scope, every: bool) -> str:
         print(f"{path}: same", file=sys.stderr)
         return "same"
     print(f"{path}: drift", file=sys.stderr)
+    # Whoever reads JSON reads nothing else from stdout.
+    shown = sys.stderr if as_json else sys.stdout
     for file in changed:
-        sys.stdout.write(unified_diff(file.before, file.after, file.path))
+        shown.write(unified_diff(file.before, file.after, file.path))
     return "drift"
 
 

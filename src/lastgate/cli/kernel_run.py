@@ -45,7 +45,12 @@ def kernel_run_command(
     require_actuator: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A driver that must acknowledge; repeatable.")
     ] = None,
-    reset_cooldown_s: Annotated[float, typer.Option(help="No reset this soon after a stop.")] = 0.5,
+    reset_cooldown_s: Annotated[
+        float,
+        typer.Option(
+            "--estop-reset-cooldown-s", "--reset-cooldown-s", help="No reset this soon after a stop."
+        ),
+    ] = 0.5,
     spin_us: Annotated[
         float, typer.Option(help="Look for work this long before sleeping; -1 always.")
     ] = 50.0,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastgate.cli.messages import print_error, print_note, print_warning
+from lastgate.cli.messages import print_error, print_hint, print_note, print_warning
 
 if TYPE_CHECKING:
     from lastgate._core import Seat
@@ -118,6 +118,9 @@ def status_command(*, robot: Instance = None, as_json: AsJson = False) -> int:
     else:
         why = f": {fields['reason']} ({fields['source']})" if fields["reason"] else ""
         print(f"{fields['state']}{why}, {fields['passed']} passed, {fields['dropped']} dropped")
+    if state is KernelState.INACTIVE:
+        # It drops everything without a report, and nothing else says what it waits for.
+        print_hint(f"a required source has never come, such as `lastgate deadman --robot {robot}`")
     return 1 if state is KernelState.LATCHED else 0
 
 

@@ -50,7 +50,10 @@ def telemetry_command(
                 shown_s = time.monotonic()
                 alive = _core.kernel_is_alive(robot)
                 status = diagnostic_status(
-                    newest if alive else None, name=robot, last_drop_reason=spans.last_drop_reason, n_dof=None
+                    newest if alive else None,
+                    name=robot,
+                    last_drop_reason=spans.last_drop_reason,
+                    n_dof=_core.kernel_n_dof(robot),
                 )
                 print(json.dumps(status), flush=True)
                 if not alive:

@@ -5,7 +5,7 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,11 @@ class CCDConfig:
             raise ROSConfigError(
                 f"check_self_collision must be True or False, got {self.check_self_collision!r}"
             )
+
+    @classmethod
+    def default(cls) -> Self:
+        """Returns the config that touching counts for, links among each other too."""
+        return cls()
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,15 +114,17 @@ class CollisionEnvironment:
         env = cls(resolution_m=resolution_m, bounds=bounds, outside=outside)
         balls = require_balls(spheres, name="spheres")
         env._balls_given, env._primitives = balls, tuple(primitives)
-        env._others = {"points": points, "point_radius_m": point_radius_m, "voxels": voxels}
+        # Copied like the balls: `without` builds again, from what was given and not from what became of it.
+        cloud = points if points is None or isinstance(points, Points) else Points(xyz=points, stamp_s=0.0)
+        env._others = {"points": cloud, "point_radius_m": point_radius_m, "voxels": voxels}
         env._sphere_ids = _require_ids(ids, len(balls))
         try:
             if len(balls):
                 env._native.add_balls(balls, env.resolution_m)
             for primitive in primitives:
                 env._add_primitive(primitive)
-            if points is not None:
-                env._add_points(points, point_radius_m)
+            if cloud is not None:
+                env._add_points(cloud, point_radius_m)
             if voxels is not None:
                 env._add_voxels(voxels)
         except ValueError as error:
@@ -150,8 +152,7 @@ class CollisionEnvironment:
         self._primitive_ids += (primitive.object_id or f"world_{index}",)
         self.obstacle_count += 1
 
-    def _add_points(self, points: Points | Float64, radius_m: float) -> None:
-        cloud = points if isinstance(points, Points) else Points(xyz=points, stamp_s=0.0)
+    def _add_points(self, cloud: Points, radius_m: float) -> None:
         radius_m = require_not_negative(radius_m, name="point_radius_m")
         if len(cloud):
             self._native.add_points(cloud.xyz, radius_m)
@@ -231,12 +232,11 @@ class CollisionEnvironment:
     @property
     def balls(self) -> Float64:
         """Is (K, 4): the spheres and, as spheres, the points."""
-        points = self._others.get("points")
-        if points is None:
+        cloud: Points | None = self._others.get("points")
+        if cloud is None:
             return self._balls_given
-        xyz = points.xyz if isinstance(points, Points) else np.asarray(points, dtype=np.float64)
-        radius = np.full((len(xyz), 1), self._others["point_radius_m"])
-        return np.ascontiguousarray(np.concatenate([self._balls_given, np.hstack([xyz, radius])]))
+        radius = np.full((len(cloud), 1), self._others["point_radius_m"])
+        return np.ascontiguousarray(np.concatenate([self._balls_given, np.hstack([cloud.xyz, radius])]))
 
     @property
     def voxels(self) -> Voxels | None:

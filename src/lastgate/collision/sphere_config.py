@@ -23,9 +23,9 @@ class SphereGenConfig:
         spheres_per_link_max: At most as many on one link.
     """
 
-    radius_m_max: float
+    radius_m_max: float = 0.05
     spheres_per_link_min: int = 1
-    spheres_per_link_max: int
+    spheres_per_link_max: int = 32
 
     def __post_init__(self) -> None:
         require_positive(self.radius_m_max, name="radius_m_max")
@@ -53,7 +53,7 @@ class SphereGenConfig:
     @classmethod
     def default(cls) -> Self:
         """Returns the cover for planning: at most 32 balls per link."""
-        return cls(radius_m_max=0.05, spheres_per_link_max=32)
+        return cls()
 
     @classmethod
     def fine(cls) -> Self:

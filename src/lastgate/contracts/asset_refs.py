@@ -83,6 +83,11 @@ SCHEMES: Mapping[str, AssetScheme] = {
 }
 
 
+def file_spelling(path: str) -> str:
+    """Returns how a bare path is written as a reference; only its shape for one that no manifest may hold."""
+    return f"file:{path}" if _file_problem(path) is None else SCHEMES["file"].spelling
+
+
 def modern_spelling(ref: str) -> str | None:
     """Returns how a legacy reference is spelled today, or nothing when it is not a legacy spelling."""
     scheme, colon, target = ref.partition(":")
@@ -109,33 +114,33 @@ def parse_asset_ref(ref: str, kind: AssetKind) -> AssetRef:
     if kind not in ASSET_KINDS:
         raise ROSConfigError(f"unknown asset kind: `{kind}`; kinds: {_listed(ASSET_KINDS)}")
     if not isinstance(ref, str) or not ref:
-        raise ROSConfigError(f"a {kind} reference must be a text such as {_spellings(kind)}, got {ref!r}")
+        raise ROSConfigError(f"a {kind} reference must be a text, got {ref!r}; {_spellings(kind)}")
 
     replacement = modern_spelling(ref)
     if replacement is not None:
-        raise ROSConfigError(f"`{ref}` is a legacy spelling: write `{replacement}`")
+        raise ROSConfigError(f"`{ref}` is a legacy spelling: write `{replacement}`; {_spellings(kind)}")
 
     name, colon, target = ref.partition(":")
     scheme = SCHEMES.get(name) if colon else None
     if scheme is None:
-        bare_path = "" if colon else f"a file is written `file:{ref}`; "
-        raise ROSConfigError(
-            f"no known scheme in {kind} reference `{ref}`: {bare_path}schemes: {_spellings(kind)}"
-        )
+        bare_path = "" if colon else f"a file is written `{file_spelling(ref)}`; "
+        raise ROSConfigError(f"no known scheme in {kind} reference `{ref}`: {bare_path}{_spellings(kind)}")
     if kind not in scheme.kinds:
         raise ROSConfigError(
             f"`{scheme.spelling}` does not serve kind {kind} (it serves {_listed(scheme.kinds)}), "
-            f"in `{ref}`; schemes for {kind}: {_spellings(kind)}"
+            f"in `{ref}`; {_spellings(kind)}"
         )
     if name == "ros2":
         if not target.startswith("//"):
-            raise ROSConfigError(f"`{ref}` is not a {kind} reference: write `{LIVE_DESCRIPTION_REF}`")
+            raise ROSConfigError(
+                f"`{ref}` is not a {kind} reference: write `{LIVE_DESCRIPTION_REF}`; {_spellings(kind)}"
+            )
         target = target.removeprefix("//")
     problem = (
         scheme.target_problem(target) if target else f"nothing follows the scheme; write `{scheme.spelling}`"
     )
     if problem is not None:
-        raise ROSConfigError(f"cannot use {kind} reference `{ref}`: {problem}")
+        raise ROSConfigError(f"cannot use {kind} reference `{ref}`: {problem}; {_spellings(kind)}")
     return AssetRef(name, target)
 
 
@@ -144,4 +149,5 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _spellings(kind: AssetKind) -> str:
-    return ", ".join(f"`{scheme.spelling}`" for scheme in SCHEMES.values() if kind in scheme.kinds)
+    served = (f"`{scheme.spelling}`" for scheme in SCHEMES.values() if kind in scheme.kinds)
+    return f"schemes for {kind}: {', '.join(served)}"

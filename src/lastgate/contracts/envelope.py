@@ -51,6 +51,16 @@ class SafetyEnvelope(Schema):
     # Five frames of a 10 Hz world publisher.
     world_age_s_max: Positive = 0.5
 
+    @property
+    def max_base_linear_speed(self) -> float | None:
+        """Is `max_base_linear_speed_m_s` under the name it may also be given."""
+        return self.max_base_linear_speed_m_s
+
+    @property
+    def max_base_angular_speed(self) -> float | None:
+        """Is `max_base_angular_speed_rad_s` under the name it may also be given."""
+        return self.max_base_angular_speed_rad_s
+
     def _checks(self) -> tuple[Callable[[], list[str]], ...]:
         return (self._box_problems, self._gripper_problems, self._zone_problems)
 

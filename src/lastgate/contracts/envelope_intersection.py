@@ -46,8 +46,15 @@ def intersect_envelopes(robot: RobotDescription, skill: RSkillManifest | None) -
 
     Raises:
         ROSConfigError: A field of the skill is looser than the robot's, or half of a range is missing. Every
-            such field is named, with both numbers.
+            such field is named, with both numbers. Or an argument is not what it is called.
     """
+    if not isinstance(robot, RobotDescription):
+        raise ROSConfigError(f"robot is a {type(robot).__name__}, expected a RobotDescription")
+    if skill is not None and not isinstance(skill, RSkillManifest):
+        raise ROSConfigError(
+            f"skill is a {type(skill).__name__}, expected an RSkillManifest: an envelope alone is passed as "
+            "`RSkillManifest(name=..., version=..., envelope=...)`"
+        )
     ceiling = robot.safety
     if skill is None or skill.envelope is None:
         return ceiling

@@ -13,7 +13,7 @@ from pydantic import (
     field_validator,
 )
 
-from lastgate.contracts.asset_refs import modern_spelling, parse_asset_ref
+from lastgate.contracts.asset_refs import file_spelling, modern_spelling, parse_asset_ref
 from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
 from lastgate.contracts.enums import ControlMode
 from lastgate.contracts.envelope import SafetyEnvelope
@@ -295,7 +295,7 @@ class AssetRefs(Schema):
     @classmethod
     def _require_urdf_block(cls, urdf: object) -> object:
         if isinstance(urdf, str):
-            raise ValueError(f"write `urdf: {{ref: {modern_spelling(urdf) or urdf}}}`")
+            raise ValueError(f"write `urdf: {{ref: {_modern_ref(urdf)}}}`")
         return urdf
 
     @field_validator("mjcf")
@@ -336,7 +336,7 @@ ControlModeByName = Annotated[
 def _modern_ref(value: object) -> str:
     if not isinstance(value, str) or not value:
         return "file:<relpath>"
-    return modern_spelling(value) or (value if ":" in value else f"file:{value}")
+    return modern_spelling(value) or (value if ":" in value else file_spelling(value))
 
 
 def _renamed_sim(value: object) -> str:
@@ -404,6 +404,11 @@ class RobotDescription(Schema):
         loaded._loaded_pieces = pieces
         loaded._volumes_with_pieces = self.collision_geometry
         return loaded
+
+    @property
+    def has_loaded_pieces(self) -> bool:
+        """Says whether somebody loaded the file that `convex_pieces` names."""
+        return self._loaded_pieces is not None
 
     @property
     def loaded_pieces(self) -> tuple[ConvexPiece, ...]:

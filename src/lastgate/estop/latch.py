@@ -39,6 +39,10 @@ class ResetOutcome:
     success: bool
     message: str
 
+    # `while not kernel.reset()` would go on after a reset that was refused.
+    def __bool__(self) -> bool:
+        raise TypeError("a ResetOutcome has no truth value; read outcome.success")
+
 
 class _LatchState(Schema):
     """Is what is written down, so that a stop outlives the process."""

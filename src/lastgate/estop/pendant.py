@@ -136,6 +136,9 @@ class Pendant:
 
     def __init__(self, device: str, *, active_low: bool = True) -> None:
         """Describes a pendant; it is opened when it is first asked."""
+        # Taken the wrong way round, a button that is pressed is the only one that lets the robot move.
+        if not isinstance(active_low, bool):
+            raise ROSConfigError(f"active_low must be True or False, got {active_low!r}")
         self._description = device
         self._active_low = active_low
         self._device: PendantDevice | None = None

@@ -7,7 +7,7 @@ from numbers import Real
 
 import numpy as np
 
-from lastgate.arrays import Float64
+from lastgate.arrays import Float64, require_array
 from lastgate.contracts import ROSConfigError
 
 # A metre this far from the origin is still resolved to 0.2 nanometres; a coordinate beyond it is a unit
@@ -73,8 +73,10 @@ def as_float64(values: np.ndarray) -> Float64:
 def require_points(value: object, *, name: str) -> Float64:
     """Returns (N, 3) finite float64 coordinates as a read-only copy; anything else raises `ROSConfigError`.
 
-    The first offender is named by its row, so that it can be found in the cloud.
+    Lists of numbers are taken. The first offender is named by its row, so that it can be found in the cloud.
     """
+    if isinstance(value, list | tuple):
+        value = require_array(value, name=name, dimensions=2) if value else np.empty((0, 3))
     if not isinstance(value, np.ndarray):
         raise ROSConfigError(
             f"{name} is a {type(value).__name__}, expected a NumPy array: pass `np.asarray({name}, "

@@ -59,7 +59,7 @@ class OccupancyGridIndex:
 
     def __init__(
         self,
-        data: np.ndarray,
+        data: np.ndarray | Sequence[Sequence[int]],
         resolution_m: float,
         origin_xy: Sequence[float],
         origin_yaw: float = 0.0,
@@ -308,6 +308,11 @@ def require_polygon(value: object) -> Float64:
 
 
 def _require_cells(data: object) -> Int8:
+    if isinstance(data, list | tuple):
+        try:
+            data = np.array(data)
+        except (TypeError, ValueError) as error:
+            raise ROSConfigError(f"data is not a rectangle of whole numbers: {error}") from None
     if not isinstance(data, np.ndarray) or data.ndim != 2:
         shape = getattr(data, "shape", type(data).__name__)
         raise ROSConfigError(

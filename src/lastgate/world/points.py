@@ -45,6 +45,9 @@ class Points:
     declared_empty: bool = False
 
     def __post_init__(self) -> None:
+        # The text "false" is true, and would make a cloud that is empty by accident one that is meant.
+        if not isinstance(self.declared_empty, bool):
+            raise ROSConfigError(f"declared_empty must be True or False, got {self.declared_empty!r}")
         xyz = require_points(self.xyz, name="xyz")
         if len(xyz) > POINTS_MAX:
             raise ROSConfigError(
@@ -76,6 +79,8 @@ class Points:
         `dropped_count`; without it one such point is refused. A cloud that has none left is refused either
         way.
         """
+        if not isinstance(drop_invalid, bool):
+            raise ROSConfigError(f"drop_invalid must be True or False, got {drop_invalid!r}")
         array = np.asarray(xyz)
         if array.dtype.kind not in "fiu":
             raise ROSConfigError(

@@ -14,6 +14,7 @@ from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive, Zone
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.world.floor_map import FloorMap
+from lastgate.world.grid_layout import require_frame
 from lastgate.world.points import Points
 from lastgate.world.voxels import Voxels
 
@@ -74,7 +75,9 @@ class World:
         self.primitives = (*given, *walls)
         self._obstacle_count = len(given)
         self.stamp_s = require_number(stamp_s, name="stamp_s")
-        self.frame_id = frame_id
+        self.frame_id = require_frame(frame_id)
+        if world_id is not None and not isinstance(world_id, str):
+            raise ROSConfigError(f"world_id must be text, got {world_id!r}")
         self.number = next(_snapshot_numbers)
         self.world_id = f"world-{self.number}" if world_id is None else world_id
         here = f"`{frame_id}`" if frame_id else "the base frame"

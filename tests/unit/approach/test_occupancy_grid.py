@@ -126,12 +126,26 @@ def test_thing_that_is_no_message_is_refused():
         (np.zeros((3, 3), dtype=np.int8), 0.1, 0.0, "two numbers"),
         (np.zeros((0, 3), dtype=np.int8), 0.1, (0, 0), "shape"),
         (np.zeros((3, 3)), 0.1, (0, 0), "whole numbers"),
-        ([[0, 0], [0, 0]], 0.1, (0, 0), "array"),
+        ([0, 0, 0, 0], 0.1, (0, 0), "height, width"),
+        ([], 0.1, (0, 0), "height, width"),
+        ([[0, 0], [0]], 0.1, (0, 0), "rectangle"),
+        ([[0.0, 1.0]], 0.1, (0, 0), "whole numbers"),
+        ([[True, False]], 0.1, (0, 0), "whole numbers"),
+        ([["0", "100"]], 0.1, (0, 0), "whole numbers"),
+        ([[0, None]], 0.1, (0, 0), "whole numbers"),
+        ([[0, 101]], 0.1, (0, 0), r"data\[0, 1\] is 101"),
+        ("00", 0.1, (0, 0), "array"),
     ],
 )
 def test_w06_grid_that_cannot_be_used_is_refused(data, resolution_m, origin_xy, why):
     with pytest.raises(ROSConfigError, match=why):
         OccupancyGridIndex(data, resolution_m, origin_xy)
+
+
+def test_rows_of_whole_numbers_are_a_grid():
+    grid = OccupancyGridIndex([[0, -1], (100, 0)], 0.1, [0, 0])
+    assert grid.data.tolist() == [[0, -1], [100, 0]]
+    assert grid.blocked.tolist() == [[False, True], [True, False]]
 
 
 @pytest.mark.parametrize("inflation_m", [-1.0, -1e-12, math.nan, math.inf])

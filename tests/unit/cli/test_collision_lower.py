@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`collision lower` and `check`: a diff by default, drift is 1, what cannot be checked is 2."""
 
+import json
 import re
 from pathlib import Path
 
@@ -73,6 +74,19 @@ def test_l14_l15_l16_drifted_robot_shows_a_diff_and_changes_only_with_write(
     assert CliRunner().invoke(cli, ["check", "--robot", str(robot)]).exit_code == 0
 
 
+def test_drift_as_json_is_json_alone_with_the_diff_among_the_messages(cli: typer.Typer, robot: Path) -> None:
+    asked = ["check", "--robot", str(robot), "--json"]
+    same = CliRunner().invoke(cli, asked)
+    assert (same.exit_code, json.loads(same.stdout)) == (0, {"robots": {str(robot): "same"}})
+    text = robot.read_text()
+    robot.write_text("".join(line for line in text.splitlines(True) if "link_b: upper" not in line))
+    drift = CliRunner().invoke(cli, asked)
+    assert (drift.exit_code, json.loads(drift.stdout)) == (1, {"robots": {str(robot): "drift"}})
+    assert "+  - {link_a: base, link_b: upper, reason: adjacent}" in drift.stderr
+    plain = CliRunner().invoke(cli, asked[:-1])
+    assert "+  - {link_a: base, link_b: upper, reason: adjacent}" in plain.stdout
+
+
 def test_l17_scope_flags_together_are_refused(cli: typer.Typer, robot: Path) -> None:
     outcome = CliRunner().invoke(cli, ["lower", "--robot", str(robot), "--acm-only", "--geometry-only"])
     assert outcome.exit_code == 2
@@ -120,8 +134,6 @@ def test_add_does_not_overwrite_a_manifest(cli: typer.Typer, robot: Path) -> Non
 
 
 def test_report_prints_the_numbers_as_json(cli: typer.Typer, robot: Path) -> None:
-    import json
-
     outcome = CliRunner().invoke(cli, ["report", str(robot), "--json", "--samples", "200"])
     assert outcome.exit_code == 0
     numbers = json.loads(outcome.stdout)

@@ -144,6 +144,20 @@ def test_kernel_run_refuses_what_a_file_contradicts(lastgate, planar_arm, tmp_pa
         assert why in done.err
 
 
+@pytest.mark.parametrize("option", ["--estop-reset-cooldown-s", "--reset-cooldown-s"])
+def test_kernel_run_takes_the_cooldown_by_either_name_and_by_no_other(
+    lastgate, planar_arm, tmp_path, monkeypatch, option
+):
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda program, command: started.append(command))
+    asked = ("kernel", "run", "--robot", planar_arm, "--rate-hz", "30", "--state-dir", tmp_path)
+    lastgate(*asked, option, "0.75")
+    (command,) = started
+    assert command[command.index("--reset-cooldown-s") + 1] == "0.75"
+    assert lastgate(*asked, "--cooldown-s", "0.75").code == 2
+    assert len(started) == 1
+
+
 def test_kernel_run_takes_a_file_with_the_robot_and_the_rate_it_lacks(
     lastgate, planar_arm, tmp_path, monkeypatch
 ):

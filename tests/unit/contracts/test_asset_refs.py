@@ -57,7 +57,7 @@ def test_the_four_special_schemes_leave_eight_combinations_unserved():
 )
 @pytest.mark.parametrize("kind", ASSET_KINDS)
 def test_l20_a_legacy_spelling_is_refused_with_the_new_one(legacy, modern, kind):
-    with pytest.raises(ROSConfigError, match=f"write `{modern}`"):
+    with pytest.raises(ROSConfigError, match=f"write `{modern}`; schemes for {kind}: `rd:<module>`"):
         parse_asset_ref(legacy, kind)
 
 
@@ -66,7 +66,7 @@ def test_l20_a_legacy_spelling_is_refused_with_the_new_one(legacy, modern, kind)
 )
 def test_an_unknown_scheme_is_refused_with_the_list_of_schemes(ref):
     with pytest.raises(
-        ROSConfigError, match="schemes: `rd:<module>`, `file:<relpath>`, `pkg:<distribution>/<path>`"
+        ROSConfigError, match="schemes for srdf: `rd:<module>`, `file:<relpath>`, `pkg:<distribution>/<path>`"
     ):
         parse_asset_ref(ref, "srdf")
 
@@ -76,9 +76,17 @@ def test_a_bare_path_is_refused_with_the_way_to_write_it():
         parse_asset_ref("robots/a.srdf", "srdf")
 
 
+@pytest.mark.parametrize("path", ["/abs/a.srdf", "~/a.srdf", "robots/", "a\\b.srdf"])
+def test_a_bare_path_that_no_reference_may_hold_is_not_proposed_as_one(path):
+    with pytest.raises(ROSConfigError, match="a file is written `file:<relpath>`"):
+        parse_asset_ref(path, "srdf")
+
+
 @pytest.mark.parametrize("scheme", ["rd", "file", "pkg", "gym_aloha", "openarm", "menagerie"])
 def test_a_scheme_without_a_target_is_refused(scheme):
-    with pytest.raises(ROSConfigError, match="nothing follows the scheme"):
+    with pytest.raises(
+        ROSConfigError, match=r"nothing follows the scheme.*; schemes for mjcf: `rd:<module>`"
+    ):
         parse_asset_ref(f"{scheme}:", "mjcf")
 
 
@@ -110,7 +118,7 @@ def test_a_scheme_without_a_target_is_refused(scheme):
     ],
 )
 def test_a_target_the_scheme_cannot_have_is_refused(ref):
-    with pytest.raises(ROSConfigError, match=r"urdf reference|write `ros2://robot_description`"):
+    with pytest.raises(ROSConfigError, match=r"urdf reference.*; schemes for urdf: `rd:<module>`"):
         parse_asset_ref(ref, "urdf")
 
 
@@ -148,3 +156,7 @@ def test_the_field_is_the_kind_and_every_wrong_reference_is_reported():
 def test_a_urdf_written_as_text_is_refused_with_the_block_it_belongs_in():
     with pytest.raises(ValidationError, match=r"write `urdf: \{ref: rd:panda_description\}`"):
         AssetRefs(urdf="robot_descriptions:panda_description")
+    with pytest.raises(ValidationError, match=r"write `urdf: \{ref: file:panda\.urdf\}`"):
+        AssetRefs(urdf="panda.urdf")
+    with pytest.raises(ValidationError, match=r"write `urdf: \{ref: file:<relpath>\}`"):
+        AssetRefs(urdf="/opt/panda.urdf")

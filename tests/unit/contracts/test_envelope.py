@@ -145,6 +145,8 @@ def test_bound_of_a_base_may_be_written_without_its_unit_but_not_twice(spelled, 
     envelope = SafetyEnvelope(**{spelled: 0.5})
     assert envelope == SafetyEnvelope(**{ours: 0.5})
     assert envelope.model_fields_set == {ours}  # a skill's bound takes part by either name
+    assert getattr(envelope, spelled) == 0.5
+    assert getattr(SafetyEnvelope(), spelled) is None
     for refused in (
         {spelled: 0.5, ours: 0.5},
         {spelled: -0.5},

@@ -50,6 +50,17 @@ def test_e01_a_skill_without_an_envelope_inherits_the_ceiling():
     assert intersect_envelopes(robot, skill_with()) == robot.safety
 
 
+@pytest.mark.parametrize("skill", [SafetyEnvelope(max_force_n=5), {"envelope": None}, "pick", False, 0])
+def test_what_is_no_skill_is_refused_and_never_taken_for_none(skill):
+    with pytest.raises(ROSConfigError, match=r"expected an RSkillManifest"):
+        intersect_envelopes(robot_with(**CEILING), skill)
+
+
+def test_what_is_no_robot_is_refused():
+    with pytest.raises(ROSConfigError, match=r"robot is a SafetyEnvelope, expected a RobotDescription"):
+        intersect_envelopes(SafetyEnvelope(), skill_with(max_force_n=5))
+
+
 def test_e02_the_speed_factor_scales_every_joint():
     robot = robot_with(max_joint_speed_factor=0.7)
     (alone,) = joint_velocity_limits(robot, intersect_envelopes(robot, None))

@@ -75,6 +75,7 @@ def test_another_schema_version_is_refused(problems_of, version):
         ({"urdf_path": "robot_descriptions:ur5e_description"}, "assets: {urdf: {ref: rd:ur5e_description}}"),
         ({"urdf_path": "urdf/arm.urdf"}, "assets: {urdf: {ref: file:urdf/arm.urdf}}"),
         ({"urdf_path": None}, "assets: {urdf: {ref: file:<relpath>}}"),
+        ({"urdf_path": "/opt/arm.urdf"}, "assets: {urdf: {ref: file:<relpath>}}"),
         ({"sim": {"mjcf_uri": "python:robot_descriptions.a1:MJCF_PATH"}}, "assets: {mjcf: rd:a1}"),
         ({"sim": {}}, "assets: {mjcf: file:<relpath>}"),
         ({"srdf_path": "arm.srdf"}, "assets: {srdf: file:arm.srdf}"),
@@ -89,7 +90,8 @@ def test_x34_a_legacy_key_is_refused_with_the_new_spelling(problems_of, changes,
 def test_a_problem_deep_in_the_manifest_says_where_it_is(problems_of):
     assert problems_of(safety={"max_force_n": -1}, assets={"urdf": {"ref": "rd:"}}) == [
         "in `assets.urdf`: `ref`: cannot use urdf reference `rd:`: nothing follows the scheme; "
-        "write `rd:<module>`",
+        "write `rd:<module>`; schemes for urdf: `rd:<module>`, `file:<relpath>`, `pkg:<distribution>/<path>`, "
+        "`ros2://robot_description`",
         "in `safety`: `max_force_n` must be greater than 0, got -1",
     ]
 

@@ -50,6 +50,15 @@ def test_k04_a_reset_is_refused_just_before_the_cooldown_ends_and_granted_when_i
     assert not latch.latched
 
 
+def test_outcome_of_a_reset_has_no_truth_value_granted_or_refused():
+    latch = tripped(now_s=100.0)
+    for now_s, success in ((100.1, False), (100.5, True)):
+        outcome = latch.reset(now_s=now_s)
+        assert outcome.success is success
+        with pytest.raises(TypeError, match=r"no truth value; read outcome\.success"):
+            bool(outcome)
+
+
 def test_the_cooldown_counts_from_the_most_recent_stop():
     latch = tripped(now_s=100.0)
     latch.trip(source="external", reason="button", now_s=100.4)

@@ -56,6 +56,12 @@ def test_active_high_reads_a_closed_contact_as_pressed(contact):
         assert not pendant.pressed()
 
 
+@pytest.mark.parametrize("word", ["false", "true", 0, 1, None])
+def test_level_is_true_or_false_and_nothing_that_python_calls_so(word):
+    with pytest.raises(lg.ROSConfigError, match="active_low must be True or False"):
+        Pendant("any", active_low=word)
+
+
 @pytest.mark.parametrize("active_low", [True, False])
 def test_lost_device_is_a_press_until_it_is_back_and_released(contact, active_low):
     contact.closed = active_low

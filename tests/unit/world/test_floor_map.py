@@ -325,6 +325,14 @@ def test_goal_whose_footprint_is_free_is_ok_and_one_that_touches_is_not():
     assert "touches what is occupied, unknown or off the map" in blocked.reason
 
 
+def test_answer_about_a_goal_has_no_truth_value():
+    for x, ok in ((0.5, True), (0.8, False)):
+        answer = ask(goal(x, 0.05), placed(room((20, 30))))
+        assert answer.ok is ok
+        with pytest.raises(TypeError, match=r"no truth value; read goal\.ok"):
+            bool(answer)
+
+
 def test_goal_keeps_the_margin_of_the_robot():
     safety = cart()["safety"] | {"world_collision_margin_m": 0.1}
     floor_map = placed(room((20, 30)))

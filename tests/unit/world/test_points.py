@@ -19,6 +19,11 @@ def test_degenerate_clouds_keep_every_point(xyz):
     assert np.array_equal(Points(xyz=xyz, stamp_s=0.0).xyz, xyz)
 
 
+def test_rows_of_numbers_are_a_cloud():
+    points = Points(xyz=[[0.0, 1, 2.5], (3.0, 4.0, 5.0)], stamp_s=0.0)
+    assert (points.xyz.dtype, points.xyz.tolist()) == (np.float64, [[0.0, 1.0, 2.5], [3.0, 4.0, 5.0]])
+
+
 def test_hundred_thousand_points_are_taken():
     xyz = np.random.default_rng(0).normal(size=(100_000, 3))
     assert len(Points(xyz=xyz, stamp_s=0.0)) == 100_000
@@ -67,6 +72,14 @@ def test_empty_cloud_is_refused_and_taken_when_said_aloud():
     assert len(Points.none(stamp_s=0.0)) == 0
 
 
+@pytest.mark.parametrize("word", ["false", "true", 0, 1, None])
+def test_switch_of_a_cloud_is_true_or_false_and_nothing_that_python_calls_so(word):
+    with pytest.raises(ROSConfigError, match="declared_empty must be True or False"):
+        Points(xyz=np.empty((0, 3)), stamp_s=0.0, declared_empty=word)
+    with pytest.raises(ROSConfigError, match="drop_invalid must be True or False"):
+        Points.from_sensor(np.zeros((1, 3)), stamp_s=0.0, drop_invalid=word)
+
+
 def test_organised_cloud_of_a_driver_is_flattened_row_by_row():
     image = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
     assert np.array_equal(Points.from_sensor(image, stamp_s=0.0).xyz, np.arange(24.0).reshape(8, 3))
@@ -92,7 +105,13 @@ def test_sensor_array_that_is_not_made_of_real_numbers_is_refused(dtype):
         (np.zeros((2, 3), dtype=np.float32), "astype"),
         (np.zeros((2, 4)), "expected \\(N, 3\\)"),
         (np.zeros(6), "reshape"),
-        ([[0.0, 0.0, 0.0]], "asarray"),
+        ([[0.0, 0.0]], "expected \\(N, 3\\)"),
+        ([0.0, 0.0, 0.0], "for a single row"),
+        ([[0.0, 0.0, 0.0], [0.0]], "rectangle"),
+        ([["0", "0", "0"]], "strings"),
+        ([[np.float32(0.0)] * 3], "float32"),
+        ([[0.0, 0.0, float("nan")]], "not finite"),
+        ([], "no points"),
         (None, "asarray"),
     ],
 )
