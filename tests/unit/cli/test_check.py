@@ -170,7 +170,25 @@ def test_csv_with_its_columns_in_another_order_is_refused_not_reordered(lastgate
     chunk.write_text("elbow,shoulder\n0.0,0.1\n")
     done = lastgate("check", chunk, "--robot", planar_arm, "--no-world")
     assert done.code == 2
-    assert "the columns are elbow, shoulder; rows are read as shoulder, elbow" in done.err
+    assert "the columns are elbow, shoulder; rows are read as shoulder, elbow; bring" in done.err
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("time,shoulder,elbow", "; unknown: time"),
+        ("shoulder;elbow", "; columns are separated by commas"),
+        ("shoulder,elbwo", "; unknown: elbwo; missing: elbow"),
+    ],
+)
+def test_csv_header_that_is_not_the_robots_is_refused_with_what_to_change(
+    header, said, lastgate, tmp_path, planar_arm
+):
+    chunk = tmp_path / "chunk.csv"
+    chunk.write_text(f"{header}\n0.0,0.1\n")
+    done = lastgate("check", chunk, "--robot", planar_arm, "--no-world")
+    assert done.code == 2
+    assert done.err.strip().endswith(said)
 
 
 def test_missing_state_is_noted_and_the_way_to_row_0_is_not_checked(lastgate, tmp_path, planar_arm, pole):
