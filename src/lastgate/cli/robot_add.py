@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from lastgate.cli.messages import print_error, print_hint, print_warning
 from lastgate.contracts.exceptions import ROSConfigError
 
 # How a note ends that makes a robot useless until somebody decides about the pair (lowering/allowed_pairs.py).
@@ -96,16 +97,15 @@ def add_command(
             path.with_name(pieces[0]).unlink(missing_ok=True)
             raise
     except ROSConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         raise typer.Exit(2) from error
     for warning in grouped_warnings(notes):
-        print(f"warning: {warning}", file=sys.stderr)
+        print_warning(warning)
     if any(REFUSES_EVERYTHING in note for note in notes):
-        print(
-            "\nhint: no chunk will pass while a pair refuses everything. If these shapes overlap by design, say so: "
+        print_hint(
+            "no chunk will pass while a pair refuses everything. If these shapes overlap by design, say so: "
             "give an SRDF that disables the pairs (`--srdf`), or put each under `allowed_collision_pairs` of "
-            f"`{path}` with `reason: waived` and why, then `lastgate collision lower --robot {path} --write`\n",
-            file=sys.stderr,
+            f"`{path}` with `reason: waived` and why, then `lastgate collision lower --robot {path} --write`\n"
         )
     print(f"a row is: {', '.join(joint_names)}", file=sys.stderr)
     print(f"report: {report}", file=sys.stderr)

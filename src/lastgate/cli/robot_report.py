@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lastgate.cli.messages import print_error
 from lastgate.contracts.exceptions import ROSConfigError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def report_command(
         else:
             print(write_report(path, output_dir, samples=samples, notes=[]))
     except ROSConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         raise typer.Exit(2) from error
 
 
