@@ -107,6 +107,7 @@ def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: P
         axes.view_init(elev=18, azim=azimuth)
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
             axis.set_major_locator(MultipleLocator(tick_m))
+            axis.labelpad = 8.0  # beyond the numbers of a slanted axis
         axes.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
     figure.suptitle(
         f"{robot.name}: collision meshes and the {len(robot.collision_geometry)} volumes that contain them"
