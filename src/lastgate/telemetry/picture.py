@@ -232,9 +232,12 @@ def _draw_series(axes: Any, series: Series) -> None:
         # A label at the end of the rows would run out of the picture.
         late = len(series.steps) > 1 and series.step > 0.5 * float(series.steps[-1])
         axes.plot([series.step], [series.value], marker="x", markersize=11, markeredgewidth=2.5, color=first)
+        # Beyond the limit it breaks, where no line is.
+        below = series.value < series.limit_min
         axes.annotate(
             f"{series.value:.4g}", (series.step, series.value), textcoords="offset points",
-            xytext=(-9, 6) if late else (9, 6), ha="right" if late else "left",
+            xytext=(-9 if late else 9, -6 if below else 6),
+            ha="right" if late else "left", va="top" if below else "bottom",
             color=first, fontsize=9, weight="bold",
         )  # fmt: skip
     axes.set_xlabel("row of the chunk (-1 is the measured state)", fontsize=9)

@@ -84,6 +84,8 @@ const showers = {
     say("count-refused", counts.refused);
     say("count-latched", counts.while_latched);
     ledger.count(counts);
+    // None was looked at, so none can be shown; but they came.
+    if (counts.while_latched && part("verdict").dataset.verdict === "none") part("verdict").firstElementChild.textContent = "dropped while latched";
   },
   volumes({ volumes }) {
     view.setVolumes(volumes);
