@@ -7,7 +7,7 @@ from typing import Literal
 from lastgate import _core
 from lastgate.action import ActionChunk
 from lastgate.contracts import ControlMode, RobotDescription, ViolationCode, violation_code_of
-from lastgate.kernel_config import gripper_joint_names
+from lastgate.kernel_config import gripper_joint_names, missing_bounds
 from lastgate.verdict import Violation
 from lastgate.world import NoWorld, World
 
@@ -303,7 +303,11 @@ class VerdictNames:
                 return f"the {raw.value:.0f} bytes are not an ActionChunk message"
             case ViolationCode.control_mode:
                 name = chunk.mode.name if isinstance(chunk.mode, ControlMode) else str(chunk.mode)
-                return f"control_mode {name} is not enabled for robot `{self._robot.name}`"
+                missing = (
+                    missing_bounds(chunk.mode, self._robot) if isinstance(chunk.mode, ControlMode) else []
+                )
+                needed = f": it needs {', '.join(missing)}" if missing else ""
+                return f"control_mode {name} is not enabled for robot `{self._robot.name}`{needed}"
             case ViolationCode.ndof_mismatch:
                 return f"rows are {raw.value:.0f} wide, this mode on this robot needs {raw.limit_max:.0f}"
             case ViolationCode.dim_mismatch if raw.element == 1:

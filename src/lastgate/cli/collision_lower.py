@@ -129,7 +129,8 @@ def _has_all_files(path: Path) -> bool:
     try:
         problems = unresolved_assets(read_manifest(load_text(path), source=str(path)).assets, path.parent)
     except ROSConfigError as error:
-        problems = [str(error)]
+        print_error(str(error))
+        return False
     for problem in problems:
         print_error(f"{path}: {problem}")
     return not problems
