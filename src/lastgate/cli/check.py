@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastgate.cli.messages import paint, print_hint, print_note, print_undecided
+from lastgate.cli.rate import require_rate
 
 if TYPE_CHECKING:
     from lastgate.cli.input_files import StateFile
@@ -105,8 +106,7 @@ def _step(step_s: float | None, rate_hz: float | None) -> float:
         raise ROSConfigError(
             "`--step-s` and `--rate-hz` say the same thing twice\n\nhint: leave one of them out"
         )
-    if rate_hz is not None and not (math.isfinite(rate_hz) and rate_hz > 0.0):
-        raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
+    require_rate(rate_hz)
     if rate_hz is not None:
         return 1.0 / rate_hz
     return STEP_S_DEFAULT if step_s is None else step_s

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from lastgate.cli.messages import print_note, print_warning
+from lastgate.cli.rate import require_rate
 
 EXIT_MISSING = 3
 _ARMED_WITHIN_S = 20.0
@@ -96,6 +97,7 @@ def up_command(
     from lastgate.contracts import intersect_envelopes
     from lastgate.robots import load_robot
 
+    require_rate(rate_hz)
     description = load_robot(robot)
     envelope = intersect_envelopes(description, None if skill is None else load_skill(skill))
     name = instance or description.name

@@ -165,6 +165,15 @@ def test_message_that_contradicts_itself_is_no_chunk(fields, said, lastgate, tmp
     assert said in done.err
 
 
+def test_period_that_is_given_as_a_rate_is_answered_with_the_rate(lastgate, tmp_path, planar_arm):
+    chunk = _write(tmp_path / "chunk.npy", np.zeros((2, 2)))
+    done = lastgate("check", chunk, "--robot", planar_arm, "--no-world", "--rate-hz", "0.02")
+    assert (done.code, done.out) == (2, "")
+    assert "`--rate-hz 0.02` is a row every 50 s" in done.err
+    assert "rows that are 0.02 s apart are `--rate-hz 50`" in done.err
+    assert lastgate("check", chunk, "--robot", planar_arm, "--no-world", "--rate-hz", "0.1").code == 0
+
+
 def test_csv_with_its_columns_in_another_order_is_refused_not_reordered(lastgate, tmp_path, planar_arm):
     chunk = tmp_path / "chunk.csv"
     chunk.write_text("elbow,shoulder\n0.0,0.1\n")
