@@ -182,7 +182,8 @@ def _draw_scene(axes: Any, scene: Scene, *, centre: Float64, reach_m: float, azi
     axes.view_init(elev=_ELEVATION, azim=azimuth)
     axes.tick_params(labelsize=7, pad=-2)
     for name in "xyz":
-        getattr(axes, f"set_{name}label")(f"{name}, m", fontsize=8, labelpad=-6)
+        # Numbers along z stand beside it, where a label as near as the others would lie on them.
+        getattr(axes, f"set_{name}label")(f"{name}, m", fontsize=8, labelpad=-1 if name == "z" else -6)
         getattr(axes, f"{name}axis").set_major_locator(_ticks(4))
         getattr(axes, f"{name}axis").set_pane_color((1.0, 1.0, 1.0, 0.0))
 
