@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lastgate.world import NoWorld, World
 
 STEP_S_DEFAULT = 0.02
+# No arm reaches a tenth of it; whoever writes millimetres does.
+_FAR_M = 100.0
 
 
 def check_command(
@@ -238,6 +240,16 @@ def _world(
         if not no_world:
             notes.append("no --world was given: obstacles were NOT checked; say --no-world if there are none")
         return NO_WORLD
+    far = [
+        f"`{thing.object_id}`"
+        for thing in file.collision_primitives
+        if thing.shape.shape != "half_space" and math.hypot(*thing.pose.xyz) > _FAR_M
+    ]
+    if far:
+        notes.append(
+            f"farther than {_FAR_M:g} m from the base: {', '.join(far[:3])}{', …' if len(far) > 3 else ''}; "
+            "positions are metres, not millimetres"
+        )
     return World(
         primitives=file.collision_primitives,
         stamp_s=now_s if file.stamp_s is None else file.stamp_s,

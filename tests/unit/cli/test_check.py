@@ -174,6 +174,20 @@ def test_period_that_is_given_as_a_rate_is_answered_with_the_rate(lastgate, tmp_
     assert lastgate("check", chunk, "--robot", planar_arm, "--no-world", "--rate-hz", "0.1").code == 0
 
 
+def test_obstacle_in_millimetres_is_noted_and_one_in_metres_is_not(lastgate, tmp_path, planar_arm):
+    chunk = _write(tmp_path / "chunk.npy", np.zeros((2, 2)))
+    for x, noted in ((5.0, False), (5000.0, True)):
+        thing = {
+            "shape": {"shape": "sphere", "radius_m": 0.1},
+            "pose": {"xyz": [x, 0, 0]},
+            "object_id": "mug",
+        }
+        (tmp_path / "world.json").write_text(json.dumps({"collision_primitives": [thing]}))
+        done = lastgate("check", chunk, "--robot", planar_arm, "--world", tmp_path / "world.json")
+        assert done.code == 0, done.err
+        assert ("farther than 100 m from the base: `mug`; positions are metres" in done.err) == noted
+
+
 def test_csv_with_its_columns_in_another_order_is_refused_not_reordered(lastgate, tmp_path, planar_arm):
     chunk = tmp_path / "chunk.csv"
     chunk.write_text("elbow,shoulder\n0.0,0.1\n")
