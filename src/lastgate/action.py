@@ -59,7 +59,10 @@ class ActionChunk:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", require_array(self.rows, name="rows", dimensions=2))
         if isinstance(self.mode, bool) or not isinstance(self.mode, int) or not 0 <= self.mode <= 255:
-            raise ROSConfigError(f"mode must be a ControlMode or a number from 0 to 255, got {self.mode!r}")
+            raise ROSConfigError(
+                "mode must be a ControlMode, such as lg.ControlMode.JOINT_POSITION, "
+                f"or a number from 0 to 255, got {self.mode!r}"
+            )
         for name in ("ee_name", "frame_id", "rskill_id", "trace_id"):
             if not isinstance(getattr(self, name), str):
                 raise ROSConfigError(f"{name} must be text, got {getattr(self, name)!r}")

@@ -40,9 +40,11 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
             f"pass `np.asarray({name}, dtype=np.float64)`"
         )
     if array.ndim != dimensions:
-        hint = (
-            f": pass `{name}[np.newaxis, :]` for a single row" if (array.ndim, dimensions) == (1, 2) else ""
-        )
+        hints = {
+            (1, 2): f": pass `{name}[np.newaxis, :]` for a single row",
+            (3, 2): f": pass `{name}[0]` for the first of a batch",
+        }
+        hint = hints.get((array.ndim, dimensions), "")
         raise ROSConfigError(f"{name} has {array.ndim} dimensions and needs {dimensions}{hint}")
     array.flags.writeable = False
     return array

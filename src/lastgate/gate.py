@@ -58,6 +58,14 @@ def lane_build() -> int:
     return _LANE_BUILDS[chosen_lanes()]
 
 
+def require_gate(gate: object) -> None:
+    """Raises `ROSConfigError` with what to write where somebody passes the name of a robot, or a robot, as the gate."""
+    if not isinstance(gate, Gate):
+        raise ROSConfigError(
+            f"gate is a {type(gate).__name__}, expected a Gate: use lastgate.Gate(lastgate.load_robot(...), step_s=...)"
+        )
+
+
 class Gate:
     """Accepts chunks whole or rejects them whole, for one robot.
 

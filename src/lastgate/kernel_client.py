@@ -36,6 +36,7 @@ from lastgate.kernel_process import (
     KernelSettings,
     default_state_dir,
     kernel_command,
+    no_such_kernel,
     stop_kernel,
 )
 from lastgate.naming import VerdictNames
@@ -81,7 +82,8 @@ class KernelClient:
     """Starts the native kernel for one robot, hands chunks in and gets verdicts out.
 
     The kernel is another process: what crashes or hangs here cannot change what it decides. It ends with this
-    object. Its latch is on disk and does not: a stop must be reset, by `reset`, whoever runs next.
+    object, unless somebody else started it. Its latch is on disk and does not: a stop must be reset, by `reset`,
+    whoever runs next.
 
     Stamps are seconds of the wall clock (`time.time()`), which every process shares.
 
@@ -92,9 +94,12 @@ class KernelClient:
         settings: How the kernel responds and runs.
         instance: Under which name other programs find it; the robot's name when not given.
         state_dir: Where the latch is written down.
+        start: False to speak to a kernel that runs already (`lastgate up`, a service) and leave it running. Robot,
+            rate and skill must be those it was started with; how it responds was said there.
 
     Raises:
-        ROSConfigError: The robot cannot be armed, or a kernel of this name is already running.
+        ROSConfigError: The robot cannot be armed, or a kernel of this name is already running; with `start=False`
+            none is, or it runs another model.
     """
 
     def __init__(
@@ -107,6 +112,7 @@ class KernelClient:
         instance: str | None = None,
         state_dir: str | Path | None = None,
         spin_us: float = 200.0,
+        start: bool = True,
     ) -> None:
         robot = load_robot(robot)
         rate_hz = require_number(rate_hz, name="rate_hz")
@@ -125,6 +131,14 @@ class KernelClient:
         self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
         self._attachments: dict[str, int] = {}
         self._names = VerdictNames(robot=robot, config=_core.read_config(text), attachments=self._attachments)
+        self._process: subprocess.Popen[str] | None = None
+        if not start:
+            if settings is not None or state_dir is not None:
+                raise ROSConfigError(
+                    "`settings` and `state_dir` are for a kernel that is started here, not with `start=False`"
+                )
+            self._door = self._open_running_door()
+            return
         with tempfile.TemporaryDirectory(prefix="lastgate-") as folder:
             config = Path(folder) / "kernel.yaml"
             config.write_text(text, encoding="utf-8")
@@ -145,7 +159,7 @@ class KernelClient:
             assert self._process.stderr is not None
             self._messages = KernelMessages(self._process.stderr)
             try:
-                self._door = self._open_door()
+                self._door = self._open_door(self._process)
             except BaseException:
                 self._end_process()
                 raise
@@ -162,7 +176,9 @@ class KernelClient:
 
     @property
     def pid(self) -> int:
-        """Is the kernel's process."""
+        """Is the kernel's process; raises `ROSConfigError` where somebody else started it."""
+        if self._process is None:
+            raise ROSConfigError(f"the kernel `{self.instance}` was not started here")
         return self._process.pid
 
     def observe(
@@ -325,12 +341,23 @@ class KernelClient:
             chunk=chunk,
             violation=violation,
             joint_rows=np.empty((0, self.n_dof)),
-            world_id="" if self._world is None else self._world.world_id,
+            world_id="" if answer is None else self._world_id(),
             model_digest=self.model_digest,
             contacts_used=tuple(
                 contact.name for index, contact in enumerate(contacts) if native.contacts_used >> index & 1
             ),
         )
+
+    def _world_id(self) -> str:
+        if self._world is not None:
+            return self._world.world_id
+        if self._process is not None:
+            return ""
+        # Of a kernel that others started, others may have published the world too.
+        try:
+            return self.status().world_id
+        except ROSConfigError:
+            return ""  # it ended after it had decided, which stands
 
     def _ask(self, question: str, payload: bytes) -> tuple[bool, int, str]:
         answer = self._door.ask(question, payload, ANSWER_TIMEOUT_S)
@@ -374,7 +401,7 @@ class KernelClient:
         return KernelStatus(**{**fields, "state": KernelState(fields["state"])})
 
     def close(self) -> None:
-        """Ends the kernel process; its latch stays on disk."""
+        """Ends the kernel process; its latch stays on disk. One that others started goes on."""
         self._end_process()
 
     def __enter__(self) -> Self:
@@ -385,18 +412,36 @@ class KernelClient:
     ) -> None:
         self.close()
 
-    def _open_door(self) -> _core.DoorClient:
-        assert self._process.stdout is not None
+    def _open_running_door(self) -> _core.DoorClient:
+        try:
+            door = _core.DoorClient(self.instance)
+        except (RuntimeError, ValueError) as error:
+            raise no_such_kernel(self.instance, error) from None
+        if not door.kernel_is_alive:
+            raise no_such_kernel(self.instance, f"the kernel `{self.instance}` is not alive")
+        self._door = door
+        if self.status().model_digest != self.model_digest:
+            raise ROSConfigError(
+                f"the kernel `{self.instance}` runs another model than `{self.robot.name}` at this rate: "
+                "give the robot, rate_hz and skill that it was started with"
+            )
+        return door
+
+    def _open_door(self, process: subprocess.Popen[str]) -> _core.DoorClient:
+        assert process.stdout is not None
         # Memory of a kernel that was killed may still lie there; this line says that it is ours now.
-        if not self._process.stdout.readline().startswith("ready"):
+        if not process.stdout.readline().startswith("ready"):
             said = self._messages.after_the_end(END_TIMEOUT_S).strip().removeprefix("error: ")
-            raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {said}")
+            hint = "\n\nhint: `start=False` speaks to it" if "already running" in said else ""
+            raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {said}{hint}")
         try:
             return _core.DoorClient(self.instance)
         except RuntimeError as error:
             raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {error}") from None
 
     def _end_process(self) -> None:
+        if self._process is None:
+            return
         if self._process.poll() is None:
             self._process.terminate()
             try:
@@ -411,6 +456,8 @@ class KernelClient:
         self._messages.close(END_TIMEOUT_S)
 
     def _fate(self) -> str:
+        if self._process is None:
+            return "it is running" if self._door.kernel_is_alive else "it has ended"
         code = self._process.poll()
         return "it is running" if code is None else f"it ended with code {code}"
 

@@ -86,7 +86,7 @@ def enabled_modes(robot: RobotDescription) -> tuple[ControlMode, ...]:
     Raises:
         ROSConfigError: A mode is asked for and its bounds are not declared.
     """
-    missing = {mode: _missing_bounds(mode, robot, robot.safety) for mode in ControlMode}
+    missing = {mode: missing_bounds(mode, robot) for mode in ControlMode}
     if robot.control_modes is None:
         return tuple(mode for mode in ControlMode if not missing[mode])
     refused = [
@@ -99,7 +99,9 @@ def enabled_modes(robot: RobotDescription) -> tuple[ControlMode, ...]:
     return tuple(robot.control_modes)
 
 
-def _missing_bounds(mode: ControlMode, robot: RobotDescription, envelope: SafetyEnvelope) -> list[str]:
+def missing_bounds(mode: ControlMode, robot: RobotDescription) -> list[str]:
+    """Returns what a manifest would have to declare before a mode can be enabled."""
+    envelope = robot.safety
     needed: dict[str, bool] = {}
     match mode:
         case ControlMode.FOOT_PLACEMENT:

@@ -66,6 +66,13 @@ def only_kernel() -> str:
     raise ROSConfigError(f"{found}\n\nhint: name one with `--robot NAME`; `lastgate kernel run` starts one")
 
 
+def no_such_kernel(instance: str, error: Exception | str) -> ROSConfigError:
+    """Returns what to raise where a kernel was asked for that is not there: how to start it, and which ones run."""
+    running = ", ".join(f"`{name}`" for name in running_kernels())
+    others = f" starts it; running now: {running}" if running else ""
+    return ROSConfigError(f"{error}\n\nhint: `lastgate kernel run --robot {instance} --rate-hz 50`{others}")
+
+
 def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") -> None:
     """Stops a running kernel, and returns when it is known to be latched.
 
@@ -81,7 +88,7 @@ def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") 
     try:
         bell = _core.StopBell(instance)
     except (RuntimeError, ValueError) as error:
-        raise ROSConfigError(f"nothing was stopped, use the hardware stop: {error}") from None
+        raise no_such_kernel(instance, f"nothing was stopped, use the hardware stop: {error}") from None
     seat = None
     try:
         seat = _core.Seat(instance, source)

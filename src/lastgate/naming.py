@@ -7,7 +7,7 @@ from typing import Literal
 from lastgate import _core
 from lastgate.action import ActionChunk
 from lastgate.contracts import ControlMode, RobotDescription, ViolationCode, violation_code_of
-from lastgate.kernel_config import gripper_joint_names
+from lastgate.kernel_config import gripper_joint_names, missing_bounds
 from lastgate.verdict import Violation
 from lastgate.world import NoWorld, World
 
@@ -137,6 +137,12 @@ def _collision_kind(code: ViolationCode, raw: _core.Violation) -> Literal["self"
     return "self" if raw.against_kind in (_AGAINST_LINK, _AGAINST_ATTACHED) else "world"
 
 
+def _age(raw: _core.Violation) -> str:
+    if raw.value < raw.limit_min:
+        return f": stamped {-raw.value:.3f} s after now, allowed {-raw.limit_min:.3f} s"
+    return f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s"
+
+
 class VerdictNames:
     """Names what a verdict of one gate is about."""
 
@@ -167,7 +173,7 @@ class VerdictNames:
             limit_min=raw.limit_min,
             limit_max=raw.limit_max,
             unit=self._unit(code, raw),
-            detail=self._detail(code, raw, chunk),
+            detail=self._detail(code, raw, chunk, world),
             segment_t=raw.segment_t if code in _WITH_WITNESS or in_box else None,
             first_contact_t=raw.first_contact_t if code in _WITH_WITNESS or in_box else None,
             witness_a=raw.witness_a if has_witness else None,
@@ -280,7 +286,17 @@ class VerdictNames:
             f"and {fingers} gripper positions or none"
         )
 
-    def _detail(self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk) -> str:
+    def _frames(self, world: World | NoWorld | None) -> str:
+        given = world.frame_id if isinstance(world, World) else ""
+        return f": `{given}`, and must be in `{self._robot.base_frame}`" if given else ""
+
+    def _detail(
+        self,
+        code: ViolationCode,
+        raw: _core.Violation,
+        chunk: ActionChunk,
+        world: World | NoWorld | None,
+    ) -> str:
         match code:
             case ViolationCode.not_checked:
                 return "no check ran"
@@ -292,7 +308,11 @@ class VerdictNames:
                 return f"the {raw.value:.0f} bytes are not an ActionChunk message"
             case ViolationCode.control_mode:
                 name = chunk.mode.name if isinstance(chunk.mode, ControlMode) else str(chunk.mode)
-                return f"control_mode {name} is not enabled for robot `{self._robot.name}`"
+                missing = (
+                    missing_bounds(chunk.mode, self._robot) if isinstance(chunk.mode, ControlMode) else []
+                )
+                needed = f": it needs {', '.join(missing)}" if missing else ""
+                return f"control_mode {name} is not enabled for robot `{self._robot.name}`{needed}"
             case ViolationCode.ndof_mismatch:
                 return f"rows are {raw.value:.0f} wide, this mode on this robot needs {raw.limit_max:.0f}"
             case ViolationCode.dim_mismatch if raw.element == 1:
@@ -305,15 +325,15 @@ class VerdictNames:
                 return f"no end effector `{chunk.ee_name}` or no frame `{chunk.frame_id}` to read the rows in"
             case ViolationCode.state_unavailable:
                 who = f" ({self._joints[raw.subject].name})" if raw.subject_kind == _DOF else ""
-                age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
+                age = _age(raw) if raw.element == 3 else ""
                 needed = self._state_needed() if raw.element == 1 else ""
                 return _STATE_BLAME[raw.element] + who + age + needed
             case ViolationCode.world_unavailable:
-                stale = raw.element in (3, 5)
-                age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if stale else ""
-                return _WORLD_BLAME[raw.element] + age
+                age = _age(raw) if raw.element in (3, 5) else ""
+                frames = self._frames(world) if raw.element == 1 else ""
+                return _WORLD_BLAME[raw.element] + age + frames
             case ViolationCode.voxel_unavailable:
-                age = f": {raw.value:.3f} s old, allowed {raw.limit_max:.3f} s" if raw.element == 3 else ""
+                age = _age(raw) if raw.element == 3 else ""
                 return _VOXEL_BLAME[raw.element] + age
             case ViolationCode.voxel_overflow:
                 return f"the grid has more than {raw.limit_max:.0f} cells along an edge"

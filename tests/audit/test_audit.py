@@ -2,6 +2,7 @@
 """An audit finds every planted fault and invents none, whoever does the work and whatever the files are."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,14 @@ def test_every_planted_fault_is_found_and_none_is_invented(small, tmp_path, caps
     page = (tmp_path / "report.html").read_text()
     assert page.count("data:image/png;base64,") == 5  # every rule but the stale state, which is no picture
     assert "12 findings in 12 episodes" in page
+    # Each picture is of the row that is told of above it.
+    shown = {_without_place(title.partition(": ")[2]) for title in re.findall(r'alt="([^"]*)"', page)}
+    assert len(shown) == 5
+    assert shown <= {_without_place(finding["sentence"]) for finding in document["findings"]}
+
+
+def _without_place(sentence: str) -> str:
+    return re.sub(r"(row|step|element) \d+", "there", sentence)
 
 
 @pytest.mark.parametrize("robot", ["ur5", "so101_follower"])

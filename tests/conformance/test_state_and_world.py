@@ -69,6 +69,19 @@ def test_state_that_is_old_or_from_the_future_is_rejected(gate, age_s, outcome):
     assert code_of(check_with(gate, state=at(0.0, 0.0, 0.0, stamp_s=NOW_S - age_s))) == outcome
 
 
+def test_a_stamp_from_the_future_is_named_as_one_and_not_as_an_age_below_zero(gate):
+    state = at(0.0, 0.0, 0.0, stamp_s=NOW_S + 0.1)
+    sentence = only_violation(check_with(gate, state=state)).sentence()
+    assert "the state is stale (j0): stamped 0.100 s after now, allowed 0.005 s" in sentence
+
+
+def test_a_world_in_another_frame_is_refused_with_both_names(gate):
+    world = lg.World(primitives=[], stamp_s=NOW_S, frame_id="camera")
+    violation = only_violation(check_with(gate, state=at(0.0, 0.0, 0.0), world=world))
+    assert violation.code == "world_unavailable"
+    assert "the world is in another frame: `camera`, and must be in `base`" in violation.sentence()
+
+
 def test_clocks_that_differ_by_milliseconds_are_forgiven(gate):
     assert check_with(gate, state=at(0.0, 0.0, 0.0, stamp_s=NOW_S + 0.004)).accepted
     assert code_of(check_with(gate, state=at(0.0, 0.0, 0.0, stamp_s=NOW_S + 0.006))) == "state_unavailable"

@@ -17,6 +17,7 @@ from live_page_helpers import until
 from PIL import Image
 
 import lastgate as lg
+from lastgate.contracts import find_violation
 from lastgate.dashboard.control import LatchControl
 from lastgate.dashboard.robot_scene import RobotScene
 from lastgate.dashboard.store import GateStatus, LiveStore, note_gate_check
@@ -28,6 +29,7 @@ SHOTS = Path(__file__).parents[2] / "reports" / "page"
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 FINGERS = np.full(2, 0.02)
 DESK, TABLET = {"width": 1280, "height": 800}, {"width": 820, "height": 1180}
+PHONE = {"width": 390, "height": 844}
 HOSTILE = '<img src=x onerror="window.hacked=1">'
 COOLDOWN_S = 0.5
 
@@ -181,6 +183,7 @@ def test_entry_opens_with_its_picture_and_evidence(shown, visit):
     told = json.loads(page.locator("#entry-evidence").text_content())
     assert told["evidence"]["collision_kind"] == "world"
     assert told["rskill_id"] == "reach"
+    assert page.locator("#entry-advice").text_content() == find_violation("world_collision").what_to_do
     shoot(page, "rejection-card")
     page.click("#estop")  # within reach although a card is open
     until(lambda: shown.control.latched)
@@ -338,6 +341,33 @@ def test_tablet_shows_everything_and_the_stop_stays_in_view(shown, visit):
     assert box["x"] + box["width"] <= TABLET["width"]
     assert page.evaluate("document.documentElement.scrollWidth") <= TABLET["width"]
     shoot(page, "tablet-bottom")
+
+
+def overlap(page: Any, one: str, other: str) -> bool:
+    first, second = (page.locator(name).bounding_box() for name in (one, other))
+    return all(
+        first[at] < second[at] + second[size] and second[at] < first[at] + first[size]
+        for at, size in (("x", "width"), ("y", "height"))
+    )
+
+
+def test_phone_shows_the_stop_how_it_stands_and_the_verdict_without_one_covering_another(shown, visit):
+    shown.check(START + np.array([0.0, 1.1, 0.0, 0.6, 0.0, 0.0, 0.0]), rows=40)
+    page = visit(shown.page.server.url, size=PHONE, scheme="light")
+    page.wait_for_selector("#verdict[data-verdict=refused]")
+    shoot(page, "phone")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert not overlap(page, "#verdict", ".view-tools")
+    for other in ("#gate-state", "#reset", "#estop"):
+        assert not overlap(page, ".brand b", other)
+    assert page.locator("#estop").bounding_box()["x"] < PHONE["width"] - 80
+
+
+def test_view_without_a_robot_says_what_it_waits_for(visit, serve):
+    bare = LiveStore(source="demo")
+    bare.note_status(GateStatus(state="active"))
+    page = visit(serve(bare).server.url)
+    assert page.locator("#verdict span").text_content() == "the robot is drawn once its joints are measured"
 
 
 def test_desk_needs_no_scrolling_and_the_theme_can_be_chosen(shown, visit):

@@ -146,6 +146,43 @@ def test_stop_of_a_kernel_that_was_killed_meanwhile_says_that_it_did_not_latch(s
         kernel.estop("second")
 
 
+def test_client_speaks_to_a_kernel_that_others_started_and_leaves_it_running(start_kernel):
+    started = start_kernel(stacked(3))
+    with lg.KernelClient(started.robot, rate_hz=10.0, instance=started.instance, start=False) as client:
+        started.publish_world(lg.World(primitives=[], stamp_s=time.time(), world_id="room"))
+        verdict = submit(client, [[0.01, 0.01, 0.01]])
+        assert verdict.accepted, verdict.explain()
+        assert verdict.world_id == "room"
+        verdict = submit(client, [[9.0, 0.01, 0.01]])
+        assert (verdict.violations[0].code, verdict.violations[0].subject) == ("joint_position_limit", "j0")
+        with pytest.raises(lg.ROSConfigError, match="was not started here"):
+            _ = client.pid
+    assert started.status().latched
+
+
+def test_running_kernel_that_goes_away_is_a_rejection_for_who_only_speaks_to_it(start_kernel):
+    started = start_kernel(stacked(3), without_world=True)
+    client = lg.KernelClient(started.robot, rate_hz=10.0, instance=started.instance, start=False)
+    started.close()
+    verdict = client.submit(np.zeros((1, 3)))
+    assert verdict.violations[0].code == "not_checked"
+
+
+def test_running_kernel_of_another_rate_or_robot_or_none_is_refused(start_kernel):
+    started = start_kernel(stacked(3), without_world=True)
+    for robot, rate_hz in ((started.robot, 11.0), (lg.RobotDescription(**stacked(2)), 10.0)):
+        with pytest.raises(lg.ROSConfigError, match="runs another model"):
+            lg.KernelClient(robot, rate_hz=rate_hz, instance=started.instance, start=False)
+    with pytest.raises(lg.ROSConfigError, match=rf"is the kernel running\?[^$]*`{started.instance}`"):
+        lg.KernelClient(started.robot, rate_hz=10.0, instance="nobody", start=False)
+    with pytest.raises(lg.ROSConfigError, match="are for a kernel that is started here"):
+        lg.KernelClient(
+            started.robot, rate_hz=10.0, instance=started.instance, start=False, settings=lg.KernelSettings()
+        )
+    with pytest.raises(lg.ROSConfigError, match="already running\n\nhint: `start=False` speaks to it"):
+        lg.KernelClient(started.robot, rate_hz=10.0, instance=started.instance)
+
+
 def test_settings_and_folder_of_another_type_are_named(tmp_path):
     with pytest.raises(lg.ROSConfigError, match="settings is a dict, expected KernelSettings"):
         lg.KernelClient(lg.RobotDescription(**stacked(3)), rate_hz=50, settings={"without_world": True})

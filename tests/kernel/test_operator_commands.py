@@ -92,7 +92,7 @@ def test_stop_is_a_stop_whatever_its_reason_is_written_in(start_kernel, reason):
 
 def test_line_that_stops_nobody_does_not_deafen_the_human_source(start_kernel, monkeypatch, capsys):
     kernel = start_kernel(stacked(2), without_world=True)
-    kernels = iter([[kernel.instance], ["one-that-is-gone"], [kernel.instance]])
+    kernels = iter([[kernel.instance], ["one-that-is-gone"], [], [kernel.instance]])  # the third is its hint
     monkeypatch.setattr(kernel_process, "running_kernels", lambda: next(kernels))
     monkeypatch.setattr(sys, "stdin", io.StringIO("first\nsecond\n"))
     assert run(["human"]) == 2
@@ -164,6 +164,16 @@ def test_without_a_kernel_the_command_says_how_to_start_one(word):
     assert answer.returncode == 2
     assert "is the kernel running?" in answer.stderr
     assert "lastgate kernel run" in answer.stderr
+
+
+@pytest.mark.parametrize("word", ["estop", "reset", "status"])
+def test_kernel_that_was_misspelt_is_answered_with_those_that_run(word, start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True)
+    answer = lastgate(word, "--robot", "nobody")
+    assert answer.returncode == 2
+    assert f"`{kernel.instance}`" in answer.stderr
+    assert ("nothing was stopped, use the hardware stop" in answer.stderr) == (word == "estop")
+    assert not kernel.status().latched
 
 
 def test_what_a_killed_kernel_left_is_not_taken_for_one_and_keeps_no_other_out(start_kernel):

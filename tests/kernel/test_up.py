@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from paper_robots import stacked
 
-from lastgate import _core
+from lastgate import _core, kernel_process
 from lastgate.cli import up
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
@@ -40,8 +40,8 @@ class Up:
         with self.log.open("w") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
 
-    def said(self, text: str) -> bool:
-        return text in self.log.read_text()
+    def said(self, text: str, *, times: int = 1) -> bool:
+        return self.log.read_text().count(text) >= times
 
     def child(self, word: str) -> int:
         """Returns the process of this group that runs this program, or this command of `lastgate`."""
@@ -110,6 +110,17 @@ def test_source_that_dies_is_reported_not_restarted_and_stops_the_robot(start_up
     time.sleep(0.5)
     assert up.state() == "latched"
     assert up.end() == 3
+
+
+def test_every_stop_and_every_return_is_said_where_the_group_was_started(start_up):
+    up = start_up("--safe-action-deadline-s", "60")
+    wait_until(lambda: up.said("armed"))
+    kernel_process.stop_kernel(up.name, source="somebody", reason="smoke")
+    wait_until(lambda: up.said("a stop is latched: smoke (somebody); `lastgate reset --robot"))
+    door = _core.DoorClient(up.name)
+    wait_until(lambda: door.command("reset", 2.0)[0])
+    wait_until(lambda: up.said("armed", times=2))
+    assert up.end() == 0
 
 
 def test_kernel_that_dies_ends_the_group(start_up):

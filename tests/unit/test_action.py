@@ -34,7 +34,10 @@ def test_unknown_number_is_kept_so_that_the_gate_can_reject_it(number):
 
 @pytest.mark.parametrize("mode", [-1, 256, 1.0, "JOINT_POSITION", None, True, np.int64(0)])
 def test_mode_that_no_message_could_carry_is_refused(mode):
-    with pytest.raises(lg.ROSConfigError, match="mode must be a ControlMode or a number from 0 to 255"):
+    with pytest.raises(
+        lg.ROSConfigError,
+        match=r"mode must be a ControlMode, such as lg\.ControlMode\.JOINT_POSITION, or a number from 0 to 255",
+    ):
         lg.ActionChunk([[0.0]], mode=mode)
 
 

@@ -68,6 +68,11 @@ def test_single_row_is_refused_with_the_conversion():
             rows_from(row)
 
 
+def test_batch_of_chunks_is_refused_with_the_conversion():
+    with pytest.raises(lg.ROSConfigError, match=r"needs 2: pass `rows\[0\]` for the first of a batch"):
+        rows_from(GOOD[np.newaxis])
+
+
 @pytest.mark.parametrize("values", [GOOD[np.newaxis], [GOOD.tolist()], np.array(1.0)])
 def test_other_numbers_of_dimensions_are_refused(values):
     with pytest.raises(lg.ROSConfigError, match=r"rows has \d dimensions and needs 2"):

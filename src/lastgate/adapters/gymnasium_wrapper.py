@@ -10,7 +10,7 @@ import numpy as np
 from lastgate.action import ActionChunk, RobotState
 from lastgate.adapters.refusal import Refusal
 from lastgate.contracts import ControlMode, ROSConfigError
-from lastgate.gate import Gate
+from lastgate.gate import Gate, require_gate
 from lastgate.world import NoWorld, World
 
 Observation = TypeVar("Observation")
@@ -51,6 +51,7 @@ class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
         raise_on_refusal: bool = False,
     ) -> None:
         super().__init__(env)
+        require_gate(gate)
         space = env.action_space
         if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
             raise ROSConfigError(f"actions are {space}, the gate reads rows of numbers")
@@ -84,12 +85,18 @@ class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
         Raises:
             RejectedChunkError: The action was refused, and an exception was asked for.
             ResetNeeded: Nothing was observed yet.
-            ROSConfigError: The action was refused, and nothing was measured to stand still at.
+            ROSConfigError: `state_of` gives no state, or the action was refused and nothing was measured to stand
+                still at.
         """
         if self._observation is None:
             raise gymnasium.error.ResetNeeded("call reset() first: nothing was observed to start from")
         self._steps += 1
         state = self._state_of(self.env, self._observation)
+        if not isinstance(state, RobotState):
+            raise ROSConfigError(
+                f"state_of returned a {type(state).__name__}, expected a RobotState: "
+                "return lastgate.RobotState(positions=..., stamp_s=...)"
+            )
         row = np.array(action, dtype=np.float64).reshape(1, -1)
         world = self._world(self.env) if callable(self._world) else self._world
         # The state was read just now, so its stamp is the time.

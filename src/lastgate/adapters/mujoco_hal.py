@@ -20,7 +20,7 @@ from lastgate.adapters.mujoco_actuator import MujocoActuator
 from lastgate.adapters.refusal import Refusal
 from lastgate.arrays import Float64
 from lastgate.contracts import ControlMode, EndEffector, ROSConfigError
-from lastgate.gate import Gate
+from lastgate.gate import Gate, require_gate
 from lastgate.kernel_client import KernelState
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
@@ -71,6 +71,7 @@ class MujocoHal:
         patience_s: float = SAFE_ACTION_PATIENCE_S,
         raise_on_refusal: bool = False,
     ) -> None:
+        require_gate(gate)
         if on_refusal not in ("hold", "brake"):
             raise ROSConfigError(f"on_refusal is `hold` or `brake`: `{on_refusal}`")
         self._model = model

@@ -12,7 +12,7 @@ from lastgate.action import ActionChunk, RobotState
 from lastgate.adapters.refusal import Refusal
 from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
-from lastgate.gate import Gate
+from lastgate.gate import Gate, require_gate
 from lastgate.world import NoWorld, World
 
 
@@ -32,6 +32,8 @@ def degrees_except(gate: Gate, percent: tuple[str, ...] = ()) -> dict[str, Joint
     Raises:
         ROSConfigError: A joint in percent that the robot does not have, or that has no range.
     """
+    if isinstance(percent, str):
+        raise ROSConfigError(f"percent is text, expected names: write percent=({percent!r},)")
     slides = {joint.name for joint in gate.robot.joints if joint.joint_type == "prismatic"}
     units = {name: JointUnit(1.0 if name in slides else float(np.pi / 180.0)) for name in gate.joint_names}
     limits = {joint.name: joint.position_limits for joint in gate.robot.joints}
@@ -67,6 +69,7 @@ class NamedActionGate:
         ending: str = ".pos",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        require_gate(gate)
         unknown = sorted(set(units or {}) - set(gate.joint_names))
         if unknown:
             raise ROSConfigError(f"robot `{gate.robot.name}` has no joint {', '.join(unknown)}")

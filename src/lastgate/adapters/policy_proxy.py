@@ -20,7 +20,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from lastgate.action import ActionChunk, RobotState
 from lastgate.adapters.numpy_messages import pack, unpack
 from lastgate.contracts import ControlMode, ROSConfigError
-from lastgate.gate import Gate
+from lastgate.gate import Gate, require_gate
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
@@ -69,6 +69,7 @@ class PolicyProxy:
         options: ProxyOptions | None = None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
+        require_gate(gate)
         self._gate = gate
         self._world = world
         self._upstream = upstream

@@ -103,8 +103,10 @@ def read_log(path: Path) -> tuple[dict[str, Any], Iterator[LoggedCheck]]:
     try:
         with path.open(encoding="utf-8") as file:
             head = json.loads(file.readline())
-    except (OSError, ValueError) as error:
-        raise ROSConfigError(f"{path}: not the log of a shadow gate: {error}") from None
+    except OSError as error:
+        raise ROSConfigError(f"cannot read `{path}`: {error.strerror}") from None
+    except ValueError:
+        head = None
     if not isinstance(head, dict) or head.get("log") != "lastgate-shadow":
         raise ROSConfigError(f"{path}: not the log of a shadow gate")
     if head.get("version") != LOG_VERSION:

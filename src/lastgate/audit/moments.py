@@ -20,37 +20,41 @@ ROWS_AFTER = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Is one finding with its card; None where the moment cannot be shown as a chunk."""
+    """Is one finding with its card; None where the moment cannot be shown as a chunk.
+
+    Attributes:
+        is_worst: The card shows the worst row; else where the gate refuses first in the rows around it.
+    """
 
     finding: dict[str, Any]
     card: RejectionCard | None
+    is_worst: bool = True
 
 
 def worst_moments(audit: OpenAudit, findings: list[dict[str, Any]]) -> list[Moment]:
     """Returns a card for each finding, in their order."""
     by_number = {ref.number: ref for ref in audit.refs}
-    return [
-        Moment(finding=finding, card=_card(audit, by_number[finding["episode"]], finding))
-        for finding in findings
-    ]
+    return [_moment(audit, by_number[finding["episode"]], finding) for finding in findings]
 
 
-def _card(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> RejectionCard | None:
+def _moment(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> Moment:
     if finding["code"] == "state_unavailable":
-        return None
+        return Moment(finding=finding, card=None)
     try:
         episode = audit.dataset.read(ref)
         if finding["path"] == "chunk":
-            return _chunk_card(audit.examiner, episode, finding["worst_row"])
+            return Moment(finding=finding, card=_chunk_card(audit.examiner, episode, finding["worst_row"]))
         path, gripper = audit.examiner.path_of(episode, finding["path"])
     except UnreadableEpisodeError:
-        return None
+        return Moment(finding=finding, card=None)
     at = finding["worst_row"] + (1 if finding["path"] == "action" else 0)
     gate, world = audit.examiner.gate, audit.examiner.world
-    # Rows that are refused themselves would hide this one, so the chunk may have to begin right before it.
-    for before in (ROWS_BEFORE, 0):
-        start = max(0, at - 1 - before)
-        rows = np.ascontiguousarray(path[start + 1 : at + 1 + ROWS_AFTER])
+    nearby: RejectionCard | None = None
+    # Rows that are refused themselves would hide this one, so the chunk may have to begin right before it, or on it.
+    for before in (ROWS_BEFORE, 0, -1):
+        start = min(max(0, at - 1 - before), len(path) - 1)
+        first = min(start + 1, at)
+        rows = np.ascontiguousarray(path[first : at + 1 + ROWS_AFTER])
         now_s = world.stamp_s if isinstance(world, World) else 0.0
         state = RobotState(
             positions=path[start].copy(),
@@ -59,9 +63,15 @@ def _card(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> RejectionCard 
         )
         chunk = ActionChunk(rows)
         verdict = gate.check(chunk, state=state, world=world, now_s=now_s)
-        if not verdict.accepted and str(verdict.violations[0].code) == finding["code"]:
-            return rejection_card(gate, verdict, chunk=chunk, state=state, world=world)
-    return None
+        if verdict.accepted or str(verdict.violations[0].code) != finding["code"]:
+            continue
+        violation = verdict.violations[0]
+        card = rejection_card(gate, verdict, chunk=chunk, state=state, world=world)
+        row = None if violation.step is None else first + violation.step
+        if (row, violation.subject, violation.against) == (at, finding["subject"], finding["against"]):
+            return Moment(finding=finding, card=card)
+        nearby = nearby or card
+    return Moment(finding=finding, card=nearby, is_worst=False)
 
 
 def _chunk_card(examiner: Examiner, episode: Episode, row: int) -> RejectionCard | None:

@@ -86,6 +86,9 @@ def _cards(summary: AuditSummary) -> str:
     return f'<div class="cards">{cards}</div>{left_out}'
 
 
+_FIRST_REFUSED = '<p class="soft">The picture shows the first row around it that the gate refuses.</p>'
+
+
 def _moment(moment: Moment) -> str:
     finding = moment.finding
     head = f"{finding['name']}, row {finding['worst_row']}: {finding['sentence']}"
@@ -94,7 +97,8 @@ def _moment(moment: Moment) -> str:
         data = b64encode(moment.card.png()).decode()
         picture = (
             f'<img alt="{escape(moment.card.sentence)}" style="max-width:100%" src="data:image/png;base64,{data}">'
-            f"<p><code>{escape(moment.card.evidence)}</code></p>"
+            f"{'' if moment.is_worst else _FIRST_REFUSED}"
+            f"<pre>{escape(moment.card.evidence)}</pre>"
         )
     code = f'<b style="font-size:1rem;white-space:normal">{escape(finding["code"])}</b>'
     return f'<div class="card"><p>{code}{escape(head)}</p>{picture}</div>'

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastgate.cli.messages import paint, print_hint, print_note, print_undecided
+from lastgate.cli.rate import require_rate
 
 if TYPE_CHECKING:
     from lastgate.cli.input_files import StateFile
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from lastgate.world import NoWorld, World
 
 STEP_S_DEFAULT = 0.02
+# No arm reaches a tenth of it; whoever writes millimetres does.
+_FAR_M = 100.0
 
 
 def check_command(
@@ -105,8 +108,7 @@ def _step(step_s: float | None, rate_hz: float | None) -> float:
         raise ROSConfigError(
             "`--step-s` and `--rate-hz` say the same thing twice\n\nhint: leave one of them out"
         )
-    if rate_hz is not None and not (math.isfinite(rate_hz) and rate_hz > 0.0):
-        raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
+    require_rate(rate_hz)
     if rate_hz is not None:
         return 1.0 / rate_hz
     return STEP_S_DEFAULT if step_s is None else step_s
@@ -238,6 +240,16 @@ def _world(
         if not no_world:
             notes.append("no --world was given: obstacles were NOT checked; say --no-world if there are none")
         return NO_WORLD
+    far = [
+        f"`{thing.object_id}`"
+        for thing in file.collision_primitives
+        if thing.shape.shape != "half_space" and math.hypot(*thing.pose.xyz) > _FAR_M
+    ]
+    if far:
+        notes.append(
+            f"farther than {_FAR_M:g} m from the base: {', '.join(far[:3])}{', …' if len(far) > 3 else ''}; "
+            "positions are metres, not millimetres"
+        )
     return World(
         primitives=file.collision_primitives,
         stamp_s=now_s if file.stamp_s is None else file.stamp_s,

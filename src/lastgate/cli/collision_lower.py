@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from lastgate.cli.messages import print_error, print_warning
 from lastgate.contracts.exceptions import ROSConfigError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def lower_command(
         path = _require_robot(robot)
         files, notes = relowered(path, scope=scope)
         for note in notes:
-            print(f"warning: {note}", file=sys.stderr)
+            print_warning(note)
         changed = [file for file in files if file.before != file.after]
         if not changed:
             print(f"No change: {path} is what its description lowers to", file=sys.stderr)
@@ -71,7 +72,7 @@ def lower_command(
         else:
             print("Dry run: nothing was written; --write changes the file", file=sys.stderr)
     except ROSConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         raise typer.Exit(2) from error
 
 
@@ -97,7 +98,7 @@ def check_command(
             raise ROSConfigError("say either `--robot F` or `--all`")
         paths = [find_manifest(name) for name in robot_names()] if every else [_require_robot(robot)]
     except ROSConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         raise typer.Exit(2) from error
     outcomes: dict[str, str] = {}
     for path in paths:
@@ -114,7 +115,7 @@ def check_command(
     compared = [outcome for outcome in outcomes.values() if outcome in ("same", "drift")]
     if "unresolved" in outcomes.values() or not compared:
         if not compared:
-            print("error: nothing was checked", file=sys.stderr)
+            print_error("nothing was checked")
         raise typer.Exit(2)
     if "drift" in compared:
         raise typer.Exit(1)
@@ -128,9 +129,10 @@ def _has_all_files(path: Path) -> bool:
     try:
         problems = unresolved_assets(read_manifest(load_text(path), source=str(path)).assets, path.parent)
     except ROSConfigError as error:
-        problems = [str(error)]
+        print_error(str(error))
+        return False
     for problem in problems:
-        print(f"error: {path}: {problem}", file=sys.stderr)
+        print_error(f"{path}: {problem}")
     return not problems
 
 
@@ -193,7 +195,7 @@ def _check_one(path: Path, *, scope: Scope, every: bool, as_json: bool) -> str:
             return "by hand"
         files, _ = relowered(path, scope=scope)
     except ROSConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         return "unresolved"
     changed = [file for file in files if file.before != file.after]
     if not changed:

@@ -220,6 +220,19 @@ def _load_yaml(path: Path) -> Any:
         raise ROSConfigError(f"{path}: not YAML: {str(error).splitlines()[0]}") from None
 
 
+def _header_hint(header: Sequence[str], joint_names: Sequence[str]) -> str:
+    if len(header) == 1 < len(joint_names):
+        return "; columns are separated by commas"
+    if sorted(header) == sorted(joint_names):
+        return "; bring the columns into this order, the numbers along with the names"
+    unknown = [name for name in header if name not in joint_names]
+    missing = [name for name in joint_names if name not in header]
+    said = (
+        f"{kind}: {', '.join(names)}" for kind, names in (("unknown", unknown), ("missing", missing)) if names
+    )
+    return "".join(f"; {part}" for part in said)
+
+
 def _load_csv(path: Path, *, joint_names: Sequence[str]) -> Float64:
     problems: list[str] = []
     rows: list[list[float]] = []
@@ -235,6 +248,7 @@ def _load_csv(path: Path, *, joint_names: Sequence[str]) -> Float64:
         if header != list(joint_names):
             raise ROSConfigError(
                 f"{path}:1: the columns are {', '.join(header)}; rows are read as {', '.join(joint_names)}"
+                f"{_header_hint(header, joint_names)}"
             )
     for number, cells in numbered:
         values = [_number(cell) for cell in cells]

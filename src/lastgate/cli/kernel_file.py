@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lastgate kernel config`: the flat YAML file that the native kernel reads."""
 
-import math
 import os
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lastgate.cli.messages import print_note
+from lastgate.cli.rate import require_rate
 
 # Only to try the reader on a file that has no rate yet: it is not written.
 _ANY_STEP_S = 0.02
@@ -41,8 +41,7 @@ def kernel_config_command(
     from lastgate.kernel_config import flat_config
     from lastgate.robots import load_robot
 
-    if rate_hz is not None and not (math.isfinite(rate_hz) and rate_hz > 0.0):
-        raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
+    require_rate(rate_hz)
     description = load_robot(robot)
     manifest = None if skill is None else load_skill(skill)
     step_s = None if rate_hz is None else 1.0 / rate_hz

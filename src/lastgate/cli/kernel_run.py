@@ -2,13 +2,14 @@
 """`lastgate kernel run`: becomes the native kernel process."""
 
 import hashlib
-import math
 import os
 import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from lastgate.cli.rate import require_rate
 
 
 def kernel_run_command(
@@ -82,8 +83,7 @@ def kernel_run_command(
 
     if robot is None and config is None:
         raise ROSConfigError("name a robot (`--robot R --rate-hz N`) or a file (`--config F`)")
-    if rate_hz is not None and not (math.isfinite(rate_hz) and rate_hz > 0.0):
-        raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
+    require_rate(rate_hz)
     if config is not None and skill is not None:
         raise ROSConfigError(
             "`--skill` does not change what a file says: give it to `lastgate kernel config`, or leave out `--config`"

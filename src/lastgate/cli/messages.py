@@ -16,14 +16,22 @@ def paint(text: str, colour: str, *, stream: TextIO) -> str:
 
 
 def print_error(text: str) -> None:
-    """Prints `error: …`, and after a blank line the hint that the text may end with."""
-    what, separator, hint = text.partition("\n\nhint: ")
+    """Prints `error: …`, and after a blank line the hint that the text may end with.
+
+    Where several errors in one text have hints of their own, each hint is printed once, after all of them.
+    """
+    what, *blocks = text.split("\n\nhint: ")
+    hints: list[str] = []
+    for block in blocks[:-1]:
+        hint, _, more = block.partition("\n")
+        hints.append(hint)
+        what += f"\n{more}"
     lines = what.splitlines() or [""]
     marked = paint("error:", "red", stream=sys.stderr)
     print(f"{marked} {lines[0]}", file=sys.stderr)
     for line in lines[1:]:
         print(f"{marked} {line}" if ": " in line and not line.startswith(" ") else line, file=sys.stderr)
-    if separator:
+    for hint in dict.fromkeys(hints + blocks[-1:]):
         print_hint(hint)
 
 

@@ -36,14 +36,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON."
 
 
 def _native(instance: str, make):
-    from lastgate.contracts import ROSConfigError
+    from lastgate.kernel_process import no_such_kernel
 
     try:
         return make(instance)
     except (RuntimeError, ValueError) as error:
-        raise ROSConfigError(
-            f"{error}\n\nhint: `lastgate kernel run --robot {instance} --rate-hz 50`"
-        ) from None
+        raise no_such_kernel(instance, error) from None
 
 
 def estop_command(
@@ -59,25 +57,25 @@ def estop_command(
 
     # Somebody who does not name a robot wants none to move: asking back would cost the time that matters.
     names = [robot] if robot is not None else running_kernels() or [only_kernel()]
-    failures = []
+    failures: list[ROSConfigError] = []
     for name in names:
         try:
             _stop(name, reason)
         except ROSConfigError as error:
-            failures.append(str(error))  # and the others must be stopped still
+            failures.append(error)  # and the others must be stopped still
+    if len(failures) > 1:
+        raise ROSConfigError("\n".join(str(error).partition("\n\nhint: ")[0] for error in failures))
     if failures:
-        raise ROSConfigError("\n".join(failures))
+        raise failures[0]
     print("latched")
     return 0
 
 
 def _stop(robot: str, reason: str) -> None:
-    from lastgate import _core
     from lastgate.contracts import HumanEvidence
     from lastgate.estop import stop_reason
     from lastgate.kernel_process import stop_kernel
 
-    _native(robot, _core.StopBell)  # says how to start one where there is none
     reason = stop_reason(reason)
     evidence = HumanEvidence(actor="operator", reason=reason).model_dump_json()
     stop_kernel(robot, source=f"operator-{time.monotonic_ns() % 10**9}", reason=reason, evidence=evidence)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lastgate.cli.messages import print_error, print_note, print_warning
+from lastgate.cli.messages import print_error, print_hint, print_note, print_warning
 
 if TYPE_CHECKING:
     from lastgate.telemetry.recording_reader import RecordedCheck, Recording
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # How long a kernel may be silent before it is asked whether it still lives.
 _PERIOD_S = 0.2
 _DIFFERENCES_SHOWN = 5
+_REFUSALS_SHOWN = 12
 
 RecordingPath = Annotated[Path, typer.Argument(metavar="F", help="A recording, .mcap.")]
 OneCheck = Annotated[str, typer.Argument(metavar="F[#N]", help="A recording, and which check of it.")]
@@ -229,7 +230,16 @@ def explain_recorded(recording: str, *, png: Path | None, as_json: bool) -> int:
         print(card.sentence)
         print(json.dumps(evidence, indent=2))
         print_note(f"the picture is `{target}`")
+        print_note(f"this is check {check.number}; refused: {_refused_numbers(read)}")
+        print_hint(f"`lastgate explain {verdict.violations[0].code}` says what to do")
     return 0
+
+
+def _refused_numbers(read: "Recording") -> str:
+    """Returns the numbers of the checks that were refused, the last ones where there are many."""
+    numbers = [str(check.number) for check in read.checks if not check.accepted]
+    left_out = f"{len(numbers) - _REFUSALS_SHOWN} others, " if len(numbers) > _REFUSALS_SHOWN else ""
+    return left_out + ", ".join(numbers[-_REFUSALS_SHOWN:]) if numbers else "none"
 
 
 def find_check(recording: str) -> tuple[Path, "Recording", "RecordedCheck"]:
@@ -249,7 +259,9 @@ def find_check(recording: str) -> tuple[Path, "Recording", "RecordedCheck"]:
     if number:
         check = read.check(int(number))
         if check.accepted:
-            raise ROSConfigError(f"check {check.number} of `{path}` was accepted")
+            raise ROSConfigError(
+                f"check {check.number} of `{path}` was accepted\n\nhint: refused: {_refused_numbers(read)}"
+            )
         return path, read, check
     refused = next((check for check in read.checks if not check.accepted), None)
     if refused is None:

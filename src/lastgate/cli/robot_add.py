@@ -3,19 +3,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lastgate.cli.messages import print_error, print_hint, print_warning
 from lastgate.contracts.exceptions import ROSConfigError
+
+if TYPE_CHECKING:
+    from lastgate.contracts.robot import RobotDescription
 
 # How a note ends that makes a robot useless until somebody decides about the pair (lowering/allowed_pairs.py).
 REFUSES_EVERYTHING = "refuses everything"
 # Pairs named per warning: enough to recognise a hand or a neck, few enough to be read.
 _SUBJECTS_SHOWN = 3
+# No arm turns a joint further from zero than this, nor faster; limits in degrees mostly lie beyond both.
+_TURN_RAD_MAX = 4.0 * math.pi
+_TURN_RAD_S_MAX = 20.0 * math.pi
 
 
 def add_command(
@@ -56,6 +64,8 @@ def add_command(
 
     Exits with 2, having written nothing, if anything about the description is wrong or a proof fails.
     """
+    from lastgate.lowering.manifest_splice import read_manifest
+
     try:
         path = output_dir / "robot.yaml"
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
@@ -82,7 +92,8 @@ def add_command(
             velocity_limits=velocity_limit or [],
         )
         lowered_text, pieces, notes = _lowered(text, path)
-        joint_names = _require_armed(lowered_text, pieces[1], path)
+        robot = read_manifest(lowered_text, source=str(path))
+        joint_names = _require_armed(robot, pieces[1])
         from lastgate.cli.collision_lower import replace_file
         from lastgate.cli.robot_report import write_report
 
@@ -96,16 +107,20 @@ def add_command(
             path.with_name(pieces[0]).unlink(missing_ok=True)
             raise
     except ROSConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         raise typer.Exit(2) from error
     for warning in grouped_warnings(notes):
-        print(f"warning: {warning}", file=sys.stderr)
+        print_warning(warning)
+    if degrees := _look_like_degrees(robot):
+        print_warning(
+            f"are the limits of {', '.join(f'`{joint}`' for joint in degrees)} degrees, or degrees per second? "
+            "The gate reads rad and rad/s, and limits that are too wide stop nothing"
+        )
     if any(REFUSES_EVERYTHING in note for note in notes):
-        print(
-            "\nhint: no chunk will pass while a pair refuses everything. If these shapes overlap by design, say so: "
+        print_hint(
+            "no chunk will pass while a pair refuses everything. If these shapes overlap by design, say so: "
             "give an SRDF that disables the pairs (`--srdf`), or put each under `allowed_collision_pairs` of "
-            f"`{path}` with `reason: waived` and why, then `lastgate collision lower --robot {path} --write`\n",
-            file=sys.stderr,
+            f"`{path}` with `reason: waived` and why, then `lastgate collision lower --robot {path} --write`\n"
         )
     print(f"a row is: {', '.join(joint_names)}", file=sys.stderr)
     print(f"report: {report}", file=sys.stderr)
@@ -149,13 +164,24 @@ def _require_reachable(option: str, ref: str | None, folder: Path) -> None:
     )
 
 
-def _require_armed(text: str, pieces: str, path: Path) -> tuple[str, ...]:
+def _look_like_degrees(robot: RobotDescription) -> list[str]:
+    """Returns the joints whose limits no arm has in radians."""
+    return [
+        joint.name
+        for joint in robot.actuated_joints
+        if joint.joint_type == "revolute"
+        and (
+            max(map(abs, joint.position_limits or ()), default=0.0) > _TURN_RAD_MAX
+            or (joint.velocity_limit or 0.0) > _TURN_RAD_S_MAX
+        )
+    ]
+
+
+def _require_armed(robot: RobotDescription, pieces: str) -> tuple[str, ...]:
     """Returns what a row holds; raises unless a gate arms, so that nobody learns it on the day of the first chunk."""
     from lastgate.gate import Gate
-    from lastgate.lowering.manifest_splice import read_manifest
     from lastgate.robots.convex_pieces_file import read_convex_pieces
 
-    robot = read_manifest(text, source=str(path))
     gate = Gate(robot.with_loaded_pieces(read_convex_pieces(pieces, source="convex pieces")), step_s=0.02)
     return gate.joint_names
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lastgate.cli.messages import print_error, print_note
 from lastgate.contracts.exceptions import ROSConfigError
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def report_command(
         else:
             print(write_report(path, output_dir, samples=samples, notes=[]))
     except ROSConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         raise typer.Exit(2) from error
 
 
 def write_report(path: Path, folder: Path, *, samples: int, notes: list[str]) -> Path:
-    """Writes `<robot>_report.md` and `<robot>_report.png`; returns the page."""
+    """Writes `<robot>_report.md` and `<robot>_report.png`, and notes the error rates; returns the page."""
     from lastgate.lowering.picture import save_picture
 
     report, robot, shapes = _report(path, samples=samples, notes=notes)
@@ -56,6 +56,7 @@ def write_report(path: Path, folder: Path, *, samples: int, notes: list[str]) ->
     save_picture(robot, shapes, picture)
     page = folder / f"{robot.name}_report.md"
     page.write_text(report.as_markdown(picture.name), encoding="utf-8")
+    print_note(report.summary())
     return page
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lastgate.cli.messages import print_error, print_warning
 from lastgate.contracts.exceptions import ROSConfigError
 
 
@@ -66,10 +67,10 @@ def vendor_urdf_command(
             licence=licence,
         )
     except ROSConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_error(str(error))
         raise typer.Exit(2) from error
     for note in vendored.notes:
-        print(f"warning: {note}", file=sys.stderr)
+        print_warning(note)
     for old, new in vendored.new_name_by_old.items():
         print(f"joint {old} is now {new}", file=sys.stderr)
     if not vendored.is_new:

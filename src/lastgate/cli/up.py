@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from lastgate.cli.messages import print_note, print_warning
+from lastgate.cli.rate import require_rate
 
 EXIT_MISSING = 3
 _ARMED_WITHIN_S = 20.0
@@ -96,6 +97,7 @@ def up_command(
     from lastgate.contracts import intersect_envelopes
     from lastgate.robots import load_robot
 
+    require_rate(rate_hz)
     description = load_robot(robot)
     envelope = intersect_envelopes(description, None if skill is None else load_skill(skill))
     name = instance or description.name
@@ -158,11 +160,13 @@ def _run(
             stdin = None if who == "human" else subprocess.DEVNULL
             members.append(_Member.start(who, arguments, stdin=stdin))
             print_note(f"{who}: started")
-        _say_when_armed(name, members, ending)
+        standing = _Standing(name)
+        _say_when_armed(standing, members, ending)
         while not ending.wait(_LOOK_EVERY_S):
             _report_missing(members)
             if kernel.reported:
                 break
+            standing.follow()
         return EXIT_MISSING if any(member.reported for member in members) else 0
     finally:
         # The kernel first: without it nothing moves, and no source is missed.
@@ -182,27 +186,48 @@ def _report_missing(members: list[_Member]) -> None:
             print_warning(f"{member.name} is gone (code {code}) and is not started again")
 
 
-def _say_when_armed(name: str, members: list[_Member], ending: threading.Event) -> None:
-    from lastgate import _core
-    from lastgate.kernel_client import KernelState
+class _Standing:
+    """Says when the kernel is armed and when a stop latches, each time: who looks here later sees how it stands."""
 
+    def __init__(self, name: str) -> None:
+        from lastgate import _core
+
+        self._name = name
+        self._said: tuple[object, ...] = ()
+        try:
+            self._statuses = _core.RingReader(name, "statuses", from_newest=True)
+        except RuntimeError:
+            self._statuses = None  # it ended just now, and is about to be missed
+
+    def follow(self) -> bool:
+        """Prints what has changed; returns whether the kernel has been armed or latched yet."""
+        from lastgate import _core
+        from lastgate.kernel_client import KernelState
+
+        while self._statuses is not None and (message := self._statuses.read(0.0)) is not None:
+            fields = _core.read_safety_status(message[3])
+            if fields is None or fields["state"] not in (KernelState.LATCHED, KernelState.ACTIVE):
+                continue
+            is_latched = fields["state"] == KernelState.LATCHED
+            now = (is_latched, fields["reason"], fields["source"]) if is_latched else (is_latched,)
+            if now == self._said:
+                continue
+            self._said = now
+            if is_latched:
+                print_warning(
+                    f"a stop is latched: {fields['reason']} ({fields['source']}); "
+                    f"`lastgate reset --robot {self._name}`"
+                )
+            else:
+                print_note("armed")
+        return bool(self._said)
+
+
+def _say_when_armed(standing: _Standing, members: list[_Member], ending: threading.Event) -> None:
     deadline = time.monotonic() + _ARMED_WITHIN_S
     while time.monotonic() < deadline and not ending.is_set():
         _report_missing(members)
-        if members[0].reported:
-            return
-        try:
-            message = _core.RingReader(name, "statuses", from_newest=True).read(0.2)
-        except RuntimeError:
-            message = None  # it ended just now
-        fields = None if message is None else _core.read_safety_status(message[3])
-        if fields is not None and fields["state"] == KernelState.LATCHED:
-            print_warning(
-                f"a stop is latched: {fields['reason']} ({fields['source']}); `lastgate reset --robot {name}`"
-            )
-            return
-        if fields is not None and fields["state"] == KernelState.ACTIVE:
-            print_note("armed")
+        if members[0].reported or standing.follow():
             return
         ending.wait(_LOOK_EVERY_S)
     if not ending.is_set():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds what is wrong with a robot as a whole: its tree of links, mimic joints, names that lead nowhere."""
 
+import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace
@@ -174,6 +175,11 @@ def _is_in_mimic_cycle(joint: "JointSpec", by_name: Mapping[str, "JointSpec"]) -
     return False
 
 
+def _nearest(link: str, links: Iterable[str]) -> str:
+    found = difflib.get_close_matches(link, sorted(links), n=4, cutoff=0.5)
+    return f"; nearest: {', '.join(f'`{name}`' for name in found)}" if found else ""
+
+
 def _unknown_link_problems(robot: Any) -> list[str]:
     # The parent of a joint is a link too, even where the tree above it is broken: one mistake, one message.
     links = {robot.base_frame}
@@ -188,7 +194,7 @@ def _unknown_link_problems(robot: Any) -> list[str]:
     ]
     # Several volumes on one misspelt link are one mistake.
     return [
-        f"{mention} names link `{link}`, which the robot does not have"
+        f"{mention} names link `{link}`, which the robot does not have{_nearest(link, links)}"
         for mention, link in dict.fromkeys(mentions)
         if link not in links
     ]

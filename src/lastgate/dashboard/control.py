@@ -58,7 +58,8 @@ class KernelControl:
         try:
             stop_kernel(self._instance, source=source, reason=reason, evidence=evidence)
         except ROSConfigError as error:
-            return ResetOutcome(success=False, message=str(error))
+            # Whoever presses here does not type commands, so without the hint.
+            return ResetOutcome(success=False, message=str(error).partition("\n\nhint: ")[0])
         return ResetOutcome(success=True, message="latched")
 
     def reset(self) -> ResetOutcome:

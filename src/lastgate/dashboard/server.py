@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from lastgate.contracts import ROSConfigError
+from lastgate.contracts import CATALOGUE, ROSConfigError
 from lastgate.dashboard import otlp
 from lastgate.dashboard.access import AccessGuard, Token
 from lastgate.dashboard.control import Control
@@ -49,6 +49,8 @@ _PAGE_TYPES = {
     ".css": "text/css",
     ".svg": "image/svg+xml",
 }
+# What to do about each code, sent once: whoever opens an entry at night has no other page at hand.
+_ADVICE = {code.value: entry.what_to_do for code, entry in CATALOGUE.items()}
 
 
 class _TooLarge(Exception):
@@ -231,7 +233,8 @@ class PageApp:
         listed = points = 0
         next_ages_s = next_series_s = next_cloud_s = 0.0
         try:
-            await viewer.send(_text({"type": "hello", "version": self._version, "run": self._run}))
+            hello = {"type": "hello", "version": self._version, "run": self._run, "advice": _ADVICE}
+            await viewer.send(_text(hello))
             while True:
                 now_s = time.monotonic()
                 tick = round(now_s / FRAME_S)

@@ -124,7 +124,10 @@ def _cards(summary: dict[str, Any]) -> str:
         (summary["refused"], "refused"),
         (f"{summary['planted_accepted']} of {summary['planted']}", "misses: planted chunks accepted"),
         (f"{phantoms} of {summary['good']}", "phantom stops: good chunks refused that touch nothing"),
-        ("–" if smallest is None else f"{smallest * 1000:.1f} mm", "smallest clearance accepted"),
+        (
+            "–" if smallest is None else f"{smallest * 1000:.1f} mm",
+            "smallest clearance accepted, beyond the margin",
+        ),
         (f"{summary['check_us']['p50']:.0f} µs", "check, median"),
         (f"{summary['check_us']['p99']:.0f} µs", "check, 99 %"),
     )

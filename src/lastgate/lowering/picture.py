@@ -94,6 +94,7 @@ def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: P
     # One spacing for all axes, so that a thin robot's labels do not lie on each other.
     tick_m = next((step_m for step_m in _TICKS_M if float((high - low).max()) <= 6.0 * step_m), _TICKS_M[-1])
     figure = pyplot.figure(figsize=(12, 6.5), dpi=110, layout="constrained")
+    figure.get_layout_engine().set(wspace=0.12)  # type: ignore[union-attr] - the labels of z stand between the two
     for column, azimuth in enumerate((-60, 30)):
         axes: Any = figure.add_subplot(1, 2, column + 1, projection="3d")
         # One collection: faces are sorted by depth within one, and not from one to the next.
@@ -106,6 +107,7 @@ def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: P
         axes.view_init(elev=18, azim=azimuth)
         for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
             axis.set_major_locator(MultipleLocator(tick_m))
+            axis.labelpad = 8.0  # beyond the numbers of a slanted axis
         axes.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
     figure.suptitle(
         f"{robot.name}: collision meshes and the {len(robot.collision_geometry)} volumes that contain them"

@@ -49,6 +49,16 @@ class RobotReport:
     rates: ErrorRates | None
     notes: list[str] = field(default_factory=list)
 
+    def summary(self) -> str:
+        """Returns what whoever trusts the volumes must know first, in one line."""
+        rates = self.rates
+        if rates is None:
+            return "not held against meshes"
+        return (
+            f"{rates.samples} random configurations against the meshes: {rates.missed} contacts missed; "
+            f"{rates.refused_clear} of {rates.clear} clear ones refused ({100.0 * rates.phantom_rate:.2f} %)"
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Returns the report as plain data."""
         rates = self.rates

@@ -243,7 +243,8 @@ class _Reader:
                     Diagnostic(
                         str(self.path),
                         line,
-                        f"{what}: this is xacro, not URDF; expand it once with `lastgate robot vendor-urdf`",
+                        f"{what}: this is xacro, not URDF; expand it once with "
+                        f"`lastgate robot vendor-urdf NAME --upstream file:{self.path.name}` in its folder",
                     )
                 ]
             )

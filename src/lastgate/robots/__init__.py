@@ -41,7 +41,11 @@ def find_manifest(robot: str | Path) -> Path:
         return found
     names = robot_names()
     meant = _likely_meant(str(robot), names)
-    hint = f"did you mean {' or '.join(f'`{name}`' for name in meant)}? " if meant else ""
+    hint = (
+        f"did you mean {' or '.join(f'`{name}`' for name in meant)}? "
+        if meant
+        else f"one of your own is named by the path of its {MANIFEST_NAME}. "
+    )
     if (path / MANIFEST_NAME).is_file():
         hint = f"a name is a robot of the fleet; your own is `{path / MANIFEST_NAME}`. "
     raise ROSConfigError(f"unknown robot: `{robot}`\n\nhint: {hint}robots: {', '.join(names)}")

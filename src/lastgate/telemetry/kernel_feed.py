@@ -4,7 +4,7 @@
 from collections import OrderedDict
 
 from lastgate import _core
-from lastgate.contracts import ROSConfigError
+from lastgate.kernel_process import no_such_kernel
 
 # Messages that are remembered until somebody asks for them; a door's ring holds fewer at any time.
 _REMEMBERED_MAX = 256
@@ -19,9 +19,7 @@ def open_ring(instance: str, ring: str, *, from_newest: bool = False) -> _core.R
     try:
         return _core.RingReader(instance, ring, from_newest)
     except (RuntimeError, ValueError) as error:
-        raise ROSConfigError(
-            f"{error}\n\nhint: `lastgate kernel run --robot {instance} --rate-hz 50`"
-        ) from None
+        raise no_such_kernel(instance, error) from None
 
 
 class DoorMessages:

@@ -182,7 +182,8 @@ def _draw_scene(axes: Any, scene: Scene, *, centre: Float64, reach_m: float, azi
     axes.view_init(elev=_ELEVATION, azim=azimuth)
     axes.tick_params(labelsize=7, pad=-2)
     for name in "xyz":
-        getattr(axes, f"set_{name}label")(f"{name}, m", fontsize=8, labelpad=-6)
+        # Numbers along z stand beside it, where a label as near as the others would lie on them.
+        getattr(axes, f"set_{name}label")(f"{name}, m", fontsize=8, labelpad=-1 if name == "z" else -6)
         getattr(axes, f"{name}axis").set_major_locator(_ticks(4))
         getattr(axes, f"{name}axis").set_pane_color((1.0, 1.0, 1.0, 0.0))
 
@@ -232,9 +233,12 @@ def _draw_series(axes: Any, series: Series) -> None:
         # A label at the end of the rows would run out of the picture.
         late = len(series.steps) > 1 and series.step > 0.5 * float(series.steps[-1])
         axes.plot([series.step], [series.value], marker="x", markersize=11, markeredgewidth=2.5, color=first)
+        # Beyond the limit it breaks, where no line is.
+        below = series.value < series.limit_min
         axes.annotate(
             f"{series.value:.4g}", (series.step, series.value), textcoords="offset points",
-            xytext=(-9, 6) if late else (9, 6), ha="right" if late else "left",
+            xytext=(-9 if late else 9, -6 if below else 6),
+            ha="right" if late else "left", va="top" if below else "bottom",
             color=first, fontsize=9, weight="bold",
         )  # fmt: skip
     axes.set_xlabel("row of the chunk (-1 is the measured state)", fontsize=9)

@@ -162,6 +162,18 @@ def test_environment_that_does_not_fit_is_refused(env, arguments, says):
         wrapped(env(), **arguments)
 
 
+def test_robot_instead_of_its_gate_and_observation_instead_of_a_state_are_named():
+    with pytest.raises(lg.ROSConfigError, match=r"gate is a str, expected a Gate: use lastgate\.Gate\("):
+        GatedEnv(TwoLinkEnv(), "franka_panda", state_of=lambda *_: None, world=lg.NO_WORLD)
+    env = wrapped(state_of=lambda env, observation: observation)
+    env.reset()
+    with pytest.raises(
+        lg.ROSConfigError, match=r"returned a ndarray, expected a RobotState: return lastgate"
+    ):
+        env.step(np.zeros(2, np.float32))
+    assert env.unwrapped.seen == []
+
+
 def test_step_before_reset_says_what_is_missing():
     env = wrapped()
     with pytest.raises(gymnasium.error.ResetNeeded, match="reset"):

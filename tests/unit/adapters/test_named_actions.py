@@ -86,6 +86,8 @@ def test_unit_of_an_unknown_joint_is_refused():
         gated(units={"wrist": JointUnit()})
     with pytest.raises(lg.ROSConfigError, match="wrist"):
         degrees_except(gate_of(planar_two_link()), percent=("wrist",))
+    with pytest.raises(lg.ROSConfigError, match=r"write percent=\('elbow',\)"):
+        degrees_except(gate_of(planar_two_link()), percent="elbow")
 
 
 def test_joint_that_slides_is_in_metres_unless_it_is_in_percent():

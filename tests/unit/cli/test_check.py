@@ -165,12 +165,53 @@ def test_message_that_contradicts_itself_is_no_chunk(fields, said, lastgate, tmp
     assert said in done.err
 
 
+def test_period_that_is_given_as_a_rate_is_answered_with_the_rate(lastgate, tmp_path, planar_arm):
+    chunk = _write(tmp_path / "chunk.npy", np.zeros((2, 2)))
+    done = lastgate("check", chunk, "--robot", planar_arm, "--no-world", "--rate-hz", "0.02")
+    assert (done.code, done.out) == (2, "")
+    assert "`--rate-hz 0.02` is a row every 50 s" in done.err
+    assert "rows that are 0.02 s apart are `--rate-hz 50`" in done.err
+    assert lastgate("check", chunk, "--robot", planar_arm, "--no-world", "--rate-hz", "0.1").code == 0
+
+
+def test_obstacle_in_millimetres_is_noted_and_one_in_metres_is_not(lastgate, tmp_path, planar_arm):
+    chunk = _write(tmp_path / "chunk.npy", np.zeros((2, 2)))
+    for x, noted in ((5.0, False), (5000.0, True)):
+        thing = {
+            "shape": {"shape": "sphere", "radius_m": 0.1},
+            "pose": {"xyz": [x, 0, 0]},
+            "object_id": "mug",
+        }
+        (tmp_path / "world.json").write_text(json.dumps({"collision_primitives": [thing]}))
+        done = lastgate("check", chunk, "--robot", planar_arm, "--world", tmp_path / "world.json")
+        assert done.code == 0, done.err
+        assert ("farther than 100 m from the base: `mug`; positions are metres" in done.err) == noted
+
+
 def test_csv_with_its_columns_in_another_order_is_refused_not_reordered(lastgate, tmp_path, planar_arm):
     chunk = tmp_path / "chunk.csv"
     chunk.write_text("elbow,shoulder\n0.0,0.1\n")
     done = lastgate("check", chunk, "--robot", planar_arm, "--no-world")
     assert done.code == 2
-    assert "the columns are elbow, shoulder; rows are read as shoulder, elbow" in done.err
+    assert "the columns are elbow, shoulder; rows are read as shoulder, elbow; bring" in done.err
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("time,shoulder,elbow", "; unknown: time"),
+        ("shoulder;elbow", "; columns are separated by commas"),
+        ("shoulder,elbwo", "; unknown: elbwo; missing: elbow"),
+    ],
+)
+def test_csv_header_that_is_not_the_robots_is_refused_with_what_to_change(
+    header, said, lastgate, tmp_path, planar_arm
+):
+    chunk = tmp_path / "chunk.csv"
+    chunk.write_text(f"{header}\n0.0,0.1\n")
+    done = lastgate("check", chunk, "--robot", planar_arm, "--no-world")
+    assert done.code == 2
+    assert done.err.strip().endswith(said)
 
 
 def test_missing_state_is_noted_and_the_way_to_row_0_is_not_checked(lastgate, tmp_path, planar_arm, pole):

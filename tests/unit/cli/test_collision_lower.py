@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from lastgate.assets import resolve_asset
 from lastgate.cli.collision_lower import check_command, lower_command
+from lastgate.cli.messages import print_error
 from lastgate.cli.robot_add import REFUSES_EVERYTHING, add_command, grouped_warnings
 from lastgate.cli.robot_report import report_command
 
@@ -209,6 +210,27 @@ def test_joint_without_a_speed_is_refused_until_one_is_stated(cli: typer.Typer, 
     assert outcome.exit_code == 0, outcome.stderr
     written = (tmp_path / "robot.yaml").read_text()
     assert re.findall(r"velocity_limit: (\S+)", written) == ["1.5", "2.5"]
+
+
+def test_limits_that_look_like_degrees_are_warned_about_and_radians_are_not(
+    cli: typer.Typer, tmp_path: Path
+) -> None:
+    arguments = ["add", "arm", "--urdf", "file:arm.urdf", "--samples", "100"]
+    for folder, upper in (("rad", "2.9"), ("deg", "170")):
+        (tmp_path / folder).mkdir()
+        text = re.sub(r'upper="[^"]*"', f'upper="{upper}"', URDF.read_text(), count=1)
+        (tmp_path / folder / "arm.urdf").write_text(text)
+        outcome = CliRunner().invoke(cli, [*arguments, "-o", str(tmp_path / folder)])
+        assert outcome.exit_code == 0, outcome.stderr
+        assert ("are the limits of `shoulder` degrees" in outcome.stderr) == (folder == "deg")
+        assert "100 random configurations against the meshes: 0 contacts missed" in outcome.stderr
+
+
+def test_errors_with_one_hint_give_it_once_after_all_of_them(capsys: pytest.CaptureFixture[str]) -> None:
+    print_error("a: one\n\nhint: do this\nb: two\n\nhint: do this\nc: three\n\nhint: do that")
+    assert capsys.readouterr().err == (
+        "error: a: one\nerror: b: two\nerror: c: three\n\nhint: do this\n\nhint: do that\n"
+    )
 
 
 def test_robot_no_gate_would_arm_with_is_not_written(cli: typer.Typer, tmp_path: Path) -> None:

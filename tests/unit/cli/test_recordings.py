@@ -101,7 +101,9 @@ def test_shrink_prints_the_first_refusal_or_the_one_that_is_named(lastgate, box,
     assert "def test_nan_in_action" in (tmp_path / "test_third.py").read_text()
 
 
-@pytest.mark.parametrize(("number", "said"), [("1", "was accepted"), ("9", "no check 9; it has 1 to 3")])
+@pytest.mark.parametrize(
+    ("number", "said"), [("1", "was accepted\n\nhint: refused: 2, 3"), ("9", "no check 9; it has 1 to 3")]
+)
 def test_check_that_was_not_refused_or_is_not_there_exits_2(number, said, lastgate, box):
     for outcome in (
         lastgate("shrink", f"{box}#{number}"),

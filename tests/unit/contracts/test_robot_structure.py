@@ -171,6 +171,13 @@ def test_whatever_names_a_link_the_robot_does_not_have_is_refused_once(problems_
     assert problems_of(**changes) == [f"{mention} names link `tail`, which the robot does not have"]
 
 
+def test_misspelt_link_is_answered_with_the_nearest_ones(problems_of):
+    (problem,) = problems_of(sensors=[{"name": "eye", "kind": "camera", "link": "uper"}])
+    assert problem.startswith(
+        "sensor `eye` names link `uper`, which the robot does not have; nearest: `upper_arm`"
+    )
+
+
 def test_several_volumes_on_one_link_are_accepted(manifest):
     manifest["collision_geometry"] *= 2
     assert len(RobotDescription(**manifest).collision_geometry) == 4

@@ -45,7 +45,8 @@ export function drawClearance(canvas, points, now) {
   const most = points.reduce((sum, [, metres]) => Math.max(sum, metres ?? 0), 0.02) * 1.1;
   const x = (seconds) => left + (1 + seconds / SPAN_S) * (width - left - 6);
   const y = (metres) => bottom - (metres / most) * (bottom - top);
-  for (let at = 0, step = niceStep(most); at <= most; at += step) {
+  const step = niceStep(most);
+  for (let at = 0; at <= most; at += step) {
     line(context, left, y(at), width - 6, y(at), colour("line"));
     text(context, `${Math.round(at * 1000)} mm`, left - 5, y(at) + 4, "right");
   }
@@ -60,7 +61,7 @@ export function drawClearance(canvas, points, now) {
   for (const column of refused) line(context, column * DOT, top, column * DOT, bottom, colour("bad"), 2);
   context.fillStyle = colour("good");
   for (const [column, metres] of least) context.fillRect((column - 0.5) * DOT, y(metres) - DOT / 2, DOT, DOT);
-  if (!points.length) text(context, "no checks in the last 30 s", (left + width) / 2, height / 2, "center");
+  if (!points.length) text(context, "no checks in the last 30 s", (left + width) / 2, y(step / 2) + 4, "center");
 }
 
 const spelled = (us) => (us < 1000 ? `${+us.toPrecision(3)} µs` : `${+(us / 1000).toPrecision(3)} ms`);
@@ -81,8 +82,10 @@ export function drawLatency(canvas, words, { buckets, bucket_edges_us: edges, pe
     context.fillStyle = colour("mark");
     context.fillRect(left + index * bar + 1, bottom - tall, bar - 2, tall);
   });
+  // Where columns are narrow, only the powers of a thousand have room.
+  const every = bar * 4 < 30 ? 12 : 4;
   edges.forEach((edge, index) => {
     // The unit where it changes; in between there is no room for it.
-    if (index % 4 === 0) text(context, index % 12 ? `${edge < 1000 ? edge : edge / 1000}` : spelled(edge), left + (index + 1) * bar, height - 3, "center");
+    if (index % every === 0) text(context, index % 12 ? `${edge < 1000 ? edge : edge / 1000}` : spelled(edge), left + (index + 1) * bar, height - 3, "center");
   });
 }

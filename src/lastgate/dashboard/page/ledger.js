@@ -17,6 +17,7 @@ export class LedgerList {
   constructor(parts) {
     this.parts = parts;
     this.newest = 0;
+    this.advice = {};
     parts.close.addEventListener("click", () => parts.dialog.close());
   }
 
@@ -61,9 +62,11 @@ export class LedgerList {
   }
 
   #open(entry) {
-    const { dialog, title, sentence, picture, evidence } = this.parts;
+    const { dialog, title, sentence, advice, picture, evidence } = this.parts;
     title.textContent = `${entry.code} · ${time(entry.time_s)}`;
     sentence.textContent = entry.sentence;
+    advice.textContent = this.advice[entry.code] ?? "";
+    advice.hidden = !advice.textContent;
     picture.hidden = true;
     picture.removeAttribute("src");
     if (entry.has_picture) {

@@ -20,7 +20,7 @@ const controls = new Controls({
 });
 const ledger = new LedgerList({
   list: part("ledger"), empty: part("ledger-empty"), full: part("ledger-full"), count: part("ledger-count"), dialog: part("entry-dialog"),
-  title: part("entry-title"), sentence: part("entry-sentence"), picture: part("entry-picture"), evidence: part("entry-evidence"), close: part("entry-close"),
+  title: part("entry-title"), sentence: part("entry-sentence"), advice: part("entry-advice"), picture: part("entry-picture"), evidence: part("entry-evidence"), close: part("entry-close"),
 });
 const cardParts = (name) => ({
   image: part(`${name}-image`), facts: part(`${name}-facts`), age: part(`${name}-age`),
@@ -64,8 +64,9 @@ function nameRobot() {
 }
 
 const showers = {
-  hello({ run }) {
+  hello({ run, advice }) {
     ledger.belongsTo(run);
+    ledger.advice = advice;
   },
   robot(message) {
     robot = message.robot;
@@ -83,9 +84,12 @@ const showers = {
     say("count-refused", counts.refused);
     say("count-latched", counts.while_latched);
     ledger.count(counts);
+    // None was looked at, so none can be shown; but they came.
+    if (counts.while_latched && part("verdict").dataset.verdict === "none") part("verdict").firstElementChild.textContent = "dropped while latched";
   },
   volumes({ volumes }) {
     view.setVolumes(volumes);
+    if (volumes && part("verdict").dataset.verdict === "none") part("verdict").lastElementChild.textContent = "";
   },
   ages({ ages: old }) {
     showAges(ages, old, robot);
