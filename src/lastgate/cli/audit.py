@@ -51,7 +51,7 @@ def audit_command(
     state_key: StateKeyOption = "",
     episodes: EpisodesOption = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if not said.")
+        int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if not given.")
     ] = None,
     ray: Annotated[
         str | None, typer.Option(metavar="A", help="Do it on Ray: `local`, or the address of a cluster.")

@@ -31,14 +31,14 @@ def check_command(
         Path | None, typer.Option(metavar="W", help="The obstacles: .json or .yaml by the WorldState schema.")
     ] = None,
     no_world: Annotated[
-        bool, typer.Option("--no-world", help="Say aloud that there is nothing around the robot.")
+        bool, typer.Option("--no-world", help="Leave obstacles unchecked on purpose, without the note.")
     ] = False,
     state: Annotated[
         Path | None, typer.Option(metavar="S", help="The measured state: .json, .yaml, .npy or .csv.")
     ] = None,
     step_s: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help=f"From one row to the next; {STEP_S_DEFAULT} if not said."),
+        typer.Option(metavar="SECONDS", help=f"From one row to the next; {STEP_S_DEFAULT} if not given."),
     ] = None,
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="The same, as rows per second.")] = None,
     now_s: Annotated[

@@ -30,7 +30,7 @@ def demo_command(
             "no page unless a port is given.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Makes two runs propose the same.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="S", help="The same seed proposes the same chunks.")] = 1,
     report: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the report and the recording.")
     ] = Path("reports"),

@@ -29,7 +29,7 @@ def look_at_command(
     camera: Annotated[str, typer.Option(metavar="C", help="A camera among the robot's sensors.")],
     standoff: Annotated[
         float | None,
-        typer.Option(metavar="M", help="Distance of the camera from it; the camera stays if not said."),
+        typer.Option(metavar="M", help="Distance of the camera from it; the camera stays if not given."),
     ] = None,
     state: Annotated[
         Path | None, typer.Option(metavar="S", help="Where the arm is: .json, .yaml, .npy or .csv.")

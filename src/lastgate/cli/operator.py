@@ -164,7 +164,7 @@ def _why_over(robot: str, seat: "Seat") -> str:
 def human_command(*, robot: InstanceOrAll = None) -> int:
     """Reads lines from stdin: each one is a stop, with the line as its reason.
 
-    A stop that fails is said, and the next line is heard still; the exit code is then 2.
+    A stop that fails is reported, and the next line is still heard; the exit code is then 2.
     """
     import io
     import sys

@@ -20,7 +20,7 @@ def synth_command(
     faults: Annotated[
         int, typer.Option(metavar="K", help="How many planted faults, over all episodes.")
     ] = 20,
-    seed: Annotated[int, typer.Option(metavar="S", help="Makes two datasets equal.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same dataset.")] = 1,
     fps: Annotated[
         float | None, typer.Option(metavar="HZ", help="Rows per second; 30 where the robot is fast enough.")
     ] = None,

@@ -68,7 +68,8 @@ def up_command(
         Path | None, typer.Option(metavar="DIR", help="Where the latch is written down.")
     ] = None,
     deadman: Annotated[
-        bool | None, typer.Option("--deadman/--no-deadman", help="Start one; as the envelope says.")
+        bool | None,
+        typer.Option("--deadman/--no-deadman", help="Start a deadman; if not given, as the envelope says."),
     ] = None,
     deadline_s: Annotated[
         float, typer.Option("--safe-action-deadline-s", help="Longest pause between accepted chunks.")
@@ -88,9 +89,10 @@ def up_command(
         typer.Argument(metavar="-- OPTIONS", help="Further options of `lastgate kernel run`."),
     ] = None,
 ) -> int:
-    """Starts the kernel, its e-stop sources and the page, and says who is missing. Nobody is started twice.
+    """Starts the kernel, its e-stop sources and the page, and says who is missing. None is restarted.
 
-    Ends with Ctrl-C: 0. A kernel that ends, or anybody who was gone at the end: 3. What cannot be started: 2.
+    Runs until Ctrl-C. Exits with 0; with 3 if the kernel ended or somebody was gone by then; with 2 if something
+    cannot be started.
     """
     from lastgate.cli.skill_file import load_skill
     from lastgate.contracts import intersect_envelopes
