@@ -16,10 +16,10 @@ from lastgate.cli.dataset_arguments import (
     DegreesOption,
     EpisodesOption,
     RateOption,
-    RobotOption,
     StateKeyOption,
 )
 from lastgate.cli.messages import paint, print_error, print_note
+from lastgate.cli.options import RobotOption, WorldOption
 
 if TYPE_CHECKING:
     from lastgate.audit.job import AuditJob
@@ -32,9 +32,7 @@ def audit_command(
     dataset: DatasetArgument,
     *,
     robot: RobotOption,
-    world: Annotated[
-        Path | None, typer.Option(metavar="W", help="The obstacles: .json or .yaml by the WorldState schema.")
-    ] = None,
+    world: WorldOption = None,
     path: Annotated[
         str, typer.Option(metavar="P", help="What to look at: action, state or both.")
     ] = "action",

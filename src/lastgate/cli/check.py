@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastgate.cli.messages import paint, print_hint, print_note, print_undecided
+from lastgate.cli.options import RobotOption, SkillOption, WorldOption
 
 if TYPE_CHECKING:
     from lastgate.cli.input_files import StateFile
@@ -24,12 +25,8 @@ STEP_S_DEFAULT = 0.02
 def check_command(
     chunk: Annotated[Path, typer.Argument(metavar="CHUNK", help="The chunk: .npy, .npz, .csv or .json.")],
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
-    world: Annotated[
-        Path | None, typer.Option(metavar="W", help="The obstacles: .json or .yaml by the WorldState schema.")
-    ] = None,
+    robot: RobotOption,
+    world: WorldOption = None,
     no_world: Annotated[
         bool, typer.Option("--no-world", help="Leave obstacles unchecked on purpose, without the note.")
     ] = False,
@@ -50,9 +47,7 @@ def check_command(
         str | None, typer.Option(metavar="NAME", help="End effector of Cartesian and gripper rows.")
     ] = None,
     frame: Annotated[str | None, typer.Option(metavar="F", help="Axes of Cartesian rows.")] = None,
-    skill: Annotated[
-        Path | None, typer.Option(metavar="K", help="A skill whose envelope tightens the robot's.")
-    ] = None,
+    skill: SkillOption = None,
     certificate: Annotated[
         Path | None,
         typer.Option(

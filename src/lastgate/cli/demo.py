@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastgate.cli.messages import paint, print_error, print_note, print_warning
+from lastgate.cli.options import PAGE_PORT
 
 if TYPE_CHECKING:
     from lastgate.demo.run import Decision, Record
@@ -106,7 +107,7 @@ def _open_page(live_page: Any, simulation: Any, port: int | None) -> Any:
     from lastgate.kernel_process import default_state_dir
 
     try:
-        page = live_page(simulation, port=4318 if port is None else port, folder=default_state_dir())
+        page = live_page(simulation, port=PAGE_PORT if port is None else port, folder=default_state_dir())
     except ROSConfigError:
         if port is not None:
             raise

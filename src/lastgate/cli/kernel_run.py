@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from lastgate.cli.options import InstanceNameOption, SkillOption, StateDirOption
+
 
 def kernel_run_command(
     *,
@@ -19,19 +21,13 @@ def kernel_run_command(
     rate_hz: Annotated[
         float | None, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")
     ] = None,
-    skill: Annotated[
-        Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")
-    ] = None,
+    skill: SkillOption = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="F", help="A file of `lastgate kernel config`, instead of a manifest."),
     ] = None,
-    instance: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Under which name others find it; the robot's name.")
-    ] = None,
-    state_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the latch is written down.")
-    ] = None,
+    instance: InstanceNameOption = None,
+    state_dir: StateDirOption = None,
     on_violation: Annotated[
         str, typer.Option(metavar="estop|hold", help="What a violation leads to.")
     ] = "estop",

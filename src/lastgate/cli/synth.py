@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from lastgate.cli.messages import print_note
+from lastgate.cli.options import RobotOption
 
 
 def synth_command(
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
+    robot: RobotOption,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="A new folder.")],
     episodes: Annotated[int, typer.Option(metavar="N", help="How many episodes.")] = 100,
     faults: Annotated[
