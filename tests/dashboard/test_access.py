@@ -9,7 +9,7 @@ import stat
 import time
 
 import pytest
-from live_page_helpers import until
+from in_its_own_time import until
 from starlette.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect

@@ -1,44 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel as a process: what passes, what does not, and what survives."""
+"""The kernel as a process: which chunks pass, which do not, and what is said about them."""
 
-import os
-import signal
-import subprocess
-import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 import ros_messages as ros
 from paper_robots import arm_of_one_link, ball, only_violation, planar_two_link, post, sliders, stacked
+from talking import everything_in, now_world, still, submit
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import kernel_program
 
 Mode = lg.ControlMode
-
-
-def now_world(*primitives, **fields):
-    return lg.World(primitives=primitives, stamp_s=time.time(), **fields)
-
-
-def still(kernel):
-    kernel.observe(np.zeros(kernel.n_dof))
-
-
-def submit(kernel, rows, mode=Mode.JOINT_POSITION, **labels):
-    still(kernel)
-    return kernel.submit(lg.ActionChunk(np.asarray(rows, dtype=np.float64), mode=mode, **labels))
-
-
-def everything_in(reader):
-    found = []
-    while (message := reader.read(0.05)) is not None:
-        found.append(message)
-    return found
 
 
 def test_k01_twenty_chunks_pass_with_their_bytes_and_trace_ids(start_kernel):
@@ -88,82 +62,6 @@ def test_k02_violation_is_reported_with_evidence_and_nothing_passes(start_kernel
     # The evidence of the kernel is what Python says of the same verdict, number for number.
     assert lg.read_evidence(failure.evidence_json) == violation.evidence()
     assert everything_in(passed) == []
-
-
-def test_k03_after_a_violation_good_chunks_are_dropped(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True)
-    assert submit(kernel, [[0.01, 0.01, 0.01]]).accepted
-    assert not submit(kernel, [[0.0, 5.0, 0.0]]).accepted
-    passed = _core.RingReader(kernel.instance, "safe_actions")
-    violation = only_violation(submit(kernel, [[0.01, 0.01, 0.01]]))
-    assert violation.code == lg.ViolationCode.estop_latched
-    assert everything_in(passed) == []
-
-
-def test_k04_reset_is_refused_before_the_cooldown_and_works_after_it(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.3)
-    kernel.estop("somebody pressed")
-    status = kernel.status()
-    assert (status.latched, status.reason) == (True, "somebody pressed")
-    refused = kernel.reset()
-    assert (refused.success, "cooling down" in refused.message) == (False, True)
-    time.sleep(0.35)
-    assert kernel.reset().success
-    assert not kernel.status().latched
-    assert submit(kernel, [[0.01, 0.01, 0.01]]).accepted
-
-
-@pytest.mark.parametrize("reason", ["", 3, None, "\ud800", "nul \0 inside", "x" * 10_000])
-def test_stop_with_a_strange_reason_is_a_stop(start_kernel, reason):
-    kernel = start_kernel(stacked(3), without_world=True)
-    kernel.estop(reason)
-    assert kernel.status().latched
-
-
-def test_stop_that_reaches_nobody_says_that_nothing_was_stopped(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True)
-    kernel.close()
-    with pytest.raises(lg.ROSConfigError, match="nothing was stopped, use the hardware stop"):
-        kernel.estop("too late")
-    with pytest.raises(lg.ROSConfigError, match="cannot be asked"):
-        kernel.status()
-
-
-def test_stop_of_a_kernel_that_was_killed_meanwhile_says_that_it_did_not_latch(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    kernel.estop("first")
-    time.sleep(0.05)
-    assert kernel.reset().success
-    os.kill(kernel.pid, signal.SIGKILL)
-    with pytest.raises(lg.ROSConfigError, match="did not latch, use the hardware stop"):
-        kernel.estop("second")
-
-
-def test_settings_and_folder_of_another_type_are_named(tmp_path):
-    with pytest.raises(lg.ROSConfigError, match="settings is a dict, expected KernelSettings"):
-        lg.KernelClient(lg.RobotDescription(**stacked(3)), rate_hz=50, settings={"without_world": True})
-    robot = lg.RobotDescription(**stacked(3))
-    with lg.KernelClient(robot, rate_hz=50, instance="folder-as-text", state_dir=str(tmp_path)) as kernel:
-        assert not kernel.status().latched
-
-
-def test_k05_reset_of_what_is_not_latched_succeeds(start_kernel):
-    outcome = start_kernel(stacked(3), without_world=True).reset()
-    assert (outcome.success, outcome.message) == (True, "not latched, nothing to reset")
-
-
-def test_k06_x25_lifecycle_leads_round_and_never_clears_the_latch(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True)
-    door = _core.DoorClient(kernel.instance)
-    assert door.command("deactivate", 1.0) == (True, "inactive")
-    assert kernel.status().state is lg.KernelState.INACTIVE
-    assert only_violation(submit(kernel, [[0.01] * 3])).code == lg.ViolationCode.envelope_unconfigured
-    assert door.command("activate", 1.0) == (True, "active")
-    assert submit(kernel, [[0.01] * 3]).accepted
-    kernel.estop("stop")
-    for word in ("deactivate", "activate"):
-        assert door.command(word, 1.0)[0]
-        assert kernel.status().latched
 
 
 @pytest.mark.parametrize("on_stale", ["drop", "estop"])
@@ -299,216 +197,6 @@ def test_bytes_that_are_no_chunk_latch_and_are_reported(start_kernel):
     )
 
 
-def test_latch_survives_kill_and_restart(start_kernel):
-    first = start_kernel(stacked(3), without_world=True)
-    assert submit(first, [[0.01] * 3]).accepted
-    assert not submit(first, [[9.0] * 3]).accepted
-    os.kill(first.pid, signal.SIGKILL)
-    first.close()
-    second = start_kernel(stacked(3), without_world=True, instance=first.instance, reset_cooldown_s=0.05)
-    status = second.status()
-    assert (status.latched, status.reason) == (True, "joint_position_limit")
-    assert only_violation(submit(second, [[0.01] * 3])).code == lg.ViolationCode.estop_latched
-    assert not second.reset().success  # the cooldown begins again
-    time.sleep(0.1)
-    assert second.reset().success
-    assert submit(second, [[0.01] * 3]).accepted
-
-
-def test_kernel_that_was_never_latched_starts_clear_after_a_kill(start_kernel):
-    first = start_kernel(stacked(3), without_world=True)
-    os.kill(first.pid, signal.SIGKILL)
-    first.close()
-    second = start_kernel(stacked(3), without_world=True, instance=first.instance)
-    assert submit(second, [[0.01] * 3]).accepted
-
-
-@pytest.mark.parametrize("damage", [b"", b"x", b"\0" * 256, None])
-def test_damaged_latch_file_reads_as_latched(start_kernel, tmp_path, damage):
-    first = start_kernel(stacked(3), without_world=True)
-    first.close()
-    path = tmp_path / f"{first.instance}.latch"
-    good = path.read_bytes()
-    assert len(good) == 256
-    path.write_bytes(good[:100] + b"\xff" + good[101:] if damage is None else damage)
-    second = start_kernel(stacked(3), without_world=True, instance=first.instance)
-    assert second.status().latched
-
-
-def test_stop_that_comes_while_the_kernel_is_ending_is_found_by_the_next(start_kernel):
-    first = start_kernel(stacked(3), without_world=True)
-    seat = _core.Seat(first.instance, "human")
-    os.kill(first.pid, signal.SIGSTOP)  # so that it learns of both at once
-    os.kill(first.pid, signal.SIGTERM)
-    seat.press("on the way out")
-    os.kill(first.pid, signal.SIGCONT)
-    first.close()
-    status = start_kernel(stacked(3), without_world=True, instance=first.instance).status()
-    assert (status.latched, status.reason) == (True, "on the way out")
-
-
-def test_end_of_a_kernel_is_no_stop(start_kernel):
-    first = start_kernel(stacked(3), without_world=True)
-    first.close()
-    assert not start_kernel(stacked(3), without_world=True, instance=first.instance).status().latched
-
-
-def test_kernel_outlives_the_thread_that_started_it(start_kernel):
-    started = []
-    thread = threading.Thread(target=lambda: started.append(start_kernel(stacked(3), without_world=True)))
-    thread.start()
-    thread.join()
-    time.sleep(0.1)
-    assert submit(started[0], [[0.01] * 3]).accepted
-
-
-def test_stop_of_a_dead_kernel_is_said_not_to_have_been_one(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True)
-    os.kill(kernel.pid, signal.SIGKILL)
-    with pytest.raises(lg.ROSConfigError, match="hardware stop"):
-        kernel.estop("too late")
-
-
-def test_stop_while_latched_begins_the_cooldown_again(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.3)
-    kernel.estop("first")
-    time.sleep(0.35)
-    kernel.estop("second")  # its seat is given back at once: the kernel is latched already
-    time.sleep(0.05)
-    assert "cooling down" in kernel.reset().message
-    time.sleep(0.35)
-    _core.StopBell(kernel.instance).ring()
-    time.sleep(0.05)
-    assert "cooling down" in kernel.reset().message
-    assert kernel.status().reason == "second"
-    time.sleep(0.35)
-    assert kernel.reset().success
-    # Whoever sits down where somebody has pressed did not press.
-    seats = [_core.Seat(kernel.instance, f"other-{number}") for number in range(16)]
-    time.sleep(0.05)
-    assert not kernel.status().latched
-    assert len(seats) == 16
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        ("--cpu", "1.5"),
-        ("--cpu", "nan"),
-        ("--cpu", "4096"),
-        ("--spin-us", "inf"),
-        ("--reset-cooldown-s", "nan"),
-        ("--require-source", ""),
-        ("--require-source", "x" * 32),
-        ("--require-actuator", "x" * 32),
-    ],
-)
-def test_option_that_means_nothing_is_refused(tmp_path, option):
-    config = tmp_path / "kernel.yaml"
-    config.write_text(flat_config(lg.RobotDescription(**stacked(3)), step_s=0.1))
-    command = [str(kernel_program()), "--config", str(config), "--instance", f"none-{os.getpid()}"]
-    command += ["--latch", str(tmp_path / "latch"), *option]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ")
-
-
-def test_second_kernel_of_one_name_refuses_to_start(start_kernel):
-    first = start_kernel(stacked(3), without_world=True)
-    with pytest.raises(lg.ROSConfigError, match="already running"):
-        start_kernel(stacked(3), without_world=True, instance=first.instance)
-    assert submit(first, [[0.01] * 3]).accepted
-
-
-def memory_of(instance: str) -> list[str]:
-    return sorted(path.name for path in Path("/dev/shm").glob(f"lastgate.{instance}.*"))
-
-
-@pytest.mark.parametrize("killed", [False, True])
-def test_nothing_lies_in_memory_after_a_kernel(start_kernel, killed):
-    kernel = start_kernel(stacked(3), without_world=True)
-    assert f"lastgate.{kernel.instance}.lock" in memory_of(kernel.instance)
-    if killed:
-        os.kill(kernel.pid, signal.SIGKILL)
-    kernel.close()
-    assert memory_of(kernel.instance) == []
-
-
-def test_refused_kernel_and_client_of_a_dead_one_leave_the_memory_of_a_running_one_alone(start_kernel):
-    first = start_kernel(stacked(3), without_world=True)
-    os.kill(first.pid, signal.SIGKILL)
-    os.waitid(os.P_PID, first.pid, os.WEXITED | os.WNOWAIT)
-    second = start_kernel(stacked(3), without_world=True, instance=first.instance)
-    before = memory_of(second.instance)
-    with pytest.raises(lg.ROSConfigError, match="already running"):
-        start_kernel(stacked(3), without_world=True, instance=second.instance)
-    first.close()
-    assert not _core.remove_what_a_killed_kernel_left(second.instance)
-    assert memory_of(second.instance) == before
-    assert submit(second, [[0.01] * 3]).accepted
-
-
-def test_dead_kernel_is_a_rejection_not_a_hang(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True)
-    os.kill(kernel.pid, signal.SIGKILL)
-    began = time.monotonic()
-    assert only_violation(kernel.submit(np.zeros((1, 3)))).code == lg.ViolationCode.not_checked
-    assert time.monotonic() - began < 3.0
-
-
-def test_x27_held_source_blocks_reset_until_it_lets_go_and_death_does_not_release(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    pendant = _core.Seat(kernel.instance, "pendant")
-    pendant.hold("button down")
-    time.sleep(0.1)
-    assert kernel.status().source == "pendant"
-    assert "`pendant` is still asserted" in kernel.reset().message
-    time.sleep(0.7)  # no longer beats: gone, but nobody said that the button is up
-    assert not kernel.reset().success
-    again = _core.Seat(kernel.instance, "pendant")
-    time.sleep(0.1)
-    assert kernel.reset().success
-    again.leave()
-
-
-def test_required_source_must_be_there_and_stay(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, required_sources=["deadman"], reset_cooldown_s=0.01)
-    assert kernel.status().state is lg.KernelState.INACTIVE
-    assert only_violation(submit(kernel, [[0.01] * 3])).code == lg.ViolationCode.envelope_unconfigured
-    seat = _core.Seat(kernel.instance, "deadman")
-    seat.beat()
-    time.sleep(0.1)
-    assert submit(kernel, [[0.01] * 3]).accepted
-    time.sleep(0.8)
-    assert kernel.status().latched
-    assert "absence of deadman" in kernel.reset().message
-
-
-def test_required_actuator_must_acknowledge_this_stop(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, required_actuators=["arm"], reset_cooldown_s=0.01)
-    drive = _core.Seat(kernel.instance, "arm", actuator=True)
-    kernel.estop("stop")
-    time.sleep(0.05)
-    assert "`arm` has not acknowledged" in kernel.reset().message
-    drive.acknowledge(drive.latch_sequence - 1)  # an earlier stop
-    drive.beat()
-    assert not kernel.reset().success
-    drive.acknowledge(drive.latch_sequence)
-    drive.beat()
-    assert kernel.reset().success
-
-
-def test_flood_of_stops_is_one_stop(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.05)
-    seat = _core.Seat(kernel.instance, "human")
-    for number in range(20_000):
-        seat.press(f"press {number}")
-    time.sleep(0.2)
-    assert kernel.status().latched
-    assert kernel.status().sequence == 1
-    assert kernel.reset().success
-
-
 def test_warn_only_passes_and_says_so(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, warn_only=True)
     passed = _core.RingReader(kernel.instance, "safe_actions")
@@ -527,42 +215,6 @@ def test_warn_only_says_so_every_second(start_kernel, caplog):
     loud = [record.message for record in caplog.records if "WARN ONLY: nothing is stopped" in record.message]
     assert 2 <= len(loud) <= 4, loud
     assert "3 chunks that break a rule have passed" in loud[-1]
-
-
-def test_stderr_whose_reader_is_gone_does_not_end_a_kernel(tmp_path):
-    config = tmp_path / "kernel.yaml"
-    config.write_text(flat_config(lg.RobotDescription(**stacked(3)), step_s=0.1))
-    instance = f"unread-{os.getpid()}"
-    command = [str(kernel_program()), "--config", str(config), "--instance", instance, "--without-world"]
-    process = subprocess.Popen(
-        [*command, "--latch", str(tmp_path / "latch")], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    try:
-        assert process.stdout.readline().startswith(b"ready")
-        process.stderr.close()
-        door = _core.DoorClient(instance)
-        for _ in range(3):
-            assert door.wait_world(door.publish_world(b"\x00\x01\x00\x00 no world"), 1.0)
-        time.sleep(0.05)
-        assert door.command("status", 1.0) is not None
-    finally:
-        process.terminate()
-        process.stdout.close()
-        assert process.wait(30) == 0
-
-
-def test_stderr_that_nobody_reads_does_not_hold_up_a_kernel(start_kernel, monkeypatch):
-    """Worlds that cannot be read are complained about; 20,000 complaints are more than a pipe holds."""
-    monkeypatch.setattr("lastgate.kernel_process.KernelMessages._drain", lambda self: None)
-    kernel = start_kernel(stacked(3), without_world=True)
-    door = _core.DoorClient(kernel.instance)
-    for number in range(20_000):
-        sequence = door.publish_world(b"\x00\x01\x00\x00 no world")
-        if number % 2:  # the ring holds two
-            assert door.wait_world(sequence, 1.0)
-    assert submit(kernel, [[0.01] * 3]).accepted
-    kernel.estop("still heard")
-    assert kernel.status().latched
 
 
 def test_k27_five_hundred_chunks_none_lost_none_reordered(start_kernel):
