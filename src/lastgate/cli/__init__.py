@@ -3,9 +3,16 @@
 
 import sys
 
+from lastgate.cli.common_sums import use_common_sums
+
+# What these write is compared to the byte.
+_LOWERING = (["collision", "lower"], ["collision", "check"], ["robot", "add"])
+
 
 def main() -> None:
     """Runs the command line of this process and exits with its code."""
+    if sys.argv[1:3] in _LOWERING:
+        use_common_sums()
     try:
         from lastgate.cli.app import run
     except ModuleNotFoundError as error:
