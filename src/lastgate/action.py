@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from lastgate.arrays import Float64, require_array
+from lastgate.arrays import Float64, require_array, require_number
 from lastgate.contracts import ControlMode, ROSConfigError
 
 
@@ -63,13 +63,3 @@ class ActionChunk:
                 raise ROSConfigError(f"{name} must be text, got {getattr(self, name)!r}")
         if self.mode in set(ControlMode):
             object.__setattr__(self, "mode", ControlMode(self.mode))
-
-
-def require_number(value: object, *, name: str) -> float:
-    """Returns `value` as a float, NaN included; anything that is not a number raises `ROSConfigError`."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ROSConfigError(f"{name} must be a number of seconds, got {value!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise ROSConfigError(f"{name} is a whole number too large to be a time") from None

@@ -48,6 +48,16 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
     return array
 
 
+def require_number(value: object, *, name: str) -> float:
+    """Returns `value` as a float, NaN included; anything that is not a number raises `ROSConfigError`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ROSConfigError(f"{name} must be a number, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ROSConfigError(f"{name} is a whole number too large for a float") from None
+
+
 def _array_of_numbers(values: Sequence[object], name: str) -> Float64:
     try:
         found = np.array(values) if len(values) else np.empty(0)

@@ -10,8 +10,8 @@ import numpy as np
 
 from lastgate import _core
 from lastgate._core import BatchVerdict
-from lastgate.action import ActionChunk, RobotState, require_number
-from lastgate.arrays import Float64, require_array
+from lastgate.action import ActionChunk, RobotState
+from lastgate.arrays import Float64, require_array, require_number
 from lastgate.certificate import Certificate, certificate_of
 from lastgate.contracts import (
     CapsuleShape,
