@@ -140,7 +140,7 @@ def test_stop_with_a_body_that_cannot_be_read_stops(serve, body):
 
 
 @pytest.mark.parametrize("path", ["/api/estop", "/api/reset"])
-def test_get_does_nothing(serve, path):
+def test_get_neither_stops_nor_resets(serve, path):
     page = serve()
     assert page.ask("GET", path, **bearer(page))[0] == 405
     assert not page.control.latched
