@@ -403,7 +403,8 @@ void bind_field(nb::module_& module);         // bindings/environment.cpp
 void bind_environment(nb::module_& module);   // bindings/environment.cpp
 void bind_planning(nb::module_& module);      // bindings/planning.cpp
 void bind_few_configurations(nb::module_& module, nb::class_<Gate>& gate);  // bindings/few_configurations.cpp
-void bind_kernel(nb::module_& module);        // bindings/kernel.cpp
+void bind_kernel_messages(nb::module_& module);  // bindings/kernel_messages.cpp
+void bind_kernel_doors(nb::module_& module);  // bindings/kernel_doors.cpp
 void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
 
 NB_MODULE(_core, module) {
@@ -427,6 +428,7 @@ NB_MODULE(_core, module) {
     nb::class_<Gate> gate = bind_gate(module);
     bind_few_configurations(module, gate);
     bind_planning(module);
-    bind_kernel(module);
+    bind_kernel_messages(module);
+    bind_kernel_doors(module);
     bind_kernel_watch(module);
 }

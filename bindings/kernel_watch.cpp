@@ -9,6 +9,7 @@
 
 #include "client.hpp"
 #include "messages.hpp"
+#include "payload.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,8 +19,6 @@ namespace {
 
 /// What others wrote may be anything; what is shown is text.
 nb::object shown(std::string_view text) { return nb::steal<nb::object>(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace")); }
-
-std::span<const std::byte> span_of(const nb::bytes& bytes) { return {static_cast<const std::byte*>(bytes.data()), bytes.size()}; }
 
 template <typename Number>
 nb::bytes bytes_of(std::span<const Number> numbers) { return nb::bytes(numbers.data(), numbers.size_bytes()); }

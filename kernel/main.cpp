@@ -118,7 +118,7 @@ int serve(const Arguments& arguments, const std::string& text) {
     sigaction(SIGTERM, &action, nullptr);
     sigaction(SIGINT, &action, nullptr);
     lock_memory_if_asked(arguments.options.real_time);
-    if (arguments.settings.warn_only) std::fprintf(stderr, "lastgate-kernel: WARN ONLY: everything passes, nothing is stopped\n");
+    if (arguments.settings.warn_only) std::fprintf(stderr, "lastgate-kernel: WARN ONLY: chunks that break a rule pass too\n");
     // For whoever started us: from this line on the doors are open, and they are ours.
     std::printf("ready %s\n", robot.c_str());
     std::fflush(stdout);

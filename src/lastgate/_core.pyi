@@ -503,11 +503,29 @@ def controller_state(code: int) -> str: ...
 
 def read_safety_status(payload: bytes) -> dict | None: ...
 
-def remove_what_a_killed_kernel_left(instance: str) -> bool: ...
-
 def decode_world_snapshot(payload: bytes) -> dict | None: ...
 
 def world_of_messages(messages: Sequence[tuple[int, bytes]], base_frame: str, id: int) -> dict | None: ...
+
+MESSAGE_ACTION_CHUNK: int = 1
+
+MESSAGE_TWIST: int = 6
+
+MESSAGE_WORLD_COLLISION: int = 3
+
+MESSAGE_OCCUPANCY_VOXELS: int = 4
+
+MESSAGE_WORLD_SNAPSHOT: int = 5
+
+MESSAGE_VERDICT: int = 9
+
+def decode_verdict(payload: bytes) -> dict | None: ...
+
+def decode_inputs(payload: bytes) -> dict | None: ...
+
+def decode_trace(payload: bytes) -> dict | None: ...
+
+def remove_what_a_killed_kernel_left(instance: str) -> bool: ...
 
 class DoorClient:
     def __init__(self, instance: str) -> None: ...
@@ -553,10 +571,6 @@ class RingReader:
 
     @property
     def lost(self) -> int: ...
-
-MESSAGE_ACTION_CHUNK: int = 1
-
-MESSAGE_TWIST: int = 6
 
 class StopBell:
     def __init__(self, instance: str) -> None: ...
@@ -607,20 +621,6 @@ def kernel_is_alive(instance: str) -> bool: ...
 def kernel_n_dof(instance: str) -> int | None: ...
 
 DOORS_MAX: int = 4
-
-MESSAGE_WORLD_COLLISION: int = 3
-
-MESSAGE_OCCUPANCY_VOXELS: int = 4
-
-MESSAGE_WORLD_SNAPSHOT: int = 5
-
-MESSAGE_VERDICT: int = 9
-
-def decode_verdict(payload: bytes) -> dict | None: ...
-
-def decode_inputs(payload: bytes) -> dict | None: ...
-
-def decode_trace(payload: bytes) -> dict | None: ...
 
 def read_board(instance: str) -> dict | None: ...
 

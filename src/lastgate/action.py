@@ -3,9 +3,7 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from lastgate.arrays import Float64, require_array
+from lastgate.arrays import Float64, require_array, require_number
 from lastgate.contracts import ControlMode, ROSConfigError
 
 
@@ -68,16 +66,3 @@ class ActionChunk:
                 raise ROSConfigError(f"{name} must be text, got {getattr(self, name)!r}")
         if self.mode in set(ControlMode):
             object.__setattr__(self, "mode", ControlMode(self.mode))
-
-
-def require_number(value: object, *, name: str) -> float:
-    """Returns `value` as a float, NaN included; anything that is not a number raises `ROSConfigError`."""
-    if isinstance(value, np.floating) and not isinstance(value, float):
-        # The time of day in single precision is off by up to a minute; who passes it must see that.
-        raise ROSConfigError(f"{name} is {value.dtype}, the gate reads float64: pass `float({name})`")
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer):
-        raise ROSConfigError(f"{name} must be a number, got {value!r}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise ROSConfigError(f"{name} is a whole number too large to be a float") from None

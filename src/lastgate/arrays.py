@@ -50,6 +50,19 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
     return array
 
 
+def require_number(value: object, *, name: str) -> float:
+    """Returns `value` as a float, NaN included; anything that is not a number raises `ROSConfigError`."""
+    if isinstance(value, np.floating) and not isinstance(value, float):
+        # The time of day in single precision is off by up to a minute; who passes it must see that.
+        raise ROSConfigError(f"{name} is {value.dtype}, the gate reads float64: pass `float({name})`")
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer):
+        raise ROSConfigError(f"{name} must be a number, got {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ROSConfigError(f"{name} is a whole number too large for a float") from None
+
+
 def _array_of_numbers(values: Sequence[object], name: str) -> Float64:
     try:
         found = np.array(values) if len(values) else np.empty(0)

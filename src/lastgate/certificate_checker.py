@@ -7,6 +7,8 @@ and until the ends of the stretch they cannot come closer by more than this. Ins
 has the distance of the nearest. What has to be believed is the model, by its digest, and the world and what the robot
 holds, as they are written in the file.
 
+One file on purpose: it is read from top to bottom by whoever has to believe it, and runs where only NumPy is installed.
+
 Usage: python certificate_checker.py FILE. Exit 0 verified, 1 refused, 2 not readable.
 """
 

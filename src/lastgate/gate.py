@@ -10,8 +10,8 @@ import numpy as np
 
 from lastgate import _core
 from lastgate._core import BatchVerdict
-from lastgate.action import ActionChunk, RobotState, require_number
-from lastgate.arrays import Float64, require_array
+from lastgate.action import ActionChunk, RobotState
+from lastgate.arrays import Float64, require_array, require_number
 from lastgate.certificate import Certificate, certificate_of
 from lastgate.contracts import (
     CapsuleShape,
@@ -24,8 +24,9 @@ from lastgate.contracts import (
 )
 from lastgate.coverage import require_coverage
 from lastgate.declared_contact import DeclaredContact, native_contacts
+from lastgate.held_objects import HeldObjects
 from lastgate.held_shape import HeldShape
-from lastgate.kernel_config import EVALUATIONS_MAX, capsule_ends, flat_config, gripper_joint_names
+from lastgate.kernel_config import EVALUATIONS_MAX, flat_config, gripper_joint_names
 from lastgate.naming import VerdictNames, name_indices
 from lastgate.nav_goal import NavGoal, judge_nav_goal
 from lastgate.robots import load_robot
@@ -147,12 +148,11 @@ class Gate:
         self._row_columns = [index for index, name in enumerate(joints) if name not in in_gripper]
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
-        self._attachments: dict[str, int] = {}
-        self._held: list[HeldShape] = []
+        self._held = HeldObjects(self._native, robot_name=robot.name, link_names=self.link_names)
         # The last one found usable: planners ask about one many times. Never None, which is no world to ask about.
         self._usable_world: World | NoWorld = NO_WORLD
         self._usable_native = NO_WORLD.native
-        self._names = VerdictNames(robot=robot, config=self._config, attachments=self._attachments)
+        self._names = VerdictNames(robot=robot, config=self._config, attachments=self._held.numbers)
 
     @property
     def n_dof(self) -> int:
@@ -196,7 +196,7 @@ class Gate:
                 declared_contacts,
                 link_names=self.link_names,
                 base_frame=self.robot.base_frame,
-                attachments=self._attachments,
+                attachments=self._held.numbers,
                 world=world,
             )
             if len(declared_contacts)
@@ -334,45 +334,25 @@ class Gate:
         Raises:
             ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
         """
-        held = HeldShape.of(
-            link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
-        )
-        taken = set(self._attachments.values())
-        free = next(number for number in range(len(taken) + 1) if number not in taken)
-        self._attach(held, self._attachments.get(object_id, free))
-
-    def _attach(self, held: HeldShape, number: int) -> None:
-        touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
-        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
-        if not self._native.attach(
-            number, self._link_index(held.link), held.shape.radius_m, ends, sorted(touching)
-        ):
-            raise ROSConfigError(
-                f"`{held.object_id}` cannot be attached to `{held.link}`: larger than 100 m, or no room for another "
-                f"shape beside {', '.join(f'`{name}`' for name in self._attachments) or 'nothing'}"
+        self._held.attach(
+            HeldShape.of(
+                link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
             )
-        self._attachments[held.object_id] = number
-        self._held.append(held)
+        )
 
     def detach(self, object_id: str) -> None:
         """Lets go of an object; an unknown one raises `ROSConfigError`."""
-        number = self._attachments.get(object_id)
-        if number is None or not self._native.detach(number):
-            raise ROSConfigError(
-                f"`{object_id}` is not attached; attached: {', '.join(self._attachments) or 'nothing'}"
-            )
-        del self._attachments[object_id]
-        self._held = [held for held in self._held if held.object_id != object_id]
+        self._held.detach(object_id)
 
     @property
     def attached(self) -> tuple[HeldShape, ...]:
         """Is every shape that is held at the moment, in the order it was attached."""
-        return tuple(self._held)
+        return tuple(self._held.shapes)
 
     @property
     def held_shapes(self) -> tuple[tuple[int, HeldShape], ...]:
         """Is the same with the number under which verdicts of the core speak of each object."""
-        return tuple((self._attachments[held.object_id], held) for held in self._held)
+        return tuple((self._held.numbers[held.object_id], held) for held in self._held.shapes)
 
     def hold(self, shapes: Sequence[tuple[int, HeldShape]]) -> None:
         """Holds exactly these, under these numbers, as `held_shapes` gave them: for whoever repeats a recording.
@@ -380,16 +360,7 @@ class Gate:
         Raises:
             ROSConfigError: A number is used twice, or a shape cannot be attached.
         """
-        for object_id in tuple(self._attachments):
-            self.detach(object_id)
-        for number, held in shapes:
-            if self._attachments.get(held.object_id, number) != number or (
-                held.object_id not in self._attachments and number in self._attachments.values()
-            ):
-                raise ROSConfigError(
-                    f"held object `{held.object_id}` has a number that is not its own: {number}"
-                )
-            self._attach(held, number)
+        self._held.replace(shapes)
 
     def link_poses(
         self,
@@ -472,13 +443,6 @@ class Gate:
             raise ROSConfigError(
                 f"{name} has {count} numbers, needs {len(joints)}: {', '.join(joints) or 'none'}"
             )
-
-    def _link_index(self, name: str) -> int:
-        if name not in self.link_names:
-            raise ROSConfigError(
-                f"robot `{self.robot.name}` has no link `{name}`; links: {', '.join(self.link_names)}"
-            )
-        return self.link_names.index(name)
 
     def _effector_index(self, ee_name: str) -> int:
         if ee_name in self.effector_names:

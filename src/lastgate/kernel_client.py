@@ -15,8 +15,8 @@ from typing import Self
 import numpy as np
 
 from lastgate import _core
-from lastgate.action import ActionChunk, require_number
-from lastgate.arrays import Float64, require_array
+from lastgate.action import ActionChunk
+from lastgate.arrays import Float64, require_array, require_number
 from lastgate.contracts import (
     CapsuleShape,
     ControlMode,

@@ -128,7 +128,7 @@ class KernelSettings:
         on_violation: `estop` latches; `hold` drops and reports. Neither lets the chunk through.
         on_stale: What missing, stale or overflowing data leads to: `estop`, `stop` or `drop`.
         warn_only: For simulation and bring-up: everything is checked, and passes with a warning.
-        without_world: Said aloud: nobody looks at the world.
+        without_world: States that nobody looks at the world.
         reset_cooldown_s: A reset is refused this long after the most recent stop.
         required_sources: E-stop sources that must be alive before anything passes.
         required_actuators: Drivers that must acknowledge a stop before it can be reset.

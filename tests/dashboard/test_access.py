@@ -9,7 +9,7 @@ import stat
 import time
 
 import pytest
-from live_page_helpers import until
+from in_its_own_time import until
 from starlette.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
@@ -140,7 +140,7 @@ def test_stop_with_a_body_that_cannot_be_read_stops(serve, body):
 
 
 @pytest.mark.parametrize("path", ["/api/estop", "/api/reset"])
-def test_get_does_nothing(serve, path):
+def test_get_neither_stops_nor_resets(serve, path):
     page = serve()
     assert page.ask("GET", path, **bearer(page))[0] == 405
     assert not page.control.latched

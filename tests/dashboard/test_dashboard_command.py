@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from live_page_helpers import submit_fresh, until
+from in_its_own_time import submit_fresh, until
 
 import lastgate as lg
 from lastgate.cli.app import run

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 
 import numpy as np
-from live_page_helpers import until
+from in_its_own_time import until
 from websockets.sync.client import ClientConnection, connect
 
 import lastgate as lg

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from live_page_helpers import submit_fresh, until
+from in_its_own_time import submit_fresh, until
 from paper_robots import stacked
 
 import lastgate as lg

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from live_page_helpers import until
+from in_its_own_time import until
 from PIL import Image
 
 import lastgate as lg

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import ros_messages as ros
 from paper_robots import only_violation, stacked
+from talking import everything_in
 
 import lastgate as lg
 from lastgate import _core
@@ -35,13 +36,6 @@ def decide(door, payload):
 
 def good(value=0.01, **fields):
     return ros.to_bytes(ros.action_chunk(np.full((2, 3), value), **fields))
-
-
-def everything_in(reader):
-    found = []
-    while (message := reader.read(0.05)) is not None:
-        found.append(message)
-    return found
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import ros_messages as ros
 from otlp_receiver import otlp_receiver, values
 from paper_robots import arm_of_one_link, ball, cart, planar_two_link, stacked
 from PIL import Image
+from talking import submit
 
 import lastgate as lg
 from lastgate import _core, kernel_process, robots
@@ -35,11 +36,6 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 # A busy machine may take its time between a world and the chunk after it; what is tested here is not how long.
 PATIENT = {"state_age_s_max": 60.0, "world_age_s_max": 60.0}
-
-
-def submit(kernel: lg.KernelClient, rows, **labels) -> lg.Verdict:
-    kernel.observe(np.zeros(kernel.n_dof))
-    return kernel.submit(lg.ActionChunk(np.asarray(rows, dtype=np.float64), **labels))
 
 
 def gate_for(kernel: lg.KernelClient, rate_hz: float = 10.0) -> lg.Gate:

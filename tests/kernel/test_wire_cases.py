@@ -29,6 +29,7 @@ from paper_robots import (
     stacked,
     wall_beyond_x,
 )
+from talking import submit
 
 import lastgate as lg
 from lastgate import _core
@@ -39,11 +40,6 @@ from lastgate.lowering.lower import joints_with_frames, lower_robot
 
 Mode = lg.ControlMode
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
-
-
-def submit(kernel, rows, mode=Mode.JOINT_POSITION, *, at=None, **labels):
-    kernel.observe(np.zeros(kernel.n_dof) if at is None else np.asarray(at, dtype=np.float64))
-    return kernel.submit(lg.ActionChunk(np.asarray(rows, dtype=np.float64), mode=mode, **labels))
 
 
 def last_failure(reader):

@@ -44,7 +44,6 @@ class Judge:
     counts: Counter[str] = field(default_factory=Counter)
     least_accepted_gap_m: float = np.inf
     widest_rejected_gap_m: float = -np.inf
-    bound_slack_m: list[float] = field(default_factory=list)
 
     def accepted(self, verdict: lg.Verdict, brute: BruteForce, path: Array, case: str) -> None:
         """Holds an accepted path to every sample of every segment."""

@@ -62,7 +62,7 @@ def report(name, found, truth):
 
 
 @pytest.mark.parametrize("kind", CLOUDS)
-def test_balls_against_points(kind):
+def test_balls_are_never_farther_from_points_than_brute_force_says(kind):
     rng = np.random.default_rng(41)
     cloud = np.ascontiguousarray(CLOUDS[kind](rng))
     radius_m = 0.0 if kind == "surface" else 0.01
@@ -79,7 +79,7 @@ def test_balls_against_points(kind):
 
 
 @pytest.mark.parametrize("kind", ["one point", "duplicates", "collinear", "lattice"])
-def test_capsules_against_points(kind):
+def test_capsules_are_never_farther_from_points_than_brute_force_says(kind):
     rng = np.random.default_rng(42)
     cloud = np.ascontiguousarray(CLOUDS[kind](rng))[:2000]
     field = _core.ObstacleField.from_points(cloud)
@@ -122,7 +122,7 @@ def random_grid(rng, resolution_m, outside):
 
 @pytest.mark.parametrize("outside", ["free", "occupied"])
 @pytest.mark.parametrize("resolution_m", [0.01, 0.05, 0.13])
-def test_balls_against_cells(resolution_m, outside):
+def test_balls_are_never_farther_from_cells_than_brute_force_says(resolution_m, outside):
     rng = np.random.default_rng(43)
     voxels, centres, low, high = random_grid(rng, resolution_m, outside)
     env = CollisionEnvironment.build([], 0.05, BOUNDS, voxels=voxels)
@@ -145,7 +145,7 @@ def test_balls_against_cells(resolution_m, outside):
 
 
 @pytest.mark.parametrize("resolution_m", [0.02, 0.05, 0.13])
-def test_capsules_against_cells(resolution_m):
+def test_capsules_are_never_farther_from_cells_than_brute_force_says(resolution_m):
     rng = np.random.default_rng(44)
     voxels, centres, _, high = random_grid(rng, resolution_m, "free")
     env_field = _core.ObstacleField.from_voxels(

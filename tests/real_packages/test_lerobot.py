@@ -187,7 +187,7 @@ def test_five_lines_of_the_readme_run(degrees, is_sent, capsys):
 
 
 def test_client_of_openpi_talks_through_the_proxy():
-    websocket_client_policy = pytest.importorskip("openpi_client.websocket_client_policy")
+    from openpi_client import websocket_client_policy
     from websockets.asyncio.server import serve
 
     from lastgate.adapters.numpy_messages import pack, unpack

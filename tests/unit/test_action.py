@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.action import require_number
+from lastgate.arrays import require_number
 from lastgate.contracts import ControlMode
 
 

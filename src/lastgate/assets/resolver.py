@@ -12,7 +12,7 @@ from lastgate.assets.pkg_scheme import resolve_pkg
 from lastgate.assets.robot_descriptions_scheme import resolve_rd
 from lastgate.contracts.asset_refs import AssetKind, parse_asset_ref
 from lastgate.contracts.exceptions import ROSConfigError
-from lastgate.contracts.robot import AssetRefs
+from lastgate.contracts.robot_files import AssetRefs
 
 
 def resolve_asset(ref: str, kind: AssetKind, manifest_dir: Path | str | None = None) -> Path:

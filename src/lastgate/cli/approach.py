@@ -27,10 +27,10 @@ def approach_command(
     ],
     standoff: Annotated[float, typer.Option(metavar="M", help="How far from it to stand.")] = 0.6,
     min_standoff: Annotated[
-        float | None, typer.Option(metavar="M", help="Nearest; half of --standoff if not said.")
+        float | None, typer.Option(metavar="M", help="Nearest; half of --standoff if not given.")
     ] = None,
     max_standoff: Annotated[
-        float | None, typer.Option(metavar="M", help="Farthest; twice --standoff if not said.")
+        float | None, typer.Option(metavar="M", help="Farthest; twice --standoff if not given.")
     ] = None,
     from_xy: Annotated[
         tuple[float, float] | None,

@@ -16,10 +16,10 @@ from lastgate.cli.dataset_arguments import (
     DegreesOption,
     EpisodesOption,
     RateOption,
-    RobotOption,
     StateKeyOption,
 )
 from lastgate.cli.messages import paint, print_error, print_note
+from lastgate.cli.options import RobotOption, WorldOption
 
 if TYPE_CHECKING:
     from lastgate.audit.job import AuditJob
@@ -32,9 +32,7 @@ def audit_command(
     dataset: DatasetArgument,
     *,
     robot: RobotOption,
-    world: Annotated[
-        Path | None, typer.Option(metavar="W", help="The obstacles: .json or .yaml by the WorldState schema.")
-    ] = None,
+    world: WorldOption = None,
     path: Annotated[
         str, typer.Option(metavar="P", help="What to look at: action, state or both.")
     ] = "action",
@@ -51,7 +49,7 @@ def audit_command(
     state_key: StateKeyOption = "",
     episodes: EpisodesOption = None,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if not said.")
+        int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if not given.")
     ] = None,
     ray: Annotated[
         str | None, typer.Option(metavar="A", help="Do it on Ray: `local`, or the address of a cluster.")

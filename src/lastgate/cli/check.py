@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastgate.cli.messages import paint, print_hint, print_note, print_undecided
+from lastgate.cli.options import RobotOption, SkillOption, WorldOption
 from lastgate.cli.rate import require_rate
 
 if TYPE_CHECKING:
@@ -27,21 +28,17 @@ _FAR_M = 100.0
 def check_command(
     chunk: Annotated[Path, typer.Argument(metavar="CHUNK", help="The chunk: .npy, .npz, .csv or .json.")],
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
-    world: Annotated[
-        Path | None, typer.Option(metavar="W", help="The obstacles: .json or .yaml by the WorldState schema.")
-    ] = None,
+    robot: RobotOption,
+    world: WorldOption = None,
     no_world: Annotated[
-        bool, typer.Option("--no-world", help="Say aloud that there is nothing around the robot.")
+        bool, typer.Option("--no-world", help="Leave obstacles unchecked on purpose, without the note.")
     ] = False,
     state: Annotated[
         Path | None, typer.Option(metavar="S", help="The measured state: .json, .yaml, .npy or .csv.")
     ] = None,
     step_s: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help=f"From one row to the next; {STEP_S_DEFAULT} if not said."),
+        typer.Option(metavar="SECONDS", help=f"From one row to the next; {STEP_S_DEFAULT} if not given."),
     ] = None,
     rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="The same, as rows per second.")] = None,
     now_s: Annotated[
@@ -53,9 +50,7 @@ def check_command(
         str | None, typer.Option(metavar="NAME", help="End effector of Cartesian and gripper rows.")
     ] = None,
     frame: Annotated[str | None, typer.Option(metavar="F", help="Axes of Cartesian rows.")] = None,
-    skill: Annotated[
-        Path | None, typer.Option(metavar="K", help="A skill whose envelope tightens the robot's.")
-    ] = None,
+    skill: SkillOption = None,
     certificate: Annotated[
         Path | None,
         typer.Option(

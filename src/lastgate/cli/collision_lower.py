@@ -87,8 +87,8 @@ def check_command(
 ) -> None:
     """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or nothing was.
 
-    With `--all`, files that are not installed are named before anything is compared, and the rest is compared
-    still: what is wrong with the fleet takes one run to learn.
+    With `--all`, files that are not installed are named before anything is compared, and the rest is still
+    compared, so that one run shows all that is wrong with the fleet.
     """
     from lastgate.robots import find_manifest, robot_names
 

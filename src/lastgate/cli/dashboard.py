@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from lastgate.cli.messages import print_error, print_note
+from lastgate.cli.options import PAGE_PORT
 
 # The page yields to the kernel, to drivers and to e-stop sources wherever they want the same processor.
 NICENESS = 10
@@ -19,7 +20,7 @@ def dashboard_command(
     *,
     port: Annotated[
         int, typer.Option(metavar="P", help="Where to listen on this machine; 0 takes a free port.")
-    ] = 4318,
+    ] = PAGE_PORT,
     robot: Annotated[
         str | None,
         typer.Option(metavar="R", help="What to draw: a name of the fleet, or the path of a robot.yaml."),

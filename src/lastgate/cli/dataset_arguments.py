@@ -10,9 +10,6 @@ DatasetArgument = Annotated[
     Path,
     typer.Argument(metavar="DATASET", help="LeRobot folder, rosbag2 or .mcap, .hdf5, or a folder of .npz."),
 ]
-RobotOption = Annotated[
-    str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-]
 RateOption = Annotated[
     float | None, typer.Option(metavar="HZ", help="Rows per second, where the dataset does not say.")
 ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastgate.cli.messages import paint, print_error, print_note, print_warning
+from lastgate.cli.options import PAGE_PORT
 
 if TYPE_CHECKING:
     from lastgate.demo.run import Decision, Record
@@ -30,7 +31,7 @@ def demo_command(
             "no page unless a port is given.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Makes two runs propose the same.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="S", help="The same seed proposes the same chunks.")] = 1,
     report: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder for the report and the recording.")
     ] = Path("reports"),
@@ -106,7 +107,7 @@ def _open_page(live_page: Any, simulation: Any, port: int | None) -> Any:
     from lastgate.kernel_process import default_state_dir
 
     try:
-        page = live_page(simulation, port=4318 if port is None else port, folder=default_state_dir())
+        page = live_page(simulation, port=PAGE_PORT if port is None else port, folder=default_state_dir())
     except ROSConfigError:
         if port is not None:
             raise

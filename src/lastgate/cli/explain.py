@@ -18,7 +18,8 @@ WIDTH = 100
 
 def explain_command(
     code: Annotated[
-        str | None, typer.Argument(metavar="CODE", help="A code such as self_collision; else all.")
+        str | None,
+        typer.Argument(metavar="CODE", help="A code such as self_collision; all of them if none is given."),
     ] = None,
     *,
     record: Annotated[
@@ -26,7 +27,7 @@ def explain_command(
         typer.Option(metavar="F#N", help="Instead: check N of a recording, with evidence and picture."),
     ] = None,
     png: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where the picture goes; else beside you.")
+        Path | None, typer.Option(metavar="FILE", help="Where the picture goes; else into this folder.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the entry as JSON.")] = False,
 ) -> int:

@@ -26,7 +26,7 @@ def gateway_command(
     ] = 1,
     accept_unhashed: Annotated[
         bool,
-        typer.Option("--accept-unhashed", help="Believe publishers that state no type hash, as before Iron."),
+        typer.Option("--accept-unhashed", help="Believe publishers that state no type hash, as Humble does."),
     ] = False,
     humble: Annotated[
         bool, typer.Option("--humble", help="Show the node to Humble instead of to later releases.")

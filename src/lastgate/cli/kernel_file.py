@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from lastgate.cli.messages import print_note
+from lastgate.cli.options import RobotOption, SkillOption
 from lastgate.cli.rate import require_rate
 
 # Only to try the reader on a file that has no rate yet: it is not written.
@@ -16,9 +17,7 @@ _ANY_STEP_S = 0.02
 
 def kernel_config_command(
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
+    robot: RobotOption,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="F", help="The file to write; `-` is stdout.")
     ],
@@ -26,9 +25,7 @@ def kernel_config_command(
         float | None,
         typer.Option(metavar="N", help="Rows per second; else `kernel run --config F` must be told."),
     ] = None,
-    skill: Annotated[
-        Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")
-    ] = None,
+    skill: SkillOption = None,
 ) -> int:
     """Writes the limits, volumes and pairs of a robot as the one file that a kernel is built from.
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from lastgate.cli.options import InstanceNameOption, SkillOption, StateDirOption
 from lastgate.cli.rate import require_rate
 
 
@@ -20,19 +21,13 @@ def kernel_run_command(
     rate_hz: Annotated[
         float | None, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")
     ] = None,
-    skill: Annotated[
-        Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")
-    ] = None,
+    skill: SkillOption = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="F", help="A file of `lastgate kernel config`, instead of a manifest."),
     ] = None,
-    instance: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Under which name others find it; the robot's name.")
-    ] = None,
-    state_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the latch is written down.")
-    ] = None,
+    instance: InstanceNameOption = None,
+    state_dir: StateDirOption = None,
     on_violation: Annotated[
         str, typer.Option(metavar="estop|hold", help="What a violation leads to.")
     ] = "estop",
@@ -55,17 +50,20 @@ def kernel_run_command(
     spin_us: Annotated[
         float, typer.Option(help="Look for work this long before sleeping; -1 always.")
     ] = 50.0,
-    sched_fifo: Annotated[int, typer.Option(metavar="PRIORITY", help="Real-time priority.")] = 0,
-    cpu: Annotated[int, typer.Option(metavar="N", help="The processor to stay on.")] = -1,
+    sched_fifo: Annotated[int, typer.Option(metavar="PRIORITY", help="Real-time priority; 0 for none.")] = 0,
+    cpu: Annotated[int, typer.Option(metavar="N", help="The processor to stay on; -1 for any.")] = -1,
     lock_memory: Annotated[bool, typer.Option("--lock-memory", help="Keep all pages in memory.")] = False,
     exit_with_parent: Annotated[
         bool, typer.Option("--exit-with-parent", help="End when the program that started it ends.")
     ] = False,
     without_world: Annotated[
-        bool, typer.Option("--without-world", help="Said aloud: nobody looks at the world.")
+        bool, typer.Option("--without-world", help="State that nobody looks at the world.")
     ] = False,
     warn_only: Annotated[
-        bool, typer.Option("--warn-only", help="Simulation and bring-up: everything passes, with a warning.")
+        bool,
+        typer.Option(
+            "--warn-only", help="Simulation and bring-up: what is refused passes too, with a warning."
+        ),
     ] = False,
 ) -> int:
     """Runs the kernel until it is told to end (SIGTERM, Ctrl-C). This process becomes it: no Python stays behind.

@@ -15,10 +15,10 @@ from lastgate.cli.dataset_arguments import (
     DegreesOption,
     EpisodesOption,
     RateOption,
-    RobotOption,
     StateKeyOption,
 )
 from lastgate.cli.messages import print_note, print_warning
+from lastgate.cli.options import RobotOption
 
 
 def limits_command(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastgate.cli.messages import paint, print_note, print_undecided
+from lastgate.cli.options import RobotOption, WorldOption
 
 if TYPE_CHECKING:
     from lastgate.action import RobotState
@@ -21,7 +22,7 @@ STEP_S_DEFAULT = 0.02
 
 def look_at_command(
     *,
-    robot: Annotated[str, typer.Option(metavar="R", help="A robot of the fleet, or a robot.yaml.")],
+    robot: RobotOption,
     target: Annotated[
         tuple[float, float, float],
         typer.Option(metavar="X Y Z", help="What to see, in the robot's base frame."),
@@ -29,14 +30,12 @@ def look_at_command(
     camera: Annotated[str, typer.Option(metavar="C", help="A camera among the robot's sensors.")],
     standoff: Annotated[
         float | None,
-        typer.Option(metavar="M", help="Distance of the camera from it; the camera stays if not said."),
+        typer.Option(metavar="M", help="Distance of the camera from it; the camera stays if not given."),
     ] = None,
     state: Annotated[
         Path | None, typer.Option(metavar="S", help="Where the arm is: .json, .yaml, .npy or .csv.")
     ] = None,
-    world: Annotated[
-        Path | None, typer.Option(metavar="W", help="Obstacles by the WorldState schema: .json or .yaml.")
-    ] = None,
+    world: WorldOption = None,
     step_s: Annotated[float, typer.Option(metavar="S", help="Time from row to row.")] = STEP_S_DEFAULT,
     output: Annotated[
         Path | None,

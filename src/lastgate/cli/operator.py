@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lastgate.cli.messages import print_error, print_hint, print_note, print_warning
+from lastgate.cli.options import SAFE_ACTION_DEADLINE_S, DeadlineOption
 
 if TYPE_CHECKING:
     from lastgate._core import Seat
@@ -125,9 +126,7 @@ def status_command(*, robot: Instance = None, as_json: AsJson = False) -> int:
 def deadman_command(
     *,
     robot: Instance = None,
-    deadline_s: Annotated[
-        float, typer.Option("--safe-action-deadline-s", help="Longest pause between accepted chunks.")
-    ] = 0.2,
+    deadline_s: DeadlineOption = SAFE_ACTION_DEADLINE_S,
     check_period_s: Annotated[float, typer.Option(help="How often to look.")] = 0.05,
 ) -> int:
     """Stops the robot when accepted chunks cease; armed again after every reset."""
@@ -165,7 +164,7 @@ def _why_over(robot: str, seat: "Seat") -> str:
 def human_command(*, robot: InstanceOrAll = None) -> int:
     """Reads lines from stdin: each one is a stop, with the line as its reason.
 
-    A stop that fails is said, and the next line is heard still; the exit code is then 2.
+    A stop that fails is reported, and the next line is still heard; the exit code is then 2.
     """
     import io
     import sys

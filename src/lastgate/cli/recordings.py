@@ -30,7 +30,8 @@ def record_command(
         typer.Option(metavar="R", help="The kernel's robot, or its robot.yaml; else the only kernel's."),
     ] = None,
     rate_hz: Annotated[
-        float | None, typer.Option(metavar="N", help="The kernel's rows per second; else what it states.")
+        float | None,
+        typer.Option(metavar="N", help="The kernel's rows per second; else found by its model's digest."),
     ] = None,
     skill: Annotated[Path | None, typer.Option(metavar="S", help="The kernel's skill.")] = None,
     instance: Annotated[

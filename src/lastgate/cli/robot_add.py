@@ -38,7 +38,9 @@ def add_command(
     ] = None,
     mjcf: Annotated[
         str | None,
-        typer.Option(metavar="REF", help="The MJCF, read where there is no URDF and noted where there is."),
+        typer.Option(
+            metavar="REF", help="The MJCF: lowered where there is no URDF, only noted where there is one."
+        ),
     ] = None,
     output_dir: Annotated[
         Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder of the manifest.")

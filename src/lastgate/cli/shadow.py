@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lastgate.cli.messages import print_note
+from lastgate.cli.options import RobotOption
 
 
 def shadow_command(
@@ -16,9 +17,7 @@ def shadow_command(
         Path, typer.Argument(metavar="LOG", help="The log of a `lastgate.adapters.shadow.Shadow`.")
     ],
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
+    robot: RobotOption,
     margins: Annotated[
         str, typer.Option(metavar="M,M,…", help="Margins to try, in millimetres.")
     ] = "0,5,10,20,30",

@@ -8,19 +8,18 @@ from typing import Annotated
 import typer
 
 from lastgate.cli.messages import print_note
+from lastgate.cli.options import RobotOption
 
 
 def synth_command(
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
+    robot: RobotOption,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="A new folder.")],
     episodes: Annotated[int, typer.Option(metavar="N", help="How many episodes.")] = 100,
     faults: Annotated[
         int, typer.Option(metavar="K", help="How many planted faults, over all episodes.")
     ] = 20,
-    seed: Annotated[int, typer.Option(metavar="S", help="Makes two datasets equal.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same dataset.")] = 1,
     fps: Annotated[
         float | None, typer.Option(metavar="HZ", help="Rows per second; 30 where the robot is fast enough.")
     ] = None,

@@ -7,12 +7,20 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lastgate.cli.messages import print_note, print_warning
+from lastgate.cli.options import (
+    PAGE_PORT,
+    SAFE_ACTION_DEADLINE_S,
+    DeadlineOption,
+    InstanceNameOption,
+    RobotOption,
+    SkillOption,
+    StateDirOption,
+)
 from lastgate.cli.rate import require_rate
 
 EXIT_MISSING = 3
@@ -53,33 +61,24 @@ class _Member:
 
 def up_command(
     *,
-    robot: Annotated[
-        str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
-    ],
+    robot: RobotOption,
     rate_hz: Annotated[
         float, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")
     ],
-    skill: Annotated[
-        Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")
-    ] = None,
-    instance: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Under which name others find it; the robot's name.")
-    ] = None,
-    state_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the latch is written down.")
-    ] = None,
+    skill: SkillOption = None,
+    instance: InstanceNameOption = None,
+    state_dir: StateDirOption = None,
     deadman: Annotated[
-        bool | None, typer.Option("--deadman/--no-deadman", help="Start one; as the envelope says.")
+        bool | None,
+        typer.Option("--deadman/--no-deadman", help="Start a deadman; if not given, as the envelope says."),
     ] = None,
-    deadline_s: Annotated[
-        float, typer.Option("--safe-action-deadline-s", help="Longest pause between accepted chunks.")
-    ] = 0.2,
+    deadline_s: DeadlineOption = SAFE_ACTION_DEADLINE_S,
     pendant: Annotated[
         str | None,
         typer.Option("--pendant", metavar="DEVICE", help="A stop button, as for `lastgate pendant`."),
     ] = None,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Start `lastgate dashboard`.")] = True,
-    port: Annotated[int, typer.Option(metavar="P", help="Where the page listens.")] = 4318,
+    port: Annotated[int, typer.Option(metavar="P", help="Where the page listens.")] = PAGE_PORT,
     sched_fifo: Annotated[
         int,
         typer.Option(metavar="PRIORITY", help="Real-time priority of the kernel, where allowed; 0 for none."),
@@ -89,9 +88,10 @@ def up_command(
         typer.Argument(metavar="-- OPTIONS", help="Further options of `lastgate kernel run`."),
     ] = None,
 ) -> int:
-    """Starts the kernel, its e-stop sources and the page, and says who is missing. Nobody is started twice.
+    """Starts the kernel, its e-stop sources and the page, and says who is missing. None is restarted.
 
-    Ends with Ctrl-C: 0. A kernel that ends, or anybody who was gone at the end: 3. What cannot be started: 2.
+    Runs until Ctrl-C. Exits with 0; with 3 if the kernel ended or somebody was gone by then; with 2 if something
+    cannot be started.
     """
     from lastgate.cli.skill_file import load_skill
     from lastgate.contracts import intersect_envelopes

@@ -31,20 +31,17 @@ from lastgate.contracts.exceptions import (
     ROSSafetyViolation,
     ROSWorkspaceViolation,
 )
+from lastgate.contracts.joints import JointSpec, MimicSpec
 from lastgate.contracts.robot import (
     AllowedCollisionPair,
-    AssetRefs,
     CoverageWaiver,
     EndEffector,
     Gripper,
     GripperJoint,
-    JointSpec,
-    MimicSpec,
-    Provenance,
     RobotDescription,
     Sensor,
-    UrdfAsset,
 )
+from lastgate.contracts.robot_files import AssetRefs, Provenance, UrdfAsset
 from lastgate.contracts.schema import config_error_from, describe_validation_error
 from lastgate.contracts.shapes import (
     BoxShape,

@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot as its manifest describes it: joints, limits, volumes, pairs, tools, and where its files are."""
+"""A robot as its manifest describes it: joints, tools, sensors, volumes, pairs, limits and files."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
-    Field,
     PlainSerializer,
     PrivateAttr,
-    field_validator,
 )
 
-from lastgate.contracts.asset_refs import file_spelling, modern_spelling, parse_asset_ref
 from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
 from lastgate.contracts.enums import ControlMode
 from lastgate.contracts.envelope import SafetyEnvelope
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.footprint_edges import crossing_edges
+from lastgate.contracts.joints import JointSpec
+from lastgate.contracts.robot_files import (
+    RENAMED_KEYS,
+    AssetRefs,
+    LoweringOptions,
+    Provenance,
+)
 from lastgate.contracts.robot_structure import structure_problems, structure_problems_of_refused
 from lastgate.contracts.schema import (
     Finite,
@@ -28,109 +31,10 @@ from lastgate.contracts.schema import (
     SchemaVersion,
     Text,
     Vector2,
-    Vector3,
     XyzRpy,
     require_ordered,
 )
 from lastgate.contracts.shapes import NO_OFFSET, LinkCollisionGeometry
-
-# An axis written with seven digits is this close to unit length.
-AXIS_NORM_TOLERANCE = 1e-6
-
-JointType = Literal["revolute", "prismatic", "continuous", "fixed", "floating", "planar"]
-ONE_DOF_JOINT_TYPES = frozenset({"revolute", "prismatic", "continuous"})
-BOUNDED_JOINT_TYPES = frozenset({"revolute", "prismatic"})
-
-
-class MimicSpec(Schema):
-    """Makes a joint follow another: position = multiplier * leader position + offset."""
-
-    joint: Name
-    multiplier: Finite = 1.0
-    offset: Finite = 0.0
-
-
-class JointSpec(Schema):
-    """Is one joint, in the URDF convention: R = Rz(yaw) Ry(pitch) Rx(roll), axis in the joint's own frame.
-
-    Refused: limits that are missing where the type needs them, not finite or in the wrong order; an axis of a
-    moving joint that is not a unit vector; position limits on a joint that would ignore them.
-    """
-
-    subject_noun: ClassVar[str] = "joint"
-
-    name: Name
-    joint_type: JointType
-    parent_link: Name
-    child_link: Name
-    axis_xyz: Vector3 = (0.0, 0.0, 1.0)
-    origin_xyz: Vector3 = (0.0, 0.0, 0.0)
-    origin_rpy: Vector3 = (0.0, 0.0, 0.0)
-    position_limits: Vector2 | None = None
-    velocity_limit: Positive | None = None
-    acceleration_limit: Positive | None = None
-    effort_limit: Positive | None = None
-    mimic: MimicSpec | None = None
-    sim_joint_name: Name | None = None
-
-    @property
-    def is_moving(self) -> bool:
-        """Tells whether one number places the joint; a row does not move fixed, floating and planar ones."""
-        return self.joint_type in ONE_DOF_JOINT_TYPES
-
-    @property
-    def is_actuated(self) -> bool:
-        """Tells whether the joint has its own column in a row: it moves and follows no other joint."""
-        return self.is_moving and self.mimic is None
-
-    def _checks(self) -> tuple[Callable[[], list[str]], ...]:
-        return (
-            self._type_and_limits_problems,
-            self._limit_order_problems,
-            self._velocity_problems,
-            self._link_problems,
-            self._axis_problems,
-            self._mimic_problems,
-        )
-
-    def _type_and_limits_problems(self) -> list[str]:
-        is_bounded = self.joint_type in BOUNDED_JOINT_TYPES
-        if self.position_limits is None and is_bounded:
-            return [f"a {self.joint_type} joint needs `position_limits: [lower, upper]`"]
-        if self.position_limits is not None and not is_bounded:
-            hint = "; declare it revolute" if self.joint_type == "continuous" else ""
-            return [f"a {self.joint_type} joint would ignore its `position_limits`{hint}"]
-        return []
-
-    def _limit_order_problems(self) -> list[str]:
-        lower, upper = self.position_limits or (0.0, 1.0)
-        if lower < upper:
-            return []
-        return [f"`position_limits` must have lower < upper, got {lower:.4f} and {upper:.4f}"]
-
-    def _velocity_problems(self) -> list[str]:
-        if self.velocity_limit is None and self.is_actuated:
-            return [f"a {self.joint_type} joint needs a `velocity_limit`"]
-        return []
-
-    def _link_problems(self) -> list[str]:
-        if self.parent_link != self.child_link:
-            return []
-        return [f"parent and child are the same link, `{self.parent_link}`"]
-
-    def _axis_problems(self) -> list[str]:
-        norm = math.hypot(*self.axis_xyz)
-        if abs(norm - 1.0) <= AXIS_NORM_TOLERANCE or self.joint_type in ("fixed", "floating"):
-            return []
-        return [
-            f"`axis_xyz` must have length 1 to {AXIS_NORM_TOLERANCE:g}, "
-            f"{list(self.axis_xyz)} has length {norm:.7g}"
-        ]
-
-    def _mimic_problems(self) -> list[str]:
-        if self.mimic is None or self.is_moving:
-            return []
-        return [f"a {self.joint_type} joint cannot mimic `{self.mimic.joint}`"]
 
 
 class GripperJoint(Schema):
@@ -217,103 +121,6 @@ class CoverageWaiver(Schema):
     reason: Name
 
 
-class Provenance(Schema):
-    """Says where a part of the manifest comes from and under which licence."""
-
-    what: Name
-    source: Name
-    licence: Name
-
-
-class JointCorrection(Schema):
-    """Says that a description file is wrong about a joint, and why: its type, axis, limits and mimic are not read."""
-
-    subject_noun: ClassVar[str] = "corrected joint"
-    subject_key: ClassVar[str] = "joint"
-
-    joint: Name
-    reason: Name
-
-
-class LoweringOptions(Schema):
-    """Says how the volumes are made, so that the same manifest always gives the same ones."""
-
-    volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
-    # Convex pieces a concave link is cut into; more are tighter and slower.
-    pieces_per_link_max: Annotated[int, Field(ge=1, le=128)] = 8
-    # Links cut into as many pieces as stand here, with more corners: for those that pass others by tenths of a
-    # millimetre, or are hollow and reached into.
-    fine_links: dict[Name, Annotated[int, Field(ge=1, le=128)]] = Field(default_factory=dict)
-    # Check pairs that the SRDF disables although their meshes meet, wherever both links have convex pieces: volumes
-    # alone would refuse too much that is clear.
-    check_contradicted: bool = False
-    # Links whose visual shapes are covered too: they have no collision shapes, or only stand-ins.
-    visual_links: tuple[Name, ...] = ()
-    # Joints for which this manifest counts and not its URDF, which still says where they are.
-    corrected_joints: tuple[JointCorrection, ...] = ()
-
-
-class UrdfAsset(Schema):
-    """Is the URDF, and how its root frame sits on the robot's base."""
-
-    ref: Text
-    root_frame: Name | None = None
-    base_to_root_xyz_rpy: XyzRpy | None = None
-
-    @field_validator("ref")
-    @classmethod
-    def _require_urdf_ref(cls, ref: str) -> str:
-        return str(parse_asset_ref(ref, "urdf"))
-
-
-class MjcfMount(Schema):
-    """Is a further MJCF whose bodies hang on a body of the robot: an arm on its base, a hand on its arm.
-
-    Names of the mounted file are spelled with the prefix, and later mounts see them so.
-    """
-
-    ref: Text
-    on_body: Name
-    prefix: Name
-    xyz_rpy: XyzRpy = NO_OFFSET
-
-    @field_validator("ref")
-    @classmethod
-    def _require_mjcf_ref(cls, ref: str) -> str:
-        return str(parse_asset_ref(ref, "mjcf"))
-
-
-class AssetRefs(Schema):
-    """Says where the description files come from; the kind of a reference is the field it stands in."""
-
-    urdf: UrdfAsset | None = None
-    mjcf: Text | None = None
-    mjcf_mounts: tuple[MjcfMount, ...] = ()
-    srdf: Text | None = None
-
-    @field_validator("urdf", mode="before")
-    @classmethod
-    def _require_urdf_block(cls, urdf: object) -> object:
-        if isinstance(urdf, str):
-            raise ValueError(f"write `urdf: {{ref: {_modern_ref(urdf)}}}`")
-        return urdf
-
-    @field_validator("mjcf")
-    @classmethod
-    def _require_mjcf_ref(cls, ref: str | None) -> str | None:
-        return None if ref is None else str(parse_asset_ref(ref, "mjcf"))
-
-    @field_validator("srdf")
-    @classmethod
-    def _require_srdf_ref(cls, ref: str | None) -> str | None:
-        return None if ref is None else str(parse_asset_ref(ref, "srdf"))
-
-    def _problems(self) -> list[str]:
-        if self.mjcf_mounts and self.mjcf is None:
-            return ["`mjcf_mounts` needs an `mjcf` to mount on"]
-        return []
-
-
 def _read_control_mode(value: object) -> object:
     if isinstance(value, ControlMode):
         mode = value
@@ -333,28 +140,6 @@ ControlModeByName = Annotated[
 ]
 
 
-def _modern_ref(value: object) -> str:
-    if not isinstance(value, str) or not value:
-        return "file:<relpath>"
-    return modern_spelling(value) or (value if ":" in value else file_spelling(value))
-
-
-def _renamed_sim(value: object) -> str:
-    uri = value.get("mjcf_uri") if isinstance(value, Mapping) else None
-    return f"`sim.mjcf_uri` is now spelled `assets: {{mjcf: {_modern_ref(uri)}}}`"
-
-
-_RENAMED_KEYS: Mapping[str, Callable[[Any], str]] = {
-    "urdf_path": lambda v: f"`urdf_path` is now spelled `assets: {{urdf: {{ref: {_modern_ref(v)}}}}}`",
-    "srdf_path": lambda v: f"`srdf_path` is now spelled `assets: {{srdf: {_modern_ref(v)}}}`",
-    "sim": _renamed_sim,
-    "urdf_root_frame": lambda v: f"`urdf_root_frame` is now spelled `assets: {{urdf: {{root_frame: {v}}}}}`",
-    "static_base_to_urdf_root_xyz_rpy": lambda v: (
-        f"`static_base_to_urdf_root_xyz_rpy` is now spelled `assets: {{urdf: {{base_to_root_xyz_rpy: {v}}}}}`"
-    ),
-}
-
-
 class RobotDescription(Schema):
     """Is everything the gate, the lowering and the planners need to know about one robot.
 
@@ -363,7 +148,7 @@ class RobotDescription(Schema):
     not have. A description without `collision_geometry` is complete as such; the gate does not arm with it.
     """
 
-    renamed_keys: ClassVar[Mapping[str, Callable[[Any], str]]] = _RENAMED_KEYS
+    renamed_keys: ClassVar[Mapping[str, Callable[[Any], str]]] = RENAMED_KEYS
 
     schema_version: SchemaVersion = 1
     name: Name

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 if TYPE_CHECKING:
-    from lastgate.contracts.robot import JointSpec
+    from lastgate.contracts.joints import JointSpec
 
 
 def structure_problems(robot: Any) -> list[str]:

@@ -28,7 +28,6 @@ from lastgate.dashboard.access import AccessGuard, Token
 from lastgate.dashboard.control import Control
 from lastgate.dashboard.store import LiveStore
 
-DEFAULT_PORT = 4318
 # Browsers that may look at once. Each costs a look every tenth of a second, and the machine has a robot to mind.
 VIEWERS_MAX = 8
 FRAME_S = 0.1

@@ -131,7 +131,6 @@ class SimulatedMobileArm:
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
-        self._mounted = find_camera(gate.robot, CAMERA)
         self._positions = np.array(START_POSITIONS)
         x, y, yaw = START_XY_YAW
         self._place = [x, y, yaw]

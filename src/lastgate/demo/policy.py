@@ -91,7 +91,7 @@ class Policy:
 
     Args:
         scene: Is asked, by geometry alone, whether a planted collision collides.
-        seed: Makes two runs propose the same.
+        seed: The same seed proposes the same chunks.
         fault_share: How often, on the way, a proposal is a planted fault.
         quota: Of all proposals, how many are planted faults, at stops and on the way; None plants at every stop.
     """

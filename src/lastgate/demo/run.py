@@ -92,7 +92,7 @@ class Simulation:
     """Is the whole loop: policy, gate, servos.
 
     Args:
-        seed: Makes two runs equal.
+        seed: The same seed gives the same run.
         gated: False executes whatever the servos can take, so that a test can see what the gate prevents.
         quota: Of all proposals, how many are faulty; None plants one at every stop.
         black_box: Where every verdict is recorded with all that it depended on; None records nothing.

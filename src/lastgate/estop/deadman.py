@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from lastgate.contracts.evidence import TimeoutEvidence
 from lastgate.contracts.exceptions import ROSConfigError
 
-SAFE_ACTION_DEADLINE_S = 0.2
-CHECK_PERIOD_S = 0.05
-
 
 @dataclass(slots=True, kw_only=True)
 class Deadman:
@@ -19,7 +16,7 @@ class Deadman:
     is latched it has nothing to add.
     """
 
-    deadline_s: float = SAFE_ACTION_DEADLINE_S
+    deadline_s: float
     _since_s: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:

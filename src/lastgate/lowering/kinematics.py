@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.contracts.robot import JointSpec
+from lastgate.contracts.joints import JointSpec
 from lastgate.lowering.rigid import rotations_about, transform
 
 Array = NDArray[np.float64]

@@ -9,13 +9,12 @@ the counts of volumes nothing takes part but the numbers of the manifest and the
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,9 @@ from lastgate.contracts.robot import RobotDescription
 from lastgate.contracts.shapes import CapsuleShape
 from lastgate.gate import Gate
 from lastgate.lowering.corrected_urdf import write_corrected_urdf
-from lastgate.lowering.diagnostics import LoweringError
 from lastgate.lowering.distances import segments_to_segments
 from lastgate.lowering.error_rates import columns_of, unhurried
+from lastgate.lowering.pinocchio_robot import PinocchioRobot
 from lastgate.lowering.rigid import rotation_from_rpy
 from lastgate.lowering.srdf_reader import ordered
 from lastgate.world import NO_WORLD
@@ -93,74 +92,25 @@ class Oracle(Protocol):
 
 class _UrdfOracle:
     def __init__(self, robot: RobotDescription, urdf_path: Path, skipped: set[Pair]) -> None:
-        try:
-            import pinocchio
-        except ImportError as error:
-            raise LoweringError(
-                "measuring needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
-            ) from error
-        self.pin: Any = pinocchio
-        self.robot = robot
-        self.model = pinocchio.buildModelFromUrdf(str(urdf_path))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            folders = [str(folder) for folder in urdf_path.parents]
-            load = pinocchio.buildGeomFromUrdf
-            self.geometry = load(self.model, str(urdf_path), pinocchio.GeometryType.COLLISION, folders)
-            if robot.lowering.visual_links:
-                # Links lowered from their visual shapes are judged by the same shapes.
-                shown = load(self.model, str(urdf_path), pinocchio.GeometryType.VISUAL, folders)
-                for item in shown.geometryObjects:
-                    if self.model.frames[item.parentFrame].name in robot.lowering.visual_links:
-                        item.name = f"{item.name} visual"
-                        self.geometry.addGeometryObject(item)
-        links = set(robot.link_names)
-        self.owner: list[str | None] = []
-        for item in self.geometry.geometryObjects:
-            self.owner.append(self._carrier(item.parentFrame, links))
-        self.pairs: list[Pair] = []
-        for first in range(len(self.owner)):
-            for second in range(first + 1, len(self.owner)):
-                link_a, link_b = self.owner[first], self.owner[second]
-                if link_a is None or link_b is None or link_a == link_b:
-                    continue
-                if ordered(link_a, link_b) not in skipped:
-                    self.geometry.addCollisionPair(pinocchio.CollisionPair(first, second))
-                    self.pairs.append(ordered(link_a, link_b))
-        self.data = self.model.createData()
-        self.geometry_data = self.geometry.createData()
-        for request in self.geometry_data.collisionRequests:
+        self._robot = PinocchioRobot(robot, urdf_path)
+        self._pairs = [pair for _, _, pair in self._robot.compare_all_but(skipped)]
+        self._geometry_data = self._robot.geometry.createData()
+        for request in self._geometry_data.collisionRequests:
             request.num_max_contacts = 1
 
-    def _carrier(self, frame: int, links: set[str]) -> str | None:
-        while True:
-            item = self.model.frames[frame]
-            if item.name in links and item.type == self.pin.FrameType.BODY:
-                return str(item.name)
-            if frame in (item.parentFrame, 0):
-                # Whatever is fixed to the world above the base is the base's.
-                return self.robot.base_frame if self.model.frames[frame].parentJoint == 0 else None
-            frame = item.parentFrame
-
     def place(self, row: Mapping[str, float]) -> None:
-        q = self.pin.neutral(self.model)
-        for name, value in row.items():
-            joint = self.model.joints[self.model.getJointId(name)]
-            if joint.nq == 2:
-                q[joint.idx_q : joint.idx_q + 2] = math.cos(value), math.sin(value)
-            else:
-                q[joint.idx_q] = value
-        self.pin.updateGeometryPlacements(self.model, self.data, self.geometry, self.geometry_data, q)
-        self.pin.updateFramePlacements(self.model, self.data)
+        self._robot.place(row, self._geometry_data)
+        self._robot.pin.updateFramePlacements(self._robot.model, self._robot.data)
 
     def contacts(self) -> set[Pair]:
-        if not self.pin.computeCollisions(self.geometry, self.geometry_data, False):
+        if not self._robot.pin.computeCollisions(self._robot.geometry, self._geometry_data, False):
             return set()
-        results = self.geometry_data.collisionResults
-        return {self.pairs[k] for k in range(len(self.pairs)) if results[k].isCollision()}
+        results = self._geometry_data.collisionResults
+        return {pair for index, pair in enumerate(self._pairs) if results[index].isCollision()}
 
     def pose(self, link: str) -> Array:
-        return self.data.oMf[self.model.getFrameId(link, self.pin.FrameType.BODY)].homogeneous
+        frame = self._robot.model.getFrameId(link, self._robot.pin.FrameType.BODY)
+        return self._robot.data.oMf[frame].homogeneous
 
 
 def oracle_of(robot: RobotDescription, manifest_dir: Path | None) -> Oracle:

@@ -7,8 +7,6 @@ those. Two peers judge by convex hulls instead: Coal's own, and MuJoCo's.
 
 from __future__ import annotations
 
-import math
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.lowering.diagnostics import LoweringError
+from lastgate.lowering.pinocchio_robot import PinocchioRobot
 from lastgate.lowering.srdf_reader import ordered
 from lastgate.lowering.triangles import winding_number
 
@@ -28,27 +27,10 @@ class MeshTruth:
     """The collision geometry of a URDF, and which checked pairs of links meet at a configuration."""
 
     def __init__(self, robot: RobotDescription, urdf_path: Path, *, hulls: bool = False) -> None:
-        try:
-            import pinocchio
-        except ImportError as error:
-            raise LoweringError(
-                "judging by meshes needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
-            ) from error
-        self._pin: Any = pinocchio
         self._robot = robot
-        self._model = pinocchio.buildModelFromUrdf(str(urdf_path))
-        self._data = self._model.createData()
-        self._geometry = self._load_geometry(urdf_path)
-        owners = [self._carrier(item.parentFrame) for item in self._geometry.geometryObjects]
-        allowed = {entry.links for entry in robot.unchecked_pairs}
-        self._pairs: list[tuple[int, int, Pair]] = []
-        for first, link_a in enumerate(owners):
-            for second in range(first + 1, len(owners)):
-                link_b = owners[second]
-                if link_a is None or link_b is None or link_a == link_b or ordered(link_a, link_b) in allowed:
-                    continue
-                self._geometry.addCollisionPair(pinocchio.CollisionPair(first, second))
-                self._pairs.append((first, second, ordered(link_a, link_b)))
+        self._urdf = PinocchioRobot(robot, urdf_path)
+        self._geometry = self._urdf.geometry
+        self._pairs = self._urdf.compare_all_but({entry.links for entry in robot.unchecked_pairs})
         self._soups = [_triangles(item) for item in self._geometry.geometryObjects]
         self._bounds = [
             (np.zeros(3), np.zeros(3)) if soup is None else (soup.min(axis=(0, 1)), soup.max(axis=(0, 1)))
@@ -63,31 +45,6 @@ class MeshTruth:
         self._hulls = hulls
         self._geometry_data = self._geometry.createData()
 
-    def _load_geometry(self, urdf_path: Path) -> Any:
-        pin = self._pin
-        folders = [str(folder) for folder in urdf_path.parents]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            geometry = pin.buildGeomFromUrdf(self._model, str(urdf_path), pin.GeometryType.COLLISION, folders)
-            if self._robot.lowering.visual_links:
-                # Links lowered from their visual shapes are judged by the same shapes.
-                shown = pin.buildGeomFromUrdf(self._model, str(urdf_path), pin.GeometryType.VISUAL, folders)
-                for item in shown.geometryObjects:
-                    if self._model.frames[item.parentFrame].name in self._robot.lowering.visual_links:
-                        item.name = f"{item.name} visual"
-                        geometry.addGeometryObject(item)
-        return geometry
-
-    def _carrier(self, frame: int) -> str | None:
-        links = set(self._robot.link_names)
-        while True:
-            item = self._model.frames[frame]
-            if item.name in links and item.type == self._pin.FrameType.BODY:
-                return str(item.name)
-            if frame in (item.parentFrame, 0):
-                return self._robot.base_frame if self._model.frames[frame].parentJoint == 0 else None
-            frame = item.parentFrame
-
     def place(self, configuration: Array) -> None:
         """Puts the robot at one configuration: a number per actuated joint, in the manifest's order."""
         values = dict(
@@ -96,18 +53,12 @@ class MeshTruth:
         for joint in self._robot.joints:
             if joint.mimic is not None:
                 values[joint.name] = joint.mimic.multiplier * values[joint.mimic.joint] + joint.mimic.offset
-        q = self._pin.neutral(self._model)
-        for name, value in values.items():
-            joint = self._model.joints[self._model.getJointId(name)]
-            q[joint.idx_q : joint.idx_q + joint.nq] = (
-                (value,) if joint.nq == 1 else (math.cos(value), math.sin(value))
-            )
-        self._pin.updateGeometryPlacements(self._model, self._data, self._geometry, self._geometry_data, q)
+        self._urdf.place(values, self._geometry_data)
 
     def touching(self, configuration: Array) -> Pair | None:
         """Returns one checked pair that meets, or None; a pair of which one lies inside the other meets."""
         self.place(configuration)
-        if self._pin.computeCollisions(self._geometry, self._geometry_data, True):
+        if self._urdf.pin.computeCollisions(self._geometry, self._geometry_data, True):
             results = self._geometry_data.collisionResults
             return next(
                 pair for index, (_, _, pair) in enumerate(self._pairs) if results[index].isCollision()
@@ -139,8 +90,10 @@ class MeshTruth:
     def shapes(self) -> list[tuple[str | None, Any, Array | None]]:
         """Returns of every shape its link, Coal's own form, and its triangles if it is a mesh."""
         return [
-            (self._carrier(item.parentFrame), item.geometry, soup)
-            for item, soup in zip(self._geometry.geometryObjects, self._soups, strict=True)
+            (link, item.geometry, soup)
+            for link, item, soup in zip(
+                self._urdf.owners, self._geometry.geometryObjects, self._soups, strict=True
+            )
         ]
 
 

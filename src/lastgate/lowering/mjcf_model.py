@@ -19,7 +19,8 @@ from lastgate.assets.mesh_uri import own_package
 from lastgate.assets.resolver import resolve_asset
 from lastgate.assets.safe_xml import load_xml
 from lastgate.contracts.exceptions import ROSConfigError
-from lastgate.contracts.robot import MjcfMount, RobotDescription
+from lastgate.contracts.robot import RobotDescription
+from lastgate.contracts.robot_files import MjcfMount
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic
 
 Array = NDArray[np.float64]

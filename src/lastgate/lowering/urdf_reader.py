@@ -16,7 +16,7 @@ from lastgate.assets.mesh_uri import resolve_mesh_uri
 from lastgate.assets.safe_xml import load_xml
 from lastgate.assets.xacro_expansion import find_xacro
 from lastgate.contracts.exceptions import ROSConfigError
-from lastgate.contracts.robot import JointSpec
+from lastgate.contracts.joints import JointSpec
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic
 from lastgate.lowering.mesh_reader import load_triangles
 from lastgate.lowering.rigid import transform

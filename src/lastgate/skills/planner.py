@@ -66,7 +66,7 @@ class MotionPlanner:
         gate: The gate that the motion will cross; its robot, skill, step and held objects are taken from there.
         slack_m: How much more distance than that gate demands.
         speed_share: How much of the speed limits is used.
-        seed: Makes two plans equal.
+        seed: The same seed gives the same plan.
 
     Raises:
         ROSConfigError: A number is out of range.

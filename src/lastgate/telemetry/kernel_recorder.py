@@ -2,7 +2,6 @@
 """The black box of a running kernel."""
 
 import time
-from collections import deque
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,8 +13,8 @@ from lastgate.action import ActionChunk, RobotState
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.gate import Gate
 from lastgate.telemetry.kernel_feed import DoorMessages, open_ring
+from lastgate.telemetry.last_seconds import LastSeconds
 from lastgate.telemetry.recorded_world import recorded_world
-from lastgate.telemetry.recorder import KEPT_MAX
 from lastgate.telemetry.recording_file import KernelWorld, RecordedInputs, RecordingFile
 from lastgate.world import NO_WORLD, NoWorld, World
 
@@ -38,10 +37,12 @@ class KernelRecorder:
         last_s: As in `Recorder`.
 
     Raises:
-        ROSConfigError: There is no such kernel, or it was built from another model than the gate.
+        ROSConfigError: There is no such kernel, it was built from another model than the gate, or `last_s` is not a
+            positive number.
     """
 
     def __init__(self, instance: str, gate: Gate, path: Path, *, last_s: float | None = None) -> None:
+        self._last: LastSeconds[RecordedInputs] = LastSeconds(last_s)
         status = open_ring(instance, "statuses", from_newest=True).read(STATUS_TIMEOUT_S)
         told = None if status is None else _core.read_safety_status(status[3])
         if told is None:
@@ -52,12 +53,10 @@ class KernelRecorder:
                 f"robot, rate and skill have {gate.model_digest[:12]}"
             )
         self._gate = gate
-        self._last_s = last_s
         self._inputs = open_ring(instance, "inputs")
         self._worlds = DoorMessages(
             instance, "worlds", from_newest=True, remembered_max=_WORLDS_REMEMBERED_MAX
         )
-        self._kept: deque[RecordedInputs] = deque(maxlen=KEPT_MAX)
         self._kernel_worlds: dict[tuple, KernelWorld] = {}
         self._file = RecordingFile(path, gate)
 
@@ -80,7 +79,8 @@ class KernelRecorder:
             self._worlds.drain()
             told = None if message is None else _core.decode_inputs(message[3])
             if told is not None:
-                self._take(self._seen(told))
+                for due in self._last.due(self._seen(told)):
+                    self._file.write(due)
                 count += 1
             if time.monotonic() >= deadline:
                 return count
@@ -96,19 +96,6 @@ class KernelRecorder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-    def _take(self, seen: RecordedInputs) -> None:
-        if self._last_s is None:
-            self._file.write(seen)
-            return
-        self._kept.append(seen)
-        if seen.verdict.accepted:
-            return
-        begin_ns = seen.wall_ns - int(self._last_s * 1e9)
-        for kept in self._kept:
-            if kept.wall_ns >= begin_ns:
-                self._file.write(kept)
-        self._kept.clear()
 
     def _seen(self, told: dict) -> RecordedInputs:
         reasons: list[str] = []

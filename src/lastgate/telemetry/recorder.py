@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The black box of a gate in this process."""
 
-import math
 import threading
 import time
 from collections import deque
@@ -16,13 +15,11 @@ from lastgate.declared_contact import DeclaredContact
 from lastgate.gate import Gate
 from lastgate.held_shape import HeldShape
 from lastgate.telemetry.checker import Circumstances
+from lastgate.telemetry.last_seconds import KEPT_MAX, LastSeconds
 from lastgate.telemetry.recording_file import RecordedInputs, RecordingFile, chunk_message
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
-# Checks that wait to be written, or are kept in case one is refused: ten seconds of a 400 Hz stream, or four minutes
-# of a policy that answers 16 times a second. Each holds its chunk, and the worlds it shares with others.
-KEPT_MAX = 4096
 # Nobody is woken for a check: waking costs more than the check.
 _PERIOD_S = 0.05
 
@@ -71,15 +68,12 @@ class Recorder:
         in_background: bool = True,
         with_certificates: bool = False,
     ) -> None:
-        if last_s is not None and not (math.isfinite(last_s) and last_s > 0.0):
-            raise ROSConfigError(f"last_s must be a positive number of seconds, got {last_s!r}")
+        self._last: LastSeconds[_Seen] = LastSeconds(last_s)
         self.gate = gate
         self.path = Path(path)
-        self._last_s = last_s
         # A gate belongs to one thread, and the thread that writes is another.
         self._certifier = Gate.from_flat_config(gate.robot, gate.flat_config) if with_certificates else None
         self._waiting: deque[_Seen] = deque(maxlen=KEPT_MAX)
-        self._kept: deque[_Seen] = deque(maxlen=KEPT_MAX)
         self._file: RecordingFile | None = None
         # Each is written by one thread only.
         self._seen = self._taken = 0
@@ -164,17 +158,8 @@ class Recorder:
                 return
 
     def _take(self, seen: _Seen) -> None:
-        if self._last_s is None:
-            self._write(seen)
-            return
-        self._kept.append(seen)
-        if seen.verdict.accepted:
-            return
-        begin_ns = seen.wall_ns - int(self._last_s * 1e9)
-        for kept in self._kept:
-            if kept.wall_ns >= begin_ns:
-                self._write(kept)
-        self._kept.clear()
+        for due in self._last.due(seen):
+            self._write(due)
 
     def _write(self, seen: _Seen) -> None:
         if self._file is None:

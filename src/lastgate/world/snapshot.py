@@ -9,8 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from lastgate import _core
-from lastgate.action import require_number
-from lastgate.arrays import Float64
+from lastgate.arrays import Float64, require_number
 from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive, Zone
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.world.floor_map import FloorMap

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from paper_robots import joint as complete_joint
 from pydantic import ValidationError
 
 from lastgate.contracts import RobotDescription, describe_validation_error
@@ -15,15 +16,8 @@ NOT_FINITE = [float("nan"), float("inf"), float("-inf"), 1e309]
 
 def joint(name: str, parent_link: str, child_link: str, **changes: Any) -> Manifest:
     """Returns a revolute joint that is complete, with `changes` on top; a change to None removes the key."""
-    complete = {
-        "name": name,
-        "joint_type": "revolute",
-        "parent_link": parent_link,
-        "child_link": child_link,
-        "position_limits": [-2.5, 2.5],
-        "velocity_limit": 2.0,
-    }
-    return {key: value for key, value in {**complete, **changes}.items() if value is not None}
+    limits = {"position_limits": [-2.5, 2.5], "velocity_limit": 2.0}
+    return complete_joint(name, parent_link, child_link, **{**limits, **changes})
 
 
 @pytest.fixture

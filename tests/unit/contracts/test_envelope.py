@@ -7,8 +7,6 @@ from lastgate.contracts.envelope_intersection import MARGINS, MAXIMA, RANGES
 
 from .conftest import NOT_FINITE
 
-OPTIONAL_MAXIMA = [name for name in MAXIMA if SafetyEnvelope.model_fields[name].default is None]
-
 
 def test_nothing_is_declared_unless_said():
     envelope = SafetyEnvelope()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lastgate.contracts.exceptions import ROSConfigError
-from lastgate.contracts.robot import JointSpec
+from lastgate.contracts.joints import JointSpec
 from lastgate.lowering.corrected_urdf import write_corrected_urdf
 from lastgate.lowering.diagnostics import DescriptionError
 from lastgate.lowering.manifest_splice import read_manifest

@@ -13,6 +13,7 @@ from refusals import DOWN, HOME, NOW_S, REFUSALS, case, gate_with, panda, primit
 import lastgate as lg
 from lastgate import _core
 from lastgate.telemetry import recorder as recorder_module
+from lastgate.telemetry.kernel_recorder import KernelRecorder
 from lastgate.telemetry.recorder import Recorder
 from lastgate.telemetry.recording_file import RecordingFile
 from lastgate.telemetry.recording_messages import decode_message, schema_text
@@ -217,9 +218,12 @@ def test_without_a_refusal_there_is_no_file(tmp_path: Path):
 
 
 @pytest.mark.parametrize("last_s", [0.0, -1.0, float("nan"), float("inf")])
-def test_last_seconds_must_be_positive(last_s: float, tmp_path: Path):
-    with pytest.raises(lg.ROSConfigError, match="positive"):
-        Recorder(gate_with(), tmp_path / "box.mcap", last_s=last_s)
+def test_last_seconds_must_be_positive_in_process_and_beside_a_kernel(last_s: float, tmp_path: Path):
+    gate, path = gate_with(), tmp_path / "box.mcap"
+    with pytest.raises(lg.ROSConfigError, match="last_s must be a positive number"):
+        Recorder(gate, path, last_s=last_s)
+    with pytest.raises(lg.ROSConfigError, match="last_s must be a positive number"):
+        KernelRecorder("nobody", gate, path, last_s=last_s)
 
 
 def test_writing_in_the_background_gives_the_same_file(tmp_path: Path):

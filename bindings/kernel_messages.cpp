@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translation only: the doors of the kernel process and the messages that go through them.
+// Translation only: the messages that go through the doors of the kernel process.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -13,10 +13,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "client.hpp"
+#include "doors.hpp"
 #include "evidence.hpp"
-#include "instance.hpp"
 #include "messages.hpp"
+#include "payload.hpp"
 #include "requests.hpp"
 #include "world_builder.hpp"
 
@@ -31,17 +31,13 @@ using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::
 using Kinds = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes3 = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-std::span<const std::byte> span_of(const nb::bytes& bytes) { return {static_cast<const std::byte*>(bytes.data()), bytes.size()}; }
-
-nb::bytes bytes_of(std::span<const std::byte> bytes) { return nb::bytes(bytes.data(), bytes.size()); }
-
 /// Writes a message into memory that is surely large enough.
 template <typename Write>
 nb::bytes written(std::size_t room, Write write) {
     std::vector<std::byte> memory(room);
     const auto bytes = write(std::span<std::byte>(memory));
     if (bytes.empty()) throw std::invalid_argument("the message does not fit");
-    return bytes_of(bytes);
+    return nb::bytes(bytes.data(), bytes.size());
 }
 
 Stamp stamp_of(double stamp_s) {
@@ -158,42 +154,41 @@ nb::bytes encode_chunk_request(const nb::bytes& chunk, bool recovery, const std:
     return written(room, [&](std::span<std::byte> memory) { return write_chunk_request(recovery, named, span_of(chunk), memory); });
 }
 
-/// Types of what is handed in through the ring of chunks, by the words that Python uses.
-MessageType question_of(const std::string& word) {
-    if (word == "held_shape") return MessageType::held_shape;
-    if (word == "let_go") return MessageType::let_go;
-    if (word == "nav_goal") return MessageType::nav_goal;
-    throw std::invalid_argument("no question `" + word + "`");
+nb::object decode_world_snapshot(const nb::bytes& payload) {
+    const auto world = read_world_snapshot(span_of(payload));
+    if (!world) return nb::none();
+    nb::dict fields;
+    fields["stamp_s"] = world->stamp_s;
+    fields["frame_id"] = nb::cast(std::string(world->frame_id));
+    fields["world_id"] = nb::cast(std::string(world->world_id));
+    fields["declared_absent"] = world->declared_absent;
+    fields["kinds"] = nb::bytes(reinterpret_cast<const char*>(world->kinds.data()), world->kinds.size());
+    fields["sizes_m"] = nb::cast(world->sizes_m);
+    fields["poses"] = nb::cast(world->xyz_quat_xyzw);
+    fields["object_id"] = nb::cast(std::vector<std::string>(world->object_id.begin(), world->object_id.end()));
+    fields["obstacle_count"] = world->obstacle_count;
+    fields["points"] = world->has_points ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->points.data()), 8 * world->points.size()), world->points_stamp_s)) : nb::none();
+    fields["voxels"] = world->has_voxels
+                           ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->occupancy.data()), world->occupancy.size()), world->size, world->origin, world->resolution, world->unknown_is_free,
+                                                       world->outside_is_free, world->voxels_stamp_s))
+                           : nb::none();
+    return fields;
 }
 
-RingShape shape_of(const std::string& ring) {
-    // One of the rings of a door: its name and the door's number.
-    const std::size_t dot = ring.find('.');
-    if (dot != std::string::npos && ring.size() == dot + 2 && ring[dot + 1] >= '0' && ring[dot + 1] < static_cast<char>('0' + doors_max)) {
-        const std::string kind = ring.substr(0, dot);
-        if (kind == "chunks") return chunk_ring;
-        if (kind == "states") return state_ring;
-        if (kind == "worlds") return world_ring;
-        if (kind == "verdicts") return verdict_ring;
-    }
-    if (ring == "safe_actions") return chunk_ring;
-    if (ring == "failures") return failure_ring;
-    if (ring == "statuses") return status_ring;
-    if (ring == "traces") return trace_ring;
-    if (ring == "inputs") return input_ring;
-    throw std::invalid_argument("no ring `" + ring + "`; there are safe_actions, failures, statuses, traces, inputs, and chunks.N, states.N, worlds.N, verdicts.N for every door");
+/// The world that a kernel makes of these messages, by the code that the kernel makes it with.
+nb::object world_of_messages(const std::vector<std::tuple<std::uint32_t, nb::bytes>>& messages, const std::string& base_frame, std::uint64_t id) {
+    // Messages that complete no world take no number: the last one gets the number that is asked for.
+    WorldBuilder builder(base_frame, id - (messages.empty() ? 0 : messages.size() - 1));
+    std::unique_ptr<NamedWorld> world;
+    for (const auto& [type, payload] : messages) world = builder.take(static_cast<MessageType>(type), span_of(payload), {});
+    if (!world) return nb::none();
+    nb::dict fields;
+    fields["native"] = nb::cast(new WorldSnapshot(std::move(world->snapshot)), nb::rv_policy::take_ownership);
+    fields["world_id"] = nb::cast(world->names.world_id);
+    fields["object_id"] = nb::cast(world->names.object_id);
+    fields["obstacle_count"] = world->names.obstacle_count;
+    return fields;
 }
-
-Command command_of(const std::string& word) {
-    if (word == "reset") return Command::reset;
-    if (word == "activate") return Command::activate;
-    if (word == "deactivate") return Command::deactivate;
-    if (word == "shutdown") return Command::shutdown;
-    if (word == "status") return Command::status;
-    throw std::invalid_argument("no command `" + word + "`");
-}
-
-std::int64_t ns_of(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
 
 void bind_messages(nb::module_& module) {
     module.def("encode_action_chunk", &encode_action_chunk, "rows"_a.noconvert(), "control_mode"_a, "stamp_s"_a, "ee_name"_a, "frame_id"_a, "rskill_id"_a, "trace_id"_a, "tick_index"_a);
@@ -246,157 +241,18 @@ void bind_messages(nb::module_& module) {
         fields["world_id"] = nb::cast(std::string(reader.text()));
         return reader.at_end() ? nb::object(fields) : nb::none();
     }, "payload"_a, nb::sig("def read_safety_status(payload: bytes) -> dict | None"));
-}
-
-nb::object decode_world_snapshot(const nb::bytes& payload) {
-    const auto world = read_world_snapshot(span_of(payload));
-    if (!world) return nb::none();
-    nb::dict fields;
-    fields["stamp_s"] = world->stamp_s;
-    fields["frame_id"] = nb::cast(std::string(world->frame_id));
-    fields["world_id"] = nb::cast(std::string(world->world_id));
-    fields["declared_absent"] = world->declared_absent;
-    fields["kinds"] = nb::bytes(reinterpret_cast<const char*>(world->kinds.data()), world->kinds.size());
-    fields["sizes_m"] = nb::cast(world->sizes_m);
-    fields["poses"] = nb::cast(world->xyz_quat_xyzw);
-    fields["object_id"] = nb::cast(std::vector<std::string>(world->object_id.begin(), world->object_id.end()));
-    fields["obstacle_count"] = world->obstacle_count;
-    fields["points"] = world->has_points ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->points.data()), 8 * world->points.size()), world->points_stamp_s)) : nb::none();
-    fields["voxels"] = world->has_voxels
-                           ? nb::object(nb::make_tuple(nb::bytes(reinterpret_cast<const char*>(world->occupancy.data()), world->occupancy.size()), world->size, world->origin, world->resolution, world->unknown_is_free,
-                                                       world->outside_is_free, world->voxels_stamp_s))
-                           : nb::none();
-    return fields;
-}
-
-/// The world that a kernel makes of these messages, by the code that the kernel makes it with.
-nb::object world_of_messages(const std::vector<std::tuple<std::uint32_t, nb::bytes>>& messages, const std::string& base_frame, std::uint64_t id) {
-    // Messages that complete no world take no number: the last one gets the number that is asked for.
-    WorldBuilder builder(base_frame, id - (messages.empty() ? 0 : messages.size() - 1));
-    std::unique_ptr<NamedWorld> world;
-    for (const auto& [type, payload] : messages) world = builder.take(static_cast<MessageType>(type), span_of(payload), {});
-    if (!world) return nb::none();
-    nb::dict fields;
-    fields["native"] = nb::cast(new WorldSnapshot(std::move(world->snapshot)), nb::rv_policy::take_ownership);
-    fields["world_id"] = nb::cast(world->names.world_id);
-    fields["object_id"] = nb::cast(world->names.object_id);
-    fields["obstacle_count"] = world->names.obstacle_count;
-    return fields;
-}
-
-void bind_doors(nb::module_& module) {
-    module.def("remove_what_a_killed_kernel_left", &remove_what_a_killed_kernel_left, "instance"_a);
     module.def("decode_world_snapshot", &decode_world_snapshot, "payload"_a, nb::sig("def decode_world_snapshot(payload: bytes) -> dict | None"));
     module.def("world_of_messages", &world_of_messages, "messages"_a, "base_frame"_a, "id"_a, nb::sig("def world_of_messages(messages: Sequence[tuple[int, bytes]], base_frame: str, id: int) -> dict | None"));
-    nb::class_<DoorClient>(module, "DoorClient")
-        .def(nb::init<const std::string&>(), "instance"_a)
-        .def("submit", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::action_chunk, span_of(payload)); }, "payload"_a)
-        .def("submit_twist", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::twist, span_of(payload)); }, "payload"_a)
-        .def("submit_request", [](DoorClient& door, const nb::bytes& payload) { return door.submit(MessageType::chunk_request, span_of(payload)); }, "payload"_a)
-        .def("ask", [](DoorClient& door, const std::string& word, const nb::bytes& payload, double timeout_s) -> std::optional<std::tuple<bool, std::uint32_t, std::string>> {
-            const MessageType type = question_of(word);
-            const auto bytes = span_of(payload);
-            nb::gil_scoped_release released;
-            const auto answer = door.ask(type, bytes, ns_of(timeout_s));
-            if (!answer) return std::nullopt;
-            return std::make_tuple(answer->success == 1, answer->number, std::string(answer->message.view()));
-        }, "question"_a, "payload"_a, "timeout_s"_a)
-        .def("observe", [](DoorClient& door, const nb::bytes& payload) { door.observe(span_of(payload)); }, "payload"_a)
-        .def("publish_world", [](DoorClient& door, const nb::bytes& payload) { return door.publish_world(MessageType::world_snapshot, span_of(payload)); }, "payload"_a)
-        .def("publish_wire_world", [](DoorClient& door, const std::tuple<std::string, nb::bytes>& message) {
-            const auto& [type, payload] = message;
-            if (type != "world_collision" && type != "occupancy_voxels") throw std::invalid_argument("no world message `" + type + "`");
-            return door.publish_world(type == "world_collision" ? MessageType::world_collision : MessageType::occupancy_voxels, span_of(payload));
-        }, "message"_a)
-        .def("wait_world", [](DoorClient& door, std::uint64_t sequence, double timeout_s) {
-            nb::gil_scoped_release released;
-            return door.wait_world(sequence, ns_of(timeout_s));
-        }, "sequence"_a, "timeout_s"_a)
-        .def("wait_verdict", [](DoorClient& door, std::uint64_t sequence, double timeout_s, double spin_s) -> nb::object {
-            std::optional<DoorClient::Answer> answer;
-            {
-                nb::gil_scoped_release released;
-                answer = door.wait_verdict(sequence, ns_of(timeout_s), ns_of(spin_s));
-            }
-            if (!answer) return nb::none();
-            nb::dict fields;
-            fields["verdict"] = answer->frame.verdict;
-            fields["passed"] = answer->frame.passed == 1;
-            fields["latched"] = answer->frame.latched == 1;
-            fields["latch_sequence"] = answer->frame.latch_sequence;
-            fields["duration_s"] = static_cast<double>(answer->frame.duration_ns) * 1e-9;
-            fields["safe_sequence"] = answer->frame.safe_sequence;
-            fields["evidence"] = nb::cast(answer->evidence);
-            return fields;
-        }, "sequence"_a, "timeout_s"_a, "spin_s"_a, nb::sig("def wait_verdict(self, sequence: int, timeout_s: float, spin_s: float) -> dict | None"))
-        .def("command", [](DoorClient& door, const std::string& word, double timeout_s) -> std::optional<std::tuple<bool, std::string>> {
-            const Command command = command_of(word);
-            nb::gil_scoped_release released;
-            const auto answer = door.command(command, ns_of(timeout_s));
-            if (!answer) return std::nullopt;
-            return std::make_tuple(answer->success == 1, std::string(answer->message.view()));
-        }, "command"_a, "timeout_s"_a)
-        .def_prop_ro("kernel_is_alive", &DoorClient::kernel_is_alive)
-        .def_prop_ro("kernel_id", [](const DoorClient& door) { return door.board().kernel_id; })
-        .def_prop_ro("door", &DoorClient::door);
-
-    nb::class_<RingReader>(module, "RingReader")
-        .def("__init__", [](RingReader* self, const std::string& instance, const std::string& ring, bool from_newest) { new (self) RingReader(instance, ring, shape_of(ring), from_newest); }, "instance"_a, "ring"_a, "from_newest"_a = false)
-        .def("read", [](RingReader& reader, double timeout_s) -> nb::object {
-            std::optional<RingReader::Message> message;
-            {
-                nb::gil_scoped_release released;
-                message = reader.read(ns_of(timeout_s));
-            }
-            if (!message) return nb::none();
-            return nb::make_tuple(message->head.sequence, message->head.origin, static_cast<double>(message->head.written_ns) * 1e-9, bytes_of(message->payload));
-        }, "timeout_s"_a, nb::sig("def read(self, timeout_s: float) -> tuple[int, int, float, bytes] | None"))
-        .def("rewind", &RingReader::rewind)
-        .def_prop_ro("last_type", [](const RingReader& reader) { return static_cast<std::uint32_t>(reader.last_type()); })
-        .def_prop_ro("lost", &RingReader::lost);
     module.attr("MESSAGE_ACTION_CHUNK") = static_cast<std::uint32_t>(MessageType::action_chunk);
     module.attr("MESSAGE_TWIST") = static_cast<std::uint32_t>(MessageType::twist);
-
-    nb::class_<StopBell>(module, "StopBell")
-        .def(nb::init<const std::string&>(), "instance"_a)
-        .def("ring", &StopBell::ring)
-        .def_prop_ro("kernel_is_alive", &StopBell::kernel_is_alive)
-        .def_prop_ro("kernel_state", [](const StopBell& bell) { return bell.board().state.load(std::memory_order_acquire); });
-
-    nb::class_<Seat>(module, "Seat")
-        .def("__init__", [](Seat* self, const std::string& instance, const std::string& name, bool actuator, std::string_view holding) { new (self) Seat(instance, actuator ? Seat::Row::actuator : Seat::Row::source, name, holding); }, "instance"_a, "name"_a, "actuator"_a = false, "holding"_a = "")
-        .def_prop_ro("is_mine", &Seat::is_mine)
-        .def("beat", &Seat::beat)
-        .def("press", [](Seat& seat, std::string_view reason, int kind, std::string_view evidence) { seat.press(reason, static_cast<FailureKind>(kind), evidence); }, "reason"_a, "kind"_a = static_cast<int>(FailureKind::human), "evidence"_a = "")
-        .def("hold", [](Seat& seat, std::string_view reason) { seat.hold(reason); }, "reason"_a)
-        .def("release", &Seat::release)
-        .def("acknowledge", &Seat::acknowledge, "latch_sequence"_a)
-        .def("leave", &Seat::leave)
-        .def_prop_ro("kernel_is_alive", &Seat::kernel_is_alive)
-        .def_prop_ro("kernel_id", [](const Seat& seat) { return seat.board().kernel_id; })
-        .def_prop_ro("kernel_state", [](const Seat& seat) { return seat.board().state.load(std::memory_order_acquire); })
-        .def_prop_ro("latch_sequence", [](const Seat& seat) { return seat.board().latch_sequence.load(std::memory_order_acquire); })
-        .def_prop_ro("stopped_at", [](const Seat& seat) { return seat.board().stopped_at.load(std::memory_order_acquire); });
-
-    module.def("kernel_is_alive", [](const std::string& instance) {
-        try {
-            return BoardView::open(instance).is_alive(monotonic_ns());
-        } catch (const std::runtime_error&) {
-            return false;
-        }
-    }, "instance"_a);
-    module.def("kernel_n_dof", [](const std::string& instance) -> std::optional<std::uint32_t> {
-        try {
-            return BoardView::open(instance)->n_dof;
-        } catch (const std::runtime_error&) {
-            return std::nullopt;
-        }
-    }, "instance"_a);
-    module.attr("DOORS_MAX") = doors_max;
     module.attr("MESSAGE_WORLD_COLLISION") = static_cast<std::uint32_t>(MessageType::world_collision);
     module.attr("MESSAGE_OCCUPANCY_VOXELS") = static_cast<std::uint32_t>(MessageType::occupancy_voxels);
     module.attr("MESSAGE_WORLD_SNAPSHOT") = static_cast<std::uint32_t>(MessageType::world_snapshot);
     module.attr("MESSAGE_VERDICT") = static_cast<std::uint32_t>(MessageType::verdict);
+}
+
+/// What the kernel itself writes into its rings, as it lies there.
+void bind_frames(nb::module_& module) {
     module.def("decode_verdict", [](const nb::bytes& payload) -> nb::object {
         VerdictFrame frame;
         if (payload.size() < sizeof frame) return nb::none();
@@ -471,7 +327,7 @@ void bind_doors(nb::module_& module) {
 
 }  // namespace
 
-void bind_kernel(nb::module_& module) {
+void bind_kernel_messages(nb::module_& module) {
     bind_messages(module);
-    bind_doors(module);
+    bind_frames(module);
 }

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One joint of a robot, as its manifest describes it."""
+
+import math
+from collections.abc import Callable
+from typing import ClassVar, Literal
+
+from lastgate.contracts.schema import Finite, Name, Positive, Schema, Vector2, Vector3
+
+# An axis written with seven digits is this close to unit length.
+AXIS_NORM_TOLERANCE = 1e-6
+
+JointType = Literal["revolute", "prismatic", "continuous", "fixed", "floating", "planar"]
+ONE_DOF_JOINT_TYPES = frozenset({"revolute", "prismatic", "continuous"})
+BOUNDED_JOINT_TYPES = frozenset({"revolute", "prismatic"})
+
+
+class MimicSpec(Schema):
+    """Makes a joint follow another: position = multiplier * leader position + offset."""
+
+    joint: Name
+    multiplier: Finite = 1.0
+    offset: Finite = 0.0
+
+
+class JointSpec(Schema):
+    """Is one joint, in the URDF convention: R = Rz(yaw) Ry(pitch) Rx(roll), axis in the joint's own frame.
+
+    Refused: limits that are missing where the type needs them, not finite or in the wrong order; an axis of a
+    moving joint that is not a unit vector; position limits on a joint that would ignore them.
+    """
+
+    subject_noun: ClassVar[str] = "joint"
+
+    name: Name
+    joint_type: JointType
+    parent_link: Name
+    child_link: Name
+    axis_xyz: Vector3 = (0.0, 0.0, 1.0)
+    origin_xyz: Vector3 = (0.0, 0.0, 0.0)
+    origin_rpy: Vector3 = (0.0, 0.0, 0.0)
+    position_limits: Vector2 | None = None
+    velocity_limit: Positive | None = None
+    acceleration_limit: Positive | None = None
+    effort_limit: Positive | None = None
+    mimic: MimicSpec | None = None
+    sim_joint_name: Name | None = None
+
+    @property
+    def is_moving(self) -> bool:
+        """Tells whether one number places the joint; a row does not move fixed, floating and planar ones."""
+        return self.joint_type in ONE_DOF_JOINT_TYPES
+
+    @property
+    def is_actuated(self) -> bool:
+        """Tells whether the joint has its own column in a row: it moves and follows no other joint."""
+        return self.is_moving and self.mimic is None
+
+    def _checks(self) -> tuple[Callable[[], list[str]], ...]:
+        return (
+            self._type_and_limits_problems,
+            self._limit_order_problems,
+            self._velocity_problems,
+            self._link_problems,
+            self._axis_problems,
+            self._mimic_problems,
+        )
+
+    def _type_and_limits_problems(self) -> list[str]:
+        is_bounded = self.joint_type in BOUNDED_JOINT_TYPES
+        if self.position_limits is None and is_bounded:
+            return [f"a {self.joint_type} joint needs `position_limits: [lower, upper]`"]
+        if self.position_limits is not None and not is_bounded:
+            hint = "; declare it revolute" if self.joint_type == "continuous" else ""
+            return [f"a {self.joint_type} joint would ignore its `position_limits`{hint}"]
+        return []
+
+    def _limit_order_problems(self) -> list[str]:
+        lower, upper = self.position_limits or (0.0, 1.0)
+        if lower < upper:
+            return []
+        return [f"`position_limits` must have lower < upper, got {lower:.4f} and {upper:.4f}"]
+
+    def _velocity_problems(self) -> list[str]:
+        if self.velocity_limit is None and self.is_actuated:
+            return [f"a {self.joint_type} joint needs a `velocity_limit`"]
+        return []
+
+    def _link_problems(self) -> list[str]:
+        if self.parent_link != self.child_link:
+            return []
+        return [f"parent and child are the same link, `{self.parent_link}`"]
+
+    def _axis_problems(self) -> list[str]:
+        norm = math.hypot(*self.axis_xyz)
+        if abs(norm - 1.0) <= AXIS_NORM_TOLERANCE or self.joint_type in ("fixed", "floating"):
+            return []
+        return [
+            f"`axis_xyz` must have length 1 to {AXIS_NORM_TOLERANCE:g}, "
+            f"{list(self.axis_xyz)} has length {norm:.7g}"
+        ]
+
+    def _mimic_problems(self) -> list[str]:
+        if self.mimic is None or self.is_moving:
+            return []
+        return [f"a {self.joint_type} joint cannot mimic `{self.mimic.joint}`"]
