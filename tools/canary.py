@@ -69,8 +69,8 @@ FAULTS = (
     Fault(
         "radius_of_pieces_forgotten",
         "core/src/sweep_refine.cpp",
-        r"Witness witness\{found\.lower_m - radii_m,",
-        "Witness witness{found.lower_m,",
+        r"found\.lower_m : deepest_m_\) - radii_m,",
+        "found.lower_m : deepest_m_),",
     ),
     Fault(
         "motion_of_pieces_forgotten",
@@ -81,8 +81,20 @@ FAULTS = (
     Fault(
         "start_contact_refined_away",
         "core/src/sweep_refine.cpp",
-        r"\|\| is_start_contact\(\)\) return",
-        ") return",
+        r"second_look\.is_start_contact\(\) \? Refined\{\} : second_look",
+        "second_look",
+    ),
+    Fault(
+        "pieces_swing_on_a_retreat",
+        "core/src/sweep_recovery.cpp",
+        r"outcome = keeps_pieces_apart\(contact, index, finding\);",
+        "outcome = Outcome::clear;",
+    ),
+    Fault(
+        "pieces_held_at_rows_only",
+        "core/src/sweep_recovery.cpp",
+        r"open\[count\+\+\] = \{0\.5, 0\.5\};",
+        "open[count++] = {1.0, 0.0};",
     ),
     Fault(
         "piece_inside_solid_cell_cleared",

@@ -147,7 +147,7 @@ class Sweep {
     Refined refine(PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept;
     bool has_pieces(PairKind kind, const OpenItem& item) const noexcept;
     double whole_margin(PairKind kind) const noexcept;
-    /// How far the pieces of a pair are apart, up to its margin; 0 where they meet or there are none.
+    /// How far the pieces of a pair are apart, up to its margin; see StartContact.
     double distance_of_pieces(PairKind kind, const OpenItem& item, const Transform* frames) noexcept;
     /// Whether the pieces of a pair that started in contact exceed a demand of their own.
     Refined hold_pieces(PairKind kind, const OpenItem& item, const MotionShare& motion, double demand_m) noexcept;

@@ -45,12 +45,14 @@ Outcome Sweep::keeps_distance(const StartContact& contact, std::size_t segment, 
     return outcome;
 }
 
-/// Volumes that move apart say nothing about the pieces inside them, which may swing into each other. So pieces that are
-/// apart come no closer than they have been, all along a segment; what the volumes show with the whole margin is clear anyway.
+/// Volumes that move apart say nothing about the pieces inside them, which may swing into each other. So pieces come no closer
+/// than they have been, and no deeper, all along a segment; what the volumes show with the whole margin is clear anyway.
 Outcome Sweep::keeps_pieces_apart(const StartContact& contact, std::size_t segment, Finding& finding) noexcept {
-    if (!(contact.pieces_m > 0.0)) return Outcome::clear;
+    if (!std::isfinite(contact.pieces_m)) return Outcome::clear;
     const double margin_m = whole_margin(contact.kind);
-    OpenItem item{0, contact.a, contact.b, 0.0, std::min(margin_m, std::max(contact.pieces_m - tolerance::resolution_m, 0.0))};
+    const double closer_m = contact.pieces_m - tolerance::resolution_m;
+    // Those that are apart do not touch, however near they are.
+    OpenItem item{0, contact.a, contact.b, 0.0, std::min(margin_m, contact.pieces_m > 0.0 ? std::max(closer_m, 0.0) : closer_m)};
     for (std::size_t variable = 0; variable < variable_count(); ++variable) {
         gate_.step_[variable] = std::abs(row(segment)[variable] - row(segment - 1)[variable]);
     }
@@ -68,11 +70,13 @@ Outcome Sweep::keeps_pieces_apart(const StartContact& contact, std::size_t segme
         const double motion_m = item.motion_m * part.half;
         const double needed_m = margin_m + motion_m + tolerance::rounding_m;
         charge_looks(1);
-        if (measure(contact.kind, item, gate_.sample_frames_.data(), needed_m + tolerance::resolution_m).distance_m > needed_m) continue;
+        const Witness volumes = measure(contact.kind, item, gate_.sample_frames_.data(), needed_m + tolerance::resolution_m);
+        if (volumes.distance_m > needed_m) continue;
         const Refined held = hold_pieces(contact.kind, item, {gate_.step_, part.half}, item.demand_m);
         if (held.shown) continue;
         if (held.violated || std::max(motion_m, held.motion_m) <= tolerance::resolution_m) {
-            finding = {static_cast<std::uint32_t>(segment), item, part.middle, part.middle - part.half, held.witness, held.obstacle};
+            const bool told = std::isfinite(held.witness.distance_m);
+            finding = {static_cast<std::uint32_t>(segment), item, part.middle, part.middle - part.half, told ? held.witness : volumes, told ? held.obstacle : last_obstacle_};
             return Outcome::violated;
         }
         if (count + 2 > capacity::depth_max + 2) return Outcome::budget;

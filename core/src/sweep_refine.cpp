@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "lastgate/convex.hpp"
 #include "lastgate/tolerance.hpp"
@@ -40,10 +41,15 @@ class Refinement {
 
     /// The pair, which has pieces, against a margin.
     Refined look(double margin_m) noexcept;
+    /// The same against a demand that may be negative: what overlaps so far that its depth cannot be told is as deep as can be.
+    Refined hold(double demand_m) noexcept {
+        deepest_m_ = -std::numeric_limits<double>::infinity();
+        return look(demand_m);
+    }
     /// The same without ending at the first two that are not shown: `Refined::witness` is that of the nearest, up to the margin.
     Refined measure(double margin_m) noexcept {
         measuring_ = true;
-        return look(margin_m);
+        return hold(margin_m);
     }
     bool is_start_contact() const noexcept;
 
@@ -67,12 +73,13 @@ class Refinement {
     const Transform* frames_;
     MotionShare motion_;
     double margin_m_ = 0.0;
+    double deepest_m_ = 0.0;  ///< What shapes without a distance count as.
     bool measuring_ = false;
     Refined refined_;
 };
 
 /// A pair that starts in contact is held to its own distance, which its volumes measure: pieces that overlap all
-/// have the distance 0 and could not tell closer from farther. Where they are apart they are held to that as well (sweep_recovery.cpp).
+/// have the distance 0 and could not tell closer from farther. Where they can, they are held to theirs as well (sweep_recovery.cpp).
 bool Refinement::is_start_contact() const noexcept {
     for (const StartContact& contact : gate_.contacts_) {
         if (contact.kind == kind_ && contact.a == item_.a && contact.b == item_.b) return true;
@@ -136,7 +143,7 @@ bool Refinement::record(const Witness& witness, double demand_m, double moved_m,
     return measuring_;
 }
 
-void Refinement::give_up() noexcept { (void)record({0.0, {}, {}}, margin_m_, 0.0); }
+void Refinement::give_up() noexcept { (void)record({deepest_m_, {}, {}}, margin_m_, 0.0, 0.0); }
 
 /// Two convex shapes. False when the answer is settled.
 bool Refinement::compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept {
@@ -158,7 +165,7 @@ bool Refinement::compare(const PlacedShape& a, const PlacedShape& b, std::size_t
     const ConvexGoal goal{wanted_m + radii_m, measuring_ ? 0.0 : needed_m + radii_m};
     const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), goal);
     sweep_.charge_looks(found.iterations + 2);
-    Witness witness{found.lower_m - radii_m, a.in_base * found.on_first, a.in_base * found.on_second};
+    Witness witness{(found.lower_m > 0.0 ? found.lower_m : deepest_m_) - radii_m, a.in_base * found.on_first, a.in_base * found.on_second};
     const Vec3 across = witness.on_second - witness.on_first;
     const double across_m = norm(across);
     if (across_m > 0.0) {
@@ -289,13 +296,13 @@ Refined Sweep::refine(PairKind kind, const OpenItem& item, const Transform* fram
 }
 
 double Sweep::distance_of_pieces(PairKind kind, const OpenItem& item, const Transform* frames) noexcept {
-    if (!has_pieces(kind, item)) return 0.0;
+    if (!has_pieces(kind, item)) return StartContact{}.pieces_m;
     const Refined found = Refinement(*this, kind, item, frames, {gate_.step_, 0.0}).measure(whole_margin(kind));
-    return std::max(found.applies ? found.witness.distance_m : 0.0, 0.0);
+    return found.applies ? found.witness.distance_m : StartContact{}.pieces_m;
 }
 
 Refined Sweep::hold_pieces(PairKind kind, const OpenItem& item, const MotionShare& motion, double demand_m) noexcept {
-    return Refinement(*this, kind, item, gate_.sample_frames_.data(), motion).look(demand_m);
+    return Refinement(*this, kind, item, gate_.sample_frames_.data(), motion).hold(demand_m);
 }
 
 }  // namespace lastgate

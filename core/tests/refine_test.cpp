@@ -294,7 +294,7 @@ Verdict retreat(const RobotModelSpec& spec, const WorldSnapshot& world, std::vec
     return gate.check(request);
 }
 
-TEST(pieces_that_are_apart_do_not_swing_into_what_their_volumes_leave) {
+TEST(pieces_do_not_swing_into_what_their_volumes_leave) {
     // The bar stands along a wall, 2 mm from it, which is inside the margin; the ball around it is 9 cm inside the wall.
     std::vector<WorldSnapshot> worlds;
     for (const PrimitiveSpec& wall : {box({0.112, 0.0, 0.0}, {0.1, 0.5, 0.5}), sphere({0.512, 0.0, 0.0}, 0.5)}) {
@@ -315,6 +315,9 @@ TEST(pieces_that_are_apart_do_not_swing_into_what_their_volumes_leave) {
         // Its end passes the wall: farther away at the row than at the start, and closer between them.
         REQUIRE(retreat(bar_on_a_slide(), world, {-0.09035, 1.45}, {-0.0906, 1.69}).accepted == 0, index);
         REQUIRE(retreat(bar_on_a_slide(), world, {-0.09035, 1.45}, {-0.0906, 1.45}).accepted == 1, index);
+        // Three millimetres inside it already: out of it, and not farther in.
+        REQUIRE(retreat(bar_on_a_slide(), world, {0.005, 0.0}, {-0.001, 1.2}).violation.code == ViolationCode::recovery_not_growing, index);
+        REQUIRE(retreat(bar_on_a_slide(), world, {0.005, 0.0}, {-0.001, 0.0, -0.1, 0.0}).accepted == 1, index);
         // Straight back, and then a turn that there is room for.
         const Verdict back = retreat(bar_on_a_slide(), world, {0.0, 0.0}, {-0.01, 0.0, -0.1, 0.0, -0.1, 1.5});
         REQUIRE(back.accepted == 1 && back.recovery == 1, index);

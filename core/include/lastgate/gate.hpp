@@ -3,6 +3,7 @@
 
 #include <bitset>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -87,7 +88,9 @@ struct StartContact {
     std::uint16_t b = 0;
     PairKind kind = PairKind::self;
     double distance_m = 0.0;
-    double pieces_m = 0.0;  ///< How far the convex pieces of the pair have been apart; 0 while they meet, or where there are none.
+    /// How far the convex pieces of the pair have been apart at most, negative while they overlap. Minus infinity where that cannot be
+    /// told: there are none, or corners of one lie between those of the other.
+    double pieces_m = -std::numeric_limits<double>::infinity();
 };
 
 /// Decides about chunks for one robot. Allocates when it is built and never again; belongs to one

@@ -61,16 +61,17 @@ COLLISION_ENTRIES = (
         what_it_checks=(
             "In recovery, that no distance which is already too small gets smaller than it was measured, "
             "or smaller than at the row before, at the next row or on the way there, until it has left its "
-            "margin, and that each ends larger than it began. Where a link has convex pieces, those that are apart "
-            "come no closer than they have been."
+            "margin, and that each ends larger than it began. Convex pieces come no closer, and no deeper, "
+            "than they have been."
         ),
         why_it_matters="Out of a contact there is one good direction, and it is away.",
         known_limits=(
             "A robot wedged between two things may have no motion along which both distances grow; then "
             "it needs a hand. So does one whose core line lies inside a box or a cell, because the depth "
-            "in there is not measured. Pieces that overlap have no distance: until they are apart, only the "
-            "volumes around them are held to move away. A torque has no direction, so JOINT_TORQUE cannot recover. "
-            "No-go zones give no exemption, and fingers that nobody measured get none."
+            "in there is not measured. Convex pieces without a radius that overlap a box, a cell or each other "
+            "have no depth either: until they are apart, only the volumes around them are held to move away. "
+            "A torque has no direction, so JOINT_TORQUE cannot recover. No-go zones give no exemption, and "
+            "fingers that nobody measured get none."
         ),
         example="A retreat that first presses deeper to get around an edge.",
         what_to_do=(
