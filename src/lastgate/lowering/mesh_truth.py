@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.lowering.diagnostics import LoweringError
+from lastgate.lowering.enclosures import Enclosures
 from lastgate.lowering.pinocchio_robot import PinocchioRobot
 from lastgate.lowering.srdf_reader import ordered
-from lastgate.lowering.triangles import winding_number
 
 Array = NDArray[np.float64]
 Pair = tuple[str, str]
@@ -31,12 +31,8 @@ class MeshTruth:
         self._urdf = PinocchioRobot(robot, urdf_path)
         self._geometry = self._urdf.geometry
         self._pairs = self._urdf.compare_all_but({entry.links for entry in robot.unchecked_pairs})
-        self._soups = [_triangles(item) for item in self._geometry.geometryObjects]
-        self._bounds = [
-            (np.zeros(3), np.zeros(3)) if soup is None else (soup.min(axis=(0, 1)), soup.max(axis=(0, 1)))
-            for soup in self._soups
-        ]
-        self._centres = [np.zeros(3) if soup is None else soup[0, 0] for soup in self._soups]
+        self._soups = self._urdf.triangles()
+        self._enclosures = Enclosures(self._soups, self._pairs)
         if hulls:
             for item in self._geometry.geometryObjects:
                 if hasattr(item.geometry, "buildConvexHull"):
@@ -65,21 +61,7 @@ class MeshTruth:
             )
         if self._hulls:
             return None
-        for first, second, pair in self._pairs:
-            if self._is_inside(first, second) or self._is_inside(second, first):
-                return pair
-        return None
-
-    def _is_inside(self, inner: int, outer: int) -> bool:
-        soup = self._soups[outer]
-        if soup is None:
-            return False
-        places = self._geometry_data.oMg
-        at = places[outer].actInv(places[inner].act(self._centres[inner]))
-        low, high = self._bounds[outer]
-        if not (low[0] <= at[0] <= high[0] and low[1] <= at[1] <= high[1] and low[2] <= at[2] <= high[2]):
-            return False
-        return winding_number(at, soup) > 0.5
+        return min(self._enclosures.pairs_at(np.array(self.placements)), default=None)
 
     @property
     def placements(self) -> list[Array]:
@@ -95,16 +77,6 @@ class MeshTruth:
                 self._urdf.owners, self._geometry.geometryObjects, self._soups, strict=True
             )
         ]
-
-
-def _triangles(item: Any) -> Array | None:
-    shape = item.geometry
-    if not hasattr(shape, "num_tris"):
-        return None
-    corners = np.array([shape.vertex(index) for index in range(shape.num_vertices)])
-    found = [shape.tri_indices(index) for index in range(shape.num_tris)]
-    faces = np.array([[face[corner] for corner in range(3)] for face in found])
-    return corners[faces]
 
 
 class MujocoPeer:

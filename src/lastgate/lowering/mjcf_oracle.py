@@ -6,7 +6,7 @@ Meshes are intersected as they are: MuJoCo's own contacts would take their hulls
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
+from lastgate.lowering.enclosures import Enclosures
 from lastgate.lowering.mesh_contact import load_coal
 from lastgate.lowering.mjcf_model import WORLD, read_mjcf
 from lastgate.lowering.srdf_reader import ordered
@@ -40,8 +41,8 @@ class MjcfOracle:
         owner = [self._owner(geom) for geom in range(self.model.ngeom)]
         self.geoms = [geom for geom, link in enumerate(owner) if link is not None]
         built = [self._build(geom) for geom in self.geoms]
-        self.shapes = [shape for shape, _ in built]
-        reach = np.array([radius for _, radius in built])
+        self.shapes = [shape for shape, _, _ in built]
+        reach = np.array([radius for _, radius, _ in built])
         chosen: list[tuple[int, int]] = []
         self.pairs: list[Pair] = []
         for first, geom_a in enumerate(self.geoms):
@@ -51,6 +52,10 @@ class MjcfOracle:
                     chosen.append((first, second))
                     self.pairs.append(pair)
         self.couples = np.array(chosen, dtype=np.int64).reshape(-1, 2)
+        self.enclosures = Enclosures(
+            [soup for _, _, soup in built],
+            [(first, second, pair) for (first, second), pair in zip(chosen, self.pairs, strict=True)],
+        )
         # Balls around the geoms' own origins: what they keep apart, the shapes do too.
         self.apart_m = reach[self.couples[:, 0]] + reach[self.couples[:, 1]]
 
@@ -93,20 +98,20 @@ class MjcfOracle:
         drawn_only = not (self.model.geom_contype[geom] or self.model.geom_conaffinity[geom])
         return None if drawn_only and link not in self.robot.lowering.visual_links else link
 
-    def _build(self, geom: int) -> tuple[Any, float]:
-        """Returns a geom in Coal's form and how far it reaches from its own origin."""
+    def _build(self, geom: int) -> tuple[Any, float, Array | None]:
+        """Returns a geom in Coal's form, how far it reaches from its own origin, and its triangles if it is a mesh."""
         kind, size = int(self.model.geom_type[geom]), [float(v) for v in self.model.geom_size[geom]]
         types = mujoco.mjtGeom
         if kind == int(types.mjGEOM_SPHERE):
-            return self.coal.Sphere(size[0]), size[0]
+            return self.coal.Sphere(size[0]), size[0], None
         if kind == int(types.mjGEOM_CAPSULE):
-            return self.coal.Capsule(size[0], 2.0 * size[1]), size[0] + size[1]
+            return self.coal.Capsule(size[0], 2.0 * size[1]), size[0] + size[1], None
         if kind == int(types.mjGEOM_CYLINDER):
-            return self.coal.Cylinder(size[0], 2.0 * size[1]), float(np.hypot(size[0], size[1]))
+            return self.coal.Cylinder(size[0], 2.0 * size[1]), float(np.hypot(size[0], size[1])), None
         if kind == int(types.mjGEOM_ELLIPSOID):
-            return self.coal.Ellipsoid(*size), max(size)
+            return self.coal.Ellipsoid(*size), max(size), None
         if kind == int(types.mjGEOM_BOX):
-            return self.coal.Box(*(2.0 * side for side in size)), float(np.linalg.norm(size))
+            return self.coal.Box(*(2.0 * side for side in size)), float(np.linalg.norm(size)), None
         mesh = int(self.model.geom_dataid[geom])
         vertex, face = int(self.model.mesh_vertadr[mesh]), int(self.model.mesh_faceadr[mesh])
         corners = self.model.mesh_vert[vertex : vertex + int(self.model.mesh_vertnum[mesh])].astype(float)
@@ -116,7 +121,7 @@ class MjcfOracle:
         shape.addVertices(corners)
         shape.addTriangles(triangles)
         shape.endModel()
-        return shape, float(np.linalg.norm(corners, axis=1).max())
+        return shape, float(np.linalg.norm(corners, axis=1).max()), corners[triangles]
 
     def place(self, row: Mapping[str, float]) -> None:
         """Puts the robot into a configuration, by names of the manifest."""
@@ -146,6 +151,13 @@ class MjcfOracle:
             ):
                 found.add(self.pairs[index])
         return found
+
+    def enclosed(self, *, besides: Collection[Pair]) -> set[Pair]:
+        """Returns the pairs of links of which one lies wholly inside a mesh of the other, besides those named."""
+        placements = np.tile(np.eye(4), (len(self.geoms), 1, 1))
+        placements[:, :3, :3] = self.data.geom_xmat[self.geoms].reshape(-1, 3, 3)
+        placements[:, :3, 3] = self.data.geom_xpos[self.geoms]
+        return self.enclosures.pairs_at(placements, besides=besides)
 
     def _place_of(self, index: int, places: dict[int, Any]) -> Any:
         if index not in places:

@@ -92,3 +92,16 @@ class PinocchioRobot:
                 (value,) if joint.nq == 1 else (math.cos(value), math.sin(value))
             )
         self.pin.updateGeometryPlacements(self.model, self.data, self.geometry, geometry_data, q)
+
+    def triangles(self) -> list[Array | None]:
+        """Returns the triangles of every shape in its own frame; None for one that is no mesh."""
+        return [_triangles(item.geometry) for item in self.geometry.geometryObjects]
+
+
+def _triangles(shape: Any) -> Array | None:
+    if not hasattr(shape, "num_tris"):
+        return None
+    corners = np.array([shape.vertex(index) for index in range(shape.num_vertices)])
+    found = [shape.tri_indices(index) for index in range(shape.num_tris)]
+    faces = np.array([[face[corner] for corner in range(3)] for face in found])
+    return corners[faces]
