@@ -12,6 +12,7 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 TITLES = {
     "chunk_14": "chunk 16 x 7, self + 14 obstacles, motion certified",
     "chunk_14_undisturbed": "the same, undisturbed calls only",
+    "additions": "additions in registers, about as long as that chunk",
     "chunk_100": "chunk 16 x 7, self + 100 obstacles, motion certified",
     "chunk_grid_128": "chunk 16 x 7 in front of a grid of 128 x 128 x 128 cells",
     "chunk_points_10000": "chunk 16 x 7 in front of 10,000 points",
@@ -80,7 +81,8 @@ clock is left out. A run first requires all three to agree about random poses.
 
 Undisturbed: the core took no interrupt from before a call (or a burst of 50) until after it, and a row of
 additions on both sides took as long as it does on a core of one's own, so that no neighbour was using the core's
-other hardware thread. Rows without that word hold all calls, and ratios come from them.
+other hardware thread. Rows without that word hold all calls, and ratios come from them. A host that takes the core
+away from a virtual machine leaves no such trace; how often it does, additions that need no memory show in the same run.
 """
 
 

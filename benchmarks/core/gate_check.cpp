@@ -11,6 +11,13 @@
 
 using namespace lastgate;
 
+namespace {
+
+/// They take about as long as a chunk: how often the machine itself holds up what takes that long.
+constexpr int additions_like_a_chunk = 7000;
+
+}  // namespace
+
 int main(int argc, char** argv) {
     if (argc != 6) {
         std::fprintf(stderr, "usage: gate_check CONFIG SCENE CLUTTER CORE ROUNDS\n");
@@ -59,6 +66,7 @@ int main(int argc, char** argv) {
 
     std::printf("{");
     measure_watched("chunk_14", watch, rounds, 50, false, [&] { return check_chunk(scene.worlds[0]); });
+    measure("additions", rounds, false, [] { return CoreWatch::add(additions_like_a_chunk), std::size_t{1}; });
     measure("chunk_100", rounds, false, [&] { return check_chunk(scene.worlds[1]); });
     measure("chunk_grid_128", rounds, false, [&] { return check_chunk(grid); });
     measure("chunk_points_10000", rounds, false, [&] { return check_chunk(points_10000); });

@@ -39,3 +39,11 @@ def test_spread_is_kept_only_where_undisturbed_calls_show_it(undisturbed, met):
     kept, text = spread_line(LOUD, undisturbed, 5.0)
     assert kept is met
     assert "10.0" in text, "the spread of all calls is always shown"
+
+
+@pytest.mark.parametrize("additions", [QUIET, LOUD, NOTHING_LEFT, None])
+def test_additions_are_shown_beside_the_spread_and_excuse_nothing(additions):
+    kept, text = spread_line(LOUD, LOUD, 5.0, additions)
+    assert kept is False
+    shown = {id(QUIET): "2.0 for additions", id(LOUD): "10.0 for additions"}.get(id(additions))
+    assert (shown in text) if shown else ("additions" not in text)
