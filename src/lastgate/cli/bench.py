@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,6 +120,7 @@ def _robots_with_urdf() -> list[str]:
 def _measure(name: str, *, samples: int, near: int, steps: int) -> dict[str, Any]:
     from lastgate.assets.live_description import LiveDescription
     from lastgate.assets.resolver import resolve_asset
+    from lastgate.cli.progress_bar import progress_bar
     from lastgate.lowering.error_page import as_numbers
     from lastgate.lowering.error_rates import (
         RobotUnderTest,
@@ -130,21 +132,30 @@ def _measure(name: str, *, samples: int, near: int, steps: int) -> dict[str, Any
 
     robot = load_robot(name)
     if robot.assets.urdf is None:
-        raise ROSConfigError(f"robot `{robot.name}` has no URDF: there is no mesh oracle for it")
+        raise ROSConfigError(
+            f"robot `{robot.name}` has no URDF, which these judges need\n\n"
+            f"hint: `lastgate robot report {name}` holds it against the meshes of its MJCF"
+        )
     urdf = resolve_asset(robot.assets.urdf.ref, "urdf", find_manifest(name).parent)
     if isinstance(urdf, LiveDescription):
         raise ROSConfigError(f"robot `{robot.name}` has a live description: vendor its URDF first")
     subject = RobotUnderTest(robot, urdf)
-    measured = {"random": measure_configurations(subject, subject.draw(samples))}
+    with progress_bar(name) as progress:
+        watch = partial(progress, f"{samples} random configurations")
+        measured = {"random": measure_configurations(subject, subject.draw(samples), progress=watch)}
     _print(name, "random", measured["random"])
     if near:
         peers = peers_of(robot, urdf)
-        measured["near"] = measure_configurations(
-            subject, subject.draw_near(near), peers=peers, one_by_one=True
-        )
+        with progress_bar(name) as progress:
+            watch = partial(progress, f"{near} configurations near contact")
+            measured["near"] = measure_configurations(
+                subject, subject.draw_near(near), peers=peers, one_by_one=True, progress=watch
+            )
         _print(name, "near contact", measured["near"])
     if steps:
-        measured["steps"] = measure_segments(subject, subject.draw_near(steps))
+        with progress_bar(name) as progress:
+            watch = partial(progress, f"{steps} steps near contact")
+            measured["steps"] = measure_segments(subject, subject.draw_near(steps), progress=watch)
         _print(name, "steps", measured["steps"])
     return {
         "date": datetime.date.today().isoformat(),

@@ -24,6 +24,8 @@ from lastgate.world import NO_WORLD
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+# Told which share of the work is done.
+Progress = Callable[[float], None]
 
 ERROR_SEED = 20261116
 TIER_ONE, TIER_TWO, EXACT = "tier 1: volumes", "tier 1+2: and pieces", "exact meshes (Coal)"
@@ -38,6 +40,10 @@ _NEAR_M = 0.03
 _SEGMENT_LOOKS = 64
 _SEGMENT_RAD = 0.5
 _BLOCK = 64
+
+
+def _nobody_watches(share: float) -> None:
+    del share
 
 
 @dataclass
@@ -180,10 +186,15 @@ def measure_configurations(
     *,
     peers: dict[str, Callable[[Array], bool]] | None = None,
     one_by_one: bool = False,
+    progress: Progress = _nobody_watches,
 ) -> dict[str, Errors]:
     """Returns the errors of every gate, of the meshes themselves and of the peers."""
     errors = {name: Errors() for name in (*subject.gates, *subject.covers, EXACT, *(peers or {}))}
-    truth = [subject.truth.touching(row) for row in configurations]
+    truth = []
+    # The meshes take nearly all of the time.
+    for done, row in enumerate(configurations, start=1):
+        truth.append(subject.truth.touching(row))
+        progress(done / len(configurations))
     for name, gate in subject.gates.items():
         if one_by_one:
             accepted = np.concatenate([subject.judge(gate, row[None])[0] for row in configurations])
@@ -205,15 +216,18 @@ def measure_configurations(
     return errors
 
 
-def measure_segments(subject: RobotUnderTest, starts: Array) -> dict[str, Errors]:
+def measure_segments(
+    subject: RobotUnderTest, starts: Array, *, progress: Progress = _nobody_watches
+) -> dict[str, Errors]:
     """Returns the errors of every gate on steps from mesh-clear configurations, which the meshes sample."""
     errors = {name: Errors() for name in subject.gates}
-    for start in starts:
+    for done, start in enumerate(starts, start=1):
         end = subject.end_of_segment(start)
         looks = np.linspace(0.0, 1.0, _SEGMENT_LOOKS + 1)
         touches = any(subject.truth.touching(start + t * (end - start)) is not None for t in looks)
         for name, gate in subject.gates.items():
             errors[name].add(touches=touches, accepted=subject.accepts_segment(gate, start, end))
+        progress(done / len(starts))
     return errors
 
 
