@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from lastgate import _core
-from lastgate.action import require_number
+from lastgate.arrays import require_number
 from lastgate.contracts import FailureKind, ROSConfigError
 from lastgate.estop import OnStale, OnViolation
 from lastgate.gate import chosen_lanes
