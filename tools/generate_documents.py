@@ -58,23 +58,22 @@ def error_rates() -> str:
     )
 
 
-def speeds() -> list[str]:
-    """Returns how the gate compares with a peer in the same run, for every machine that was measured."""
-    lines = []
-    for path in sorted(BENCHMARKS.glob("*.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
-        chunk, ratios = result["cases"]["chunk_14_undisturbed"], result["ratios"]
-        rows, mujoco, pinocchio = (
-            f"{ratios[name]:.0f} times"
-            for name in ("mujoco_rows_14", "mujoco_configuration", "pinocchio_configuration")
-        )
-        lines.append(
-            f"`make bench`, one core of an {result['cpu']} ([table](docs/benchmarks.md)): certifying 16 rows among 14 "
-            f"obstacles takes {chunk['p50_us']:.1f} µs; MuJoCo takes {rows} as long to look at the rows alone. "
-            f"One configuration of a batch is {mujoco} as fast as in MuJoCo, {pinocchio} as fast as with Pinocchio and "
-            "Coal from Python."
-        )
-    return lines
+def speed() -> str:
+    """Returns how the gate compares with a peer in the same run, on every machine that was measured."""
+    measured = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(BENCHMARKS.glob("*.json"))]
+
+    def each(ratio: str) -> str:
+        return " and ".join(f"{result['ratios'][ratio]:.0f}" for result in measured)
+
+    chunks = " and ".join(
+        f"{result['cases']['chunk_14_undisturbed']['p50_us']:.1f} µs ({result['cpu']})" for result in measured
+    )
+    return (
+        f"`make bench`, one core ([table](docs/benchmarks.md)): certifying 16 rows among 14 obstacles takes {chunks}; "
+        f"MuJoCo takes {each('mujoco_rows_14')} times as long to look at the rows alone. One configuration of a batch is "
+        f"{each('mujoco_configuration')} times as fast as in MuJoCo, {each('pinocchio_configuration')} times as fast as "
+        "with Pinocchio and Coal from Python."
+    )
 
 
 def wrapped(paragraph: str, *, indent: str = "") -> str:
@@ -88,7 +87,7 @@ def blocks() -> dict[str, str]:
     """Returns the text of each generated block."""
     return {
         "rejection": f"```console\n$ lastgate {REJECTION}\n{shown(REJECTION)}```\n",
-        "measured": "".join(f"{wrapped(f'- {line}', indent='  ')}\n" for line in (error_rates(), *speeds())),
+        "measured": "".join(f"{wrapped(f'- {line}', indent='  ')}\n" for line in (error_rates(), speed())),
         "robots": f"{robots()}\n",
     }
 
