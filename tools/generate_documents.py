@@ -66,13 +66,14 @@ def speed() -> str:
         return " and ".join(f"{result['ratios'][ratio]:.0f}" for result in measured)
 
     chunks = " and ".join(
-        f"{result['cases']['chunk_14_undisturbed']['p50_us']:.1f} µs ({result['cpu']})" for result in measured
+        f"{result['cases']['chunk_14_undisturbed']['p50_us']:.1f} µs ({result['cpu'].replace('(R)', '')})"
+        for result in measured
     )
     return (
         f"`make bench`, one core ([table](docs/benchmarks.md)): certifying 16 rows among 14 obstacles takes {chunks}; "
-        f"MuJoCo takes {each('mujoco_rows_14')} times as long to look at the rows alone. One configuration of a batch is "
-        f"{each('mujoco_configuration')} times as fast as in MuJoCo, {each('pinocchio_configuration')} times as fast as "
-        "with Pinocchio and Coal from Python."
+        f"MuJoCo takes {each('mujoco_rows_14')} times as long for the rows alone. A configuration of a batch is "
+        f"{each('mujoco_configuration')} times as fast as in MuJoCo, {each('pinocchio_configuration')} times as with "
+        "Pinocchio and Coal from Python."
     )
 
 
