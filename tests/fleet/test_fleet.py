@@ -19,7 +19,6 @@ import pytest
 from fleet_poses import FLEET_POSES
 
 import lastgate as lg
-from fleet.conftest import RATES
 from lastgate.assets.resolver import unresolved_assets
 from lastgate.contracts.asset_refs import parse_asset_ref
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
@@ -86,7 +85,7 @@ def test_no_contact_is_missed_or_hidden_in_twenty_thousand_states(
     robot, folder = load(name)
     rates = measure(robot, folder, samples=SAMPLES)
     record_property(
-        RATES,
+        "error_rates",
         f"{name:<16} {rates.samples:>7} {rates.missed:>7} {sum(rates.hidden.values()):>7} {rates.clear:>7} "
         f"{100.0 * rates.phantom_rate:>8.2f}% {100.0 * rates.gate_phantom_rate:>8.2f}%"
         + "".join(f"  waived {a} / {b}: {count}" for (a, b), count in sorted(rates.waived.items())),

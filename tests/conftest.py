@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the error rates of the fleet at the end of a run, also when several processes measured them."""
+"""Prints the error rates of the fleet at the end of a run, also when several processes measured them.
+
+Up here, because the process that prints collects no tests and loads the settings of no folder below.
+"""
 
 import pytest
 
+# Tests of the fleet record their rates under this name.
 RATES = "error_rates"
 
 
