@@ -186,7 +186,7 @@ def measure(
             contacts = oracle.contacts()
             # Lowering says of surfaces that they stay apart, not of what is inside: an exempt pair that is enclosed is
             # not hidden.
-            truth.append(contacts | oracle.enclosed(besides={*contacts, *allowed}))
+            truth.append(contacts | oracle.enclosed(besides={*contacts, *unchecked}))
             if accepts is not None:
                 accepted = accepts(np.array([values[joint.name] for joint in names]))
                 _count_gate(rates, accepted=accepted, touching=not truth[-1] <= unchecked)
