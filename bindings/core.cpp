@@ -7,6 +7,8 @@
 
 #include "arrays.hpp"
 #include "config.hpp"
+#include "guarded_gate.hpp"
+#include "lastgate/simd.hpp"
 #include "link_frames.hpp"
 
 namespace nb = nanobind;
@@ -71,7 +73,7 @@ std::vector<double> flattened(const Items& items, Numbers numbers_of) {
 /// What the core keeps by index, under the keys of the file, so that a test can compare every one.
 void bind_config_arrays(nb::class_<KernelConfig>& config) {
     using Triple = std::tuple<double, double, double>;
-using Numbers = std::vector<double>;
+    using Numbers = std::vector<double>;
     const auto both = [](Vec3 a, Vec3 b) { return Numbers{a.x, a.y, a.z, b.x, b.y, b.z}; };
     const auto def_links = [&](const char* key, auto numbers_of) {
         config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.links, numbers_of); });
@@ -165,6 +167,7 @@ void bind_config(nb::module_& module) {
         .def_ro("zone_names", &KernelConfig::zone_names)
         .def_ro("keep_in_names", &KernelConfig::keep_in_names)
         .def_ro("deadman_required", &KernelConfig::deadman_required)
+        .def_prop_ro("unproved_volumes", [](const KernelConfig& c) { return c.gate.unproved_volumes; })
         .def_prop_ro("step_s", [](const KernelConfig& c) { return c.gate.step_s; })
         .def_prop_ro("velocity_max", [](const KernelConfig& c) { return c.gate.velocity_max; })
         .def_prop_ro("acceleration_max", [](const KernelConfig& c) { return c.gate.acceleration_max; })
@@ -223,11 +226,16 @@ struct Columns {
     ConvexView view() const { return {x.data(), y.data(), z.data(), static_cast<std::uint32_t>(x.size())}; }
 };
 
+using StampedField = std::tuple<std::shared_ptr<ObstacleField>, double>;         ///< And when it was seen.
+using FloorField = std::tuple<std::shared_ptr<ObstacleField>, double, double>;  ///< And when it was placed, and how long it counts.
+
+/// A snapshot is whole when it is made and does not change: checks in any number of threads may read it.
 void bind_world(nb::module_& module) {
     nb::class_<WorldSnapshot>(module, "WorldSnapshot")
         .def(
             "__init__",
-            [](WorldSnapshot* self, Kinds kinds, Matrix sizes, Matrix poses, std::uint64_t id, double stamp_s, bool in_base_frame) {
+            [](WorldSnapshot* self, Kinds kinds, Matrix sizes, Matrix poses, std::uint64_t id, double stamp_s, bool in_base_frame, std::optional<StampedField> voxels,
+               bool voxels_overflow, std::optional<StampedField> points, std::optional<FloorField> floor) {
                 if (sizes.shape(0) != kinds.size() || sizes.shape(1) != 3 || poses.shape(0) != kinds.size() || poses.shape(1) != 7) {
                     throw std::invalid_argument("obstacles need one kind, three sizes and seven pose numbers each");
                 }
@@ -238,18 +246,13 @@ void bind_world(nb::module_& module) {
                     const auto kind = static_cast<PrimitiveKind>(kinds.data()[index]);
                     self->add(make_primitive(kind, {size[0], size[1], size[2]}, poses.data() + 7 * index));
                 }
+                if (voxels) self->set_field(voxel_slot, std::get<0>(*voxels), std::get<1>(*voxels));
+                if (voxels_overflow) self->overflow_field(voxel_slot);
+                if (points) self->set_field(point_slot, std::get<0>(*points), std::get<1>(*points));
+                if (floor) self->set_field(floor_slot, std::get<0>(*floor), std::get<1>(*floor), std::get<2>(*floor));
             },
-            "kinds"_a.noconvert(), "sizes"_a.noconvert(), "poses"_a.noconvert(), nb::kw_only(), "id"_a, "stamp_s"_a, "in_base_frame"_a)
-        .def("set_voxels", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
-            world.set_field(voxel_slot, std::move(field), stamp_s);
-        }, "field"_a, "stamp_s"_a)
-        .def("set_points", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s) {
-            world.set_field(point_slot, std::move(field), stamp_s);
-        }, "field"_a, "stamp_s"_a)
-        .def("set_floor", [](WorldSnapshot& world, std::shared_ptr<ObstacleField> field, double stamp_s, double expires_s) {
-            world.set_field(floor_slot, std::move(field), stamp_s, expires_s);
-        }, "field"_a, "stamp_s"_a, "expires_s"_a)
-        .def("overflow_voxels", [](WorldSnapshot& world) { world.overflow_field(voxel_slot); })
+            "kinds"_a.noconvert(), "sizes"_a.noconvert(), "poses"_a.noconvert(), nb::kw_only(), "id"_a, "stamp_s"_a, "in_base_frame"_a, "voxels"_a = nb::none(),
+            "voxels_overflow"_a = false, "points"_a = nb::none(), "floor"_a = nb::none())
         .def_static("never_filled", [] { return new WorldSnapshot(); }, nb::rv_policy::take_ownership)
         .def_static("declared_absent", [] {
             auto world = std::make_unique<WorldSnapshot>();
@@ -309,18 +312,19 @@ void bind_contact(nb::module_& module) {
             nb::kw_only(), "links"_a, "held"_a, "obstacles"_a, "voxels"_a, "points"_a, "region_size"_a.noconvert(), "region_pose"_a.noconvert(), "expires_s"_a);
 }
 
-nb::class_<Gate> bind_gate(nb::module_& module) {
-    nb::class_<Gate> bound(module, "Gate");
+/// One caller at a time, whatever it asks: a check, a batch and what is attached share memory.
+nb::class_<GuardedGate> bind_gate(nb::module_& module) {
+    nb::class_<GuardedGate> bound(module, "Gate");
     bound
-        .def("__init__", [](Gate* self, const KernelConfig& config, int lanes) {
+        .def("__init__", [](GuardedGate* self, const KernelConfig& config, int simd) {
             GateConfig gate = config.gate;
-            gate.lane_build = static_cast<LaneBuild>(lanes);
-            new (self) Gate(std::make_shared<const RobotModel>(config.model), gate);
-        }, "config"_a, nb::kw_only(), "lanes"_a = 0)
+            gate.simd_build = static_cast<SimdBuild>(simd);
+            new (self) GuardedGate(std::make_shared<const RobotModel>(config.model), gate);
+        }, "config"_a, nb::kw_only(), "simd"_a = 0)
         .def(
             "check",
-            // The GIL stays held: a check is bounded and short, and nobody may write the arrays meanwhile.
-            [](Gate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, int frame, std::optional<Vector> positions,
+            // The GIL stays held: a check is bounded and short, and no other thread may write the arrays meanwhile.
+            [](GuardedGate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, int frame, std::optional<Vector> positions,
                std::optional<Vector> velocities, std::optional<Vector> gripper_positions, std::optional<Vector> stamps_s, double stamp_s,
                const WorldSnapshot* world, double now_s, bool recovery, const std::vector<DeclaredContact>& contacts) {
                 CheckRequest request;
@@ -332,6 +336,7 @@ nb::class_<Gate> bind_gate(nb::module_& module) {
                 request.now_s = now_s;
                 request.recovery = recovery;
                 request.contacts = contacts;
+                const Alone alone(gate.entry, gate_name);
                 return gate.check(request);
             },
             "rows"_a.noconvert(), "control_mode"_a, "effector"_a, "frame"_a, "positions"_a.noconvert().none(), "velocities"_a.noconvert().none(),
@@ -339,7 +344,7 @@ nb::class_<Gate> bind_gate(nb::module_& module) {
             "contacts"_a)
         .def(
             "check_configurations",
-            [](Gate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableFlags accepted,
+            [](GuardedGate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableFlags accepted,
                MutableVector clearance_m) {
                 const std::size_t count = configurations.shape(0);
                 const std::size_t joints = gate.model().row_dofs().size();
@@ -348,6 +353,7 @@ nb::class_<Gate> bind_gate(nb::module_& module) {
                     (gripper_positions && gripper_positions->size() != grippers)) {
                     throw std::invalid_argument("configurations need one column per joint");
                 }
+                const Alone alone(gate.entry, gate_name);
                 std::optional<nb::gil_scoped_release> release;
                 if (count > batch_under_lock_max) release.emplace();
                 gate.check_configurations({configurations.data(), configurations.size()}, count, span_of(gripper_positions), world,
@@ -356,7 +362,7 @@ nb::class_<Gate> bind_gate(nb::module_& module) {
             "configurations"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
         .def(
             "check_edges",
-            [](Gate& gate, Matrix starts, Matrix ends, std::optional<Vector> gripper_positions, const WorldSnapshot& world, double step_max,
+            [](GuardedGate& gate, Matrix starts, Matrix ends, std::optional<Vector> gripper_positions, const WorldSnapshot& world, double step_max,
                MutableVector first_contact) {
                 const std::size_t count = starts.shape(0);
                 const std::size_t joints = gate.model().row_dofs().size();
@@ -364,29 +370,42 @@ nb::class_<Gate> bind_gate(nb::module_& module) {
                     (gripper_positions && gripper_positions->size() != gate.model().dof_count() - joints)) {
                     throw std::invalid_argument("starts and ends need one column per joint");
                 }
+                const Alone alone(gate.entry, gate_name);
                 const nb::gil_scoped_release release;
                 gate.check_edges({starts.data(), starts.size()}, {ends.data(), ends.size()}, count, span_of(gripper_positions), world, step_max,
                                  {first_contact.data(), count});
             },
             "starts"_a.noconvert(), "ends"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "step_max"_a, "first_contact"_a.noconvert())
-        .def("attach", [](Gate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch) {
+        .def("attach", [](GuardedGate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch) {
+            const Alone alone(gate.entry, gate_name);
             return gate.attach(attachment_of(id, link, radius_m, ends, touch));
         }, "id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch"_a)
-        .def("detach", &Gate::detach, "id"_a)
-        .def_prop_ro("path", [](const Gate& gate) {
-            const auto path = gate.path();
+        .def("detach", [](GuardedGate& gate, std::uint16_t id) {
+            const Alone alone(gate.entry, gate_name);
+            return gate.detach(id);
+        }, "id"_a)
+        .def_prop_ro("path", [](const GuardedGate& gate) {
+            std::vector<double> path;
+            {
+                const Alone alone(gate.entry, gate_name);
+                path.assign(gate.path().begin(), gate.path().end());
+            }
             const std::size_t variables = gate.model().variable_count();
-            return matrix_of(std::vector<double>(path.begin(), path.end()), {path.size() / variables, variables});
+            const std::size_t rows = path.size() / variables;
+            return matrix_of(std::move(path), {rows, variables});
         }, nb::rv_policy::automatic)
-        .def_prop_ro("checked_link_pairs", [](const Gate& gate) {
+        .def_prop_ro("variable_count", [](const GuardedGate& gate) { return gate.model().variable_count(); })
+        .def_prop_ro("checked_link_pairs", [](const GuardedGate& gate) {
+            const Alone alone(gate.entry, gate_name);
             std::vector<std::tuple<int, int>> pairs;
             for (const VolumePair pair : gate.shapes().volume_pairs()) {
                 pairs.emplace_back(gate.shapes().volumes()[pair.a].link, gate.shapes().volumes()[pair.b].link);
             }
             return pairs;
         })
-        .def("link_frames", [](const Gate& gate, Matrix configurations) { return link_frames(gate.model(), configurations); }, "configurations"_a.noconvert())
-        .def_prop_ro("reach", [](const Gate& gate) {
+        .def("link_frames", [](const GuardedGate& gate, Matrix configurations) { return link_frames(gate.model(), configurations); }, "configurations"_a.noconvert())
+        .def_prop_ro("reach", [](const GuardedGate& gate) {
+            const Alone alone(gate.entry, gate_name);
             std::vector<std::vector<double>> all;
             for (const Volume& volume : gate.shapes().volumes()) {
                 const std::size_t depth = gate.model().bodies()[volume.body].depth;
@@ -402,9 +421,9 @@ nb::class_<Gate> bind_gate(nb::module_& module) {
 void bind_field(nb::module_& module);         // bindings/environment.cpp
 void bind_environment(nb::module_& module);   // bindings/environment.cpp
 void bind_planning(nb::module_& module);      // bindings/planning.cpp
-void bind_few_configurations(nb::module_& module, nb::class_<Gate>& gate);  // bindings/few_configurations.cpp
+void bind_few_configurations(nb::module_& module, nb::class_<GuardedGate>& gate);  // bindings/few_configurations.cpp
 void bind_kernel_messages(nb::module_& module);  // bindings/kernel_messages.cpp
-void bind_kernel_doors(nb::module_& module);  // bindings/kernel_doors.cpp
+void bind_kernel_channels(nb::module_& module);  // bindings/kernel_channels.cpp
 void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
 
 NB_MODULE(_core, module) {
@@ -418,17 +437,22 @@ NB_MODULE(_core, module) {
     module.attr("KEEP_IN_ZONES_MAX") = capacity::keep_in_zones_max;
     module.attr("DECLARED_CONTACTS_MAX") = capacity::declared_contacts_max;
     module.attr("NONE") = none;
-    module.def("has_lanes", [](int build) { return has_lane_build(static_cast<LaneBuild>(build)); }, "build"_a);
+    module.def("has_simd_build", [](int build) { return has_simd_build(static_cast<SimdBuild>(build)); }, "build"_a);
+    // What Python does in several calls, such as a check and the names that go with it, is entered as a whole.
+    nb::class_<CompoundEntry>(module, "Entry")
+        .def(nb::init<std::string>(), "what"_a)
+        .def("__enter__", &CompoundEntry::enter)
+        .def("__exit__", [](CompoundEntry& entry, nb::args) { entry.leave(); });
     bind_verdict(module);
     bind_config(module);
     bind_field(module);
     bind_environment(module);
     bind_world(module);
     bind_contact(module);
-    nb::class_<Gate> gate = bind_gate(module);
+    nb::class_<GuardedGate> gate = bind_gate(module);
     bind_few_configurations(module, gate);
     bind_planning(module);
     bind_kernel_messages(module);
-    bind_kernel_doors(module);
+    bind_kernel_channels(module);
     bind_kernel_watch(module);
 }

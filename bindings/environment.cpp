@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "arrays.hpp"
+#include "guarded_environment.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -38,12 +39,12 @@ void bind_field(nb::module_& module) {
             const nb::gil_scoped_release release;
             return std::make_shared<ObstacleField>(ObstacleField::from_points({xyz.data(), xyz.size()}));
         }, "xyz"_a.noconvert())
-        .def_static("from_balls", [](Matrix xyzr, double block_m_min) {
-            if (xyzr.shape(1) != 4) throw std::invalid_argument("balls need four numbers each");
+        .def_static("from_spheres", [](Matrix xyzr, double block_m_min) {
+            if (xyzr.shape(1) != 4) throw std::invalid_argument("spheres need four numbers each");
             std::vector<std::uint32_t> labels(xyzr.shape(0));
             std::iota(labels.begin(), labels.end(), 0U);
             const nb::gil_scoped_release release;
-            return std::make_shared<ObstacleField>(ObstacleField::from_balls({xyzr.data(), xyzr.size()}, labels, block_m_min));
+            return std::make_shared<ObstacleField>(ObstacleField::from_spheres({xyzr.data(), xyzr.size()}, labels, block_m_min));
         }, "xyzr"_a.noconvert(), "block_m_min"_a)
         .def_static("from_voxels", [](Bytes3 occupancy, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
             const std::array<std::uint32_t, 3> size{static_cast<std::uint32_t>(std::min<std::size_t>(occupancy.shape(2), 0xFFFFFFFFU)),
@@ -101,53 +102,65 @@ void bind_field(nb::module_& module) {
 
 namespace {
 
-using Balls = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Spheres = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-/// One set of balls per configuration; the interpreter's lock is given up while the core looks at them.
-std::size_t ball_numbers_per_set(const Balls& sets) {
-    if (sets.shape(2) != 4) throw std::invalid_argument("balls need four numbers each");
+/// One set of spheres per configuration; the interpreter's lock is given up while the core checks them.
+std::size_t sphere_numbers_per_set(const Spheres& sets) {
+    if (sets.shape(2) != 4) throw std::invalid_argument("spheres need four numbers each");
     return 4 * sets.shape(1);
 }
 
 }  // namespace
 
 void bind_environment(nb::module_& module) {
-    nb::class_<CollisionEnvironment>(module, "CollisionEnvironment")
+    nb::class_<GuardedEnvironment>(module, "CollisionEnvironment")
         .def(nb::init<>())
-        .def("add_balls", [](CollisionEnvironment& env, Matrix balls, double block_m_min) {
-            if (balls.shape(1) != 4) throw std::invalid_argument("balls need four numbers each");
-            env.add_balls({balls.data(), balls.size()}, block_m_min);
-        }, "balls"_a.noconvert(), "block_m_min"_a)
-        .def("add_primitive", [](CollisionEnvironment& env, int kind, Vector size, Vector pose) {
+        .def("add_spheres", [](GuardedEnvironment& env, Matrix spheres, double block_m_min) {
+            const Alone alone(env.entry, environment_name);
+            if (spheres.shape(1) != 4) throw std::invalid_argument("spheres need four numbers each");
+            env.add_spheres({spheres.data(), spheres.size()}, block_m_min);
+        }, "spheres"_a.noconvert(), "block_m_min"_a)
+        .def("add_primitive", [](GuardedEnvironment& env, int kind, Vector size, Vector pose) {
+            const Alone alone(env.entry, environment_name);
             if (size.size() != 3 || pose.size() != 7) throw std::invalid_argument("an obstacle needs three sizes and seven pose numbers");
             env.add_primitive(make_primitive(static_cast<PrimitiveKind>(kind), {size.data()[0], size.data()[1], size.data()[2]}, pose.data()));
         }, "kind"_a, "size"_a.noconvert(), "pose"_a.noconvert())
-        .def("add_points", [](CollisionEnvironment& env, Matrix xyz, double radius_m) {
+        .def("add_points", [](GuardedEnvironment& env, Matrix xyz, double radius_m) {
+            const Alone alone(env.entry, environment_name);
             if (xyz.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
             env.add_points({xyz.data(), xyz.size()}, radius_m);
         }, "xyz"_a.noconvert(), "radius_m"_a)
-        .def("add_cells", [](CollisionEnvironment& env, std::shared_ptr<ObstacleField> grid) { env.add_cells(std::move(grid)); }, "grid"_a)
-        .def("any_within", [](const CollisionEnvironment& env, Balls sets, double margin_m, MutableFlags out) {
-            const std::size_t numbers = ball_numbers_per_set(sets);
+        .def("add_cells", [](GuardedEnvironment& env, std::shared_ptr<ObstacleField> grid) {
+            const Alone alone(env.entry, environment_name);
+            env.add_cells(std::move(grid));
+        }, "grid"_a)
+        .def("any_within", [](const GuardedEnvironment& env, Spheres sets, double margin_m, MutableFlags out) {
+            const Reading reading(env.entry, environment_name);
+            const std::size_t numbers = sphere_numbers_per_set(sets);
             if (out.size() != sets.shape(0)) throw std::invalid_argument("one answer per set is needed");
             nb::gil_scoped_release release;
             for (std::size_t set = 0; set < out.size(); ++set) out.data()[set] = env.any_within({sets.data() + set * numbers, numbers}, margin_m);
-        }, "balls"_a.noconvert(), "margin_m"_a, "out"_a.noconvert())
-        .def("min_distances", [](const CollisionEnvironment& env, Balls sets, double cutoff_m, MutableVector out) {
-            const std::size_t numbers = ball_numbers_per_set(sets);
+        }, "spheres"_a.noconvert(), "margin_m"_a, "out"_a.noconvert())
+        .def("min_distances", [](const GuardedEnvironment& env, Spheres sets, double cutoff_m, MutableVector out) {
+            const Reading reading(env.entry, environment_name);
+            const std::size_t numbers = sphere_numbers_per_set(sets);
             if (out.size() != sets.shape(0)) throw std::invalid_argument("one answer per set is needed");
             nb::gil_scoped_release release;
             for (std::size_t set = 0; set < out.size(); ++set) {
-                std::size_t ball = 0;
-                out.data()[set] = env.nearest_of({sets.data() + set * numbers, numbers}, cutoff_m, ball).distance_m;
+                std::size_t sphere = 0;
+                out.data()[set] = env.nearest_of({sets.data() + set * numbers, numbers}, cutoff_m, sphere).distance_m;
             }
-        }, "balls"_a.noconvert(), "cutoff_m"_a, "out"_a.noconvert())
-        .def("nearest", [](const CollisionEnvironment& env, Matrix balls, double cutoff_m) {
-            if (balls.shape(1) != 4) throw std::invalid_argument("balls need four numbers each");
-            std::size_t ball = 0;
-            const NearestObstacle found = env.nearest_of({balls.data(), balls.size()}, cutoff_m, ball);
+        }, "spheres"_a.noconvert(), "cutoff_m"_a, "out"_a.noconvert())
+        .def("nearest", [](const GuardedEnvironment& env, Matrix spheres, double cutoff_m) {
+            const Reading reading(env.entry, environment_name);
+            if (spheres.shape(1) != 4) throw std::invalid_argument("spheres need four numbers each");
+            std::size_t sphere = 0;
+            const NearestObstacle found = env.nearest_of({spheres.data(), spheres.size()}, cutoff_m, sphere);
             using Nearest = nb::typed<nb::tuple, double, std::size_t, int, std::uint32_t, Triple, Triple>;
-            return Nearest(nb::make_tuple(found.distance_m, ball, static_cast<int>(found.source), found.index, tuple_of(found.on_ball), tuple_of(found.on_obstacle)));
-        }, "balls"_a.noconvert(), "cutoff_m"_a)
-        .def_prop_ro("memory_bytes", &CollisionEnvironment::memory_bytes);
+            return Nearest(nb::make_tuple(found.distance_m, sphere, static_cast<int>(found.source), found.index, tuple_of(found.on_sphere), tuple_of(found.on_obstacle)));
+        }, "spheres"_a.noconvert(), "cutoff_m"_a)
+        .def_prop_ro("memory_bytes", [](const GuardedEnvironment& env) {
+            const Reading reading(env.entry, environment_name);
+            return env.memory_bytes();
+        });
 }

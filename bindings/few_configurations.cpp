@@ -7,7 +7,7 @@
 #include <numpy/arrayobject.h>
 
 #include "arrays.hpp"
-#include "lastgate/gate.hpp"
+#include "guarded_gate.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -22,7 +22,7 @@ struct BatchVerdict {
     nb::object clearance_m;
 };
 
-/// Exactly what the core reads, or null: whoever asks then takes the general way, which says in words what is wrong.
+/// Exactly what the core reads, or null: the caller then takes the general way, which says in words what is wrong.
 PyArrayObject* plain_array(PyObject* object, int dimensions) {
     if (!PyArray_CheckExact(object)) return nullptr;
     auto* array = reinterpret_cast<PyArrayObject*>(object);
@@ -31,11 +31,11 @@ PyArrayObject* plain_array(PyObject* object, int dimensions) {
 }
 
 /// (configurations, gripper_positions or None, world) to a BatchVerdict; None for what is not plain. Under the interpreter's
-/// lock: nobody may write the arrays meanwhile.
+/// lock: no other thread may write the arrays meanwhile.
 PyObject* check_few(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
     static PyObject* const world_type = nb::type<WorldSnapshot>().ptr();
     if (count != 3 || reinterpret_cast<PyObject*>(Py_TYPE(arguments[2])) != world_type) Py_RETURN_NONE;
-    Gate& gate = *nb::inst_ptr<Gate>(self);
+    GuardedGate& gate = *nb::inst_ptr<GuardedGate>(self);
     const std::size_t joints = gate.model().row_dofs().size();
     PyArrayObject* rows = plain_array(arguments[0], 2);
     if (rows == nullptr || static_cast<std::size_t>(PyArray_DIM(rows, 1)) != joints) Py_RETURN_NONE;
@@ -52,9 +52,14 @@ PyObject* check_few(PyObject* self, PyObject* const* arguments, Py_ssize_t count
     nb::object clearance_m = nb::steal(PyArray_SimpleNew(1, &row_count, NPY_DOUBLE));
     if (!accepted.is_valid() || !clearance_m.is_valid()) return nullptr;
     const auto asked = static_cast<std::size_t>(row_count);
+    if (!gate.entry.enter_alone()) {
+        set_concurrent_use_error(gate_name);
+        return nullptr;
+    }
     gate.check_configurations({static_cast<const double*>(PyArray_DATA(rows)), asked * joints}, asked, grippers, *nb::inst_ptr<WorldSnapshot>(arguments[2]),
                               {static_cast<std::uint8_t*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(accepted.ptr()))), asked},
                               {static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(clearance_m.ptr()))), asked});
+    gate.entry.leave_alone();
     static const nb::handle verdict_type = nb::type<BatchVerdict>();
     nb::object verdict = nb::inst_alloc(verdict_type);
     new (nb::inst_ptr<BatchVerdict>(verdict)) BatchVerdict{std::move(accepted), std::move(clearance_m)};
@@ -67,10 +72,10 @@ PyMethodDef check_few_method{"check_few", reinterpret_cast<PyCFunction>(reinterp
 
 }  // namespace
 
-void bind_few_configurations(nb::module_& module, nb::class_<Gate>& gate) {
+void bind_few_configurations(nb::module_& module, nb::class_<GuardedGate>& gate) {
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     nb::class_<BatchVerdict>(module, "BatchVerdict",
-                             "Is the answer to `check_batch`, one entry per configuration.\n\n"
+                             "The answer to `check_batch`, one entry per configuration.\n\n"
                              "Attributes:\n"
                              "    accepted: Inside the limits, and every checked pair farther apart than its margin.\n"
                              "    clearance_m: Smallest distance minus margin, at most 1, never above the truth; -inf outside the limits.")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation only: checks shapes and hands arrays to fitting/.
 #include "capsules.hpp"
-#include "deep_ball.hpp"
+#include "deep_sphere.hpp"
 #include "growing_hull.hpp"
 #include "overshoot.hpp"
 #include "plane_section.hpp"
@@ -132,19 +132,19 @@ nb::ndarray<nb::numpy, double> depths(const Points& points, const Planes& planes
     return owned(std::move(depth_m), {points.shape(0)});
 }
 
-nb::typed<nb::tuple, double, double, double, double, double> deep_ball(const Planes& corners, const Planes& centres,
+nb::typed<nb::tuple, double, double, double, double, double> deep_sphere(const Planes& corners, const Planes& centres,
                                                                        const Planes& planes, const Ends& hull_ends,
                                                                        const Points& surface) {
     if (corners.shape(0) == 0 || centres.shape(0) == 0) {
-        throw std::invalid_argument("a ball needs a corner and a centre");
+        throw std::invalid_argument("a sphere needs a corner and a centre");
     }
     const fitting::Solid solid = solid_of(planes, hull_ends, surface);
-    fitting::DeepBall ball;
+    fitting::DeepSphere sphere;
     {
         const nb::gil_scoped_release release;
-        ball = fitting::deep_ball(span_of(corners), span_of(centres), solid);
+        sphere = fitting::deep_sphere(span_of(corners), span_of(centres), solid);
     }
-    return nb::make_tuple(ball.centre[0], ball.centre[1], ball.centre[2], ball.radius_m, ball.overshoot_m);
+    return nb::make_tuple(sphere.centre[0], sphere.centre[1], sphere.centre[2], sphere.radius_m, sphere.overshoot_m);
 }
 
 double overshoot_bound(const Vector3& centre, double radius_m, const Planes& planes, const Ends& hull_ends) {
@@ -172,7 +172,7 @@ double winding_number(const Vector3& point, const Triangles& triangles) {
 }  // namespace
 
 NB_MODULE(_fitting, module) {
-    module.doc() = "Inner loops of fitting volumes and balls. Capsules are rows of seven: start, end, radius.";
+    module.doc() = "Inner loops of fitting volumes and spheres. Capsules are rows of seven: start, end, radius.";
     module.def("capsules_along", &capsules_along, "points"_a.noconvert(), "axes"_a.noconvert(),
                "Returns per unit axis a capsule parallel to it that contains every point up to rounding.");
     module.def("covered", &covered, "points"_a.noconvert(), "capsules"_a.noconvert(),
@@ -184,9 +184,9 @@ NB_MODULE(_fitting, module) {
     module.def("depths", &depths, "points"_a.noconvert(), "planes"_a.noconvert(), "hull_ends"_a.noconvert(),
                "surface"_a.noconvert(),
                "Returns how deep each point lies in a union of hulls, by points of its surface; minus infinity outside.");
-    module.def("deep_ball", &deep_ball, "corners"_a.noconvert(), "centres"_a.noconvert(), "planes"_a.noconvert(),
+    module.def("deep_sphere", &deep_sphere, "corners"_a.noconvert(), "centres"_a.noconvert(), "planes"_a.noconvert(),
                "hull_ends"_a.noconvert(), "surface"_a.noconvert(),
-               "Returns x, y, z, radius and estimated overshoot of a ball that holds every corner (x, y, z, grown by) and "
+               "Returns x, y, z, radius and estimated overshoot of a sphere that holds every corner (x, y, z, grown by) and "
                "stands out of the union of hulls by little. Centres to start from are x, y, z, depth.");
     module.def("distinct", &distinct, "points"_a.noconvert(), "Returns where each point occurs first, in order.");
     module.def("growing_hulls", &growing_hulls, "points"_a.noconvert(), "height"_a.noconvert(),
@@ -195,7 +195,7 @@ NB_MODULE(_fitting, module) {
                "flat, not a number where they are fewer than four. None where rounding tore the hull.");
     module.def("overshoot_bound", &overshoot_bound, "centre"_a.noconvert(), "radius_m"_a, "planes"_a.noconvert(),
                "hull_ends"_a.noconvert(),
-               "Returns a bound on how far any point of a ball is from a union of hulls; infinite where it finds none.");
+               "Returns a bound on how far any point of a sphere is from a union of hulls; infinite where it finds none.");
     module.def("plane_section", &plane_section, "corners"_a.noconvert(), "height"_a.noconvert(), "axis"_a.noconvert(),
                "Returns the corners of where a plane cuts the hull of corners with these heights above it.");
     module.def("overlap_cost", &overlap_cost, "capsule"_a.noconvert(), "others"_a.noconvert(), nb::kw_only(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translation only: the messages that go through the doors of the kernel process.
+// Translation only: the messages that go through the channels of the kernel process.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -13,7 +13,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "doors.hpp"
+#include "channels.hpp"
 #include "evidence.hpp"
 #include "messages.hpp"
 #include "payload.hpp"
@@ -176,9 +176,9 @@ nb::object decode_world_snapshot(const nb::bytes& payload) {
 }
 
 /// The world that a kernel makes of these messages, by the code that the kernel makes it with.
-nb::object world_of_messages(const std::vector<std::tuple<std::uint32_t, nb::bytes>>& messages, const std::string& base_frame, std::uint64_t id) {
+nb::object world_of_messages(const std::vector<std::tuple<std::uint32_t, nb::bytes>>& messages, const std::string& base_frame, std::uint64_t id, const std::string& root_frame, std::array<double, 6> root_in_base_xyzrpy) {
     // Messages that complete no world take no number: the last one gets the number that is asked for.
-    WorldBuilder builder(base_frame, id - (messages.empty() ? 0 : messages.size() - 1));
+    WorldBuilder builder({base_frame, root_frame, root_in_base_xyzrpy}, id - (messages.empty() ? 0 : messages.size() - 1));
     std::unique_ptr<NamedWorld> world;
     for (const auto& [type, payload] : messages) world = builder.take(static_cast<MessageType>(type), span_of(payload), {});
     if (!world) return nb::none();
@@ -195,7 +195,7 @@ void bind_messages(nb::module_& module) {
     module.def("decode_action_chunk", &decode_action_chunk, "payload"_a, nb::sig("def decode_action_chunk(payload: bytes) -> dict | None"));
     module.def("encode_joint_state", &encode_joint_state, "names"_a, "positions"_a.noconvert(), "velocities"_a.none(), "stamp_s"_a);
     module.def("encode_world_snapshot", &encode_world_snapshot, "stamp_s"_a, "frame_id"_a, "world_id"_a, "declared_absent"_a, "kinds"_a, "sizes_m"_a, "poses"_a, "object_id"_a, "points"_a.none(), "voxels"_a.none(), "obstacle_count"_a, "floor"_a.none());
-    // Views: whoever makes one keeps what it was made of.
+    // Views: the caller keeps what a view was made of.
     nb::class_<FloorMapMessage>(module, "FloorMapMessage")
         .def("__init__", [](FloorMapMessage* self, std::string_view frame_id, double stamp_s, double age_s_max, double placed_stamp_s, std::array<double, 2> origin_xy, double origin_yaw, double resolution_m,
                             std::array<std::uint32_t, 2> size, std::array<std::uint32_t, 2> window_first, std::array<std::uint32_t, 2> window_end, Matrix window_in_base, double low_m, double high_m, const nb::bytes& blocked_bits) {
@@ -205,15 +205,15 @@ void bind_messages(nb::module_& module) {
         }, nb::kw_only(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 15>(), "frame_id"_a, "stamp_s"_a, "age_s_max"_a, "placed_stamp_s"_a, "origin_xy"_a, "origin_yaw"_a, "resolution_m"_a, "size"_a, "window_first"_a, "window_end"_a,
            "window_in_base"_a.noconvert(), "low_m"_a, "high_m"_a, "blocked_bits"_a);
     module.def("encode_chunk_request", &encode_chunk_request, "chunk"_a, "recovery"_a, "contacts"_a);
-    module.def("encode_held_shape", [](std::string_view object_id, std::string_view link, double radius_m, Vector ends, const std::vector<std::string>& touch_links) {
+    module.def("encode_attached_shape", [](std::string_view object_id, std::string_view link, double radius_m, Vector ends, const std::vector<std::string>& touch_links) {
         if (ends.size() != 6) throw std::invalid_argument("a segment is six numbers");
         const std::vector<std::string_view> views(touch_links.begin(), touch_links.end());
         std::size_t room = 256 + object_id.size() + link.size();
         for (const auto& name : touch_links) room += name.size() + 16;
-        return written(room, [&](std::span<std::byte> memory) { return write_held_shape(object_id, link, radius_m, {ends.data(), ends.size()}, views, memory); });
+        return written(room, [&](std::span<std::byte> memory) { return write_attached_shape(object_id, link, radius_m, {ends.data(), ends.size()}, views, memory); });
     }, "object_id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch_links"_a);
-    module.def("encode_let_go", [](std::string_view object_id) {
-        return written(64 + object_id.size(), [&](std::span<std::byte> memory) { return write_let_go(object_id, memory); });
+    module.def("encode_detach", [](std::string_view object_id) {
+        return written(64 + object_id.size(), [&](std::span<std::byte> memory) { return write_detach(object_id, memory); });
     }, "object_id"_a);
     module.def("encode_nav_goal", [](std::string_view frame_id, std::array<double, 3> xyz, std::array<double, 4> quat_xyzw) {
         return written(128 + frame_id.size(), [&](std::span<std::byte> memory) { return write_nav_goal({frame_id, xyz, quat_xyzw}, memory); });
@@ -242,7 +242,8 @@ void bind_messages(nb::module_& module) {
         return reader.at_end() ? nb::object(fields) : nb::none();
     }, "payload"_a, nb::sig("def read_safety_status(payload: bytes) -> dict | None"));
     module.def("decode_world_snapshot", &decode_world_snapshot, "payload"_a, nb::sig("def decode_world_snapshot(payload: bytes) -> dict | None"));
-    module.def("world_of_messages", &world_of_messages, "messages"_a, "base_frame"_a, "id"_a, nb::sig("def world_of_messages(messages: Sequence[tuple[int, bytes]], base_frame: str, id: int) -> dict | None"));
+    module.def("world_of_messages", &world_of_messages, "messages"_a, "base_frame"_a, "id"_a, "root_frame"_a = "", "root_in_base_xyzrpy"_a = std::array<double, 6>{},
+               nb::sig("def world_of_messages(messages: Sequence[tuple[int, bytes]], base_frame: str, id: int, root_frame: str = '', root_in_base_xyzrpy: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)) -> dict | None"));
     module.attr("MESSAGE_ACTION_CHUNK") = static_cast<std::uint32_t>(MessageType::action_chunk);
     module.attr("MESSAGE_TWIST") = static_cast<std::uint32_t>(MessageType::twist);
     module.attr("MESSAGE_WORLD_COLLISION") = static_cast<std::uint32_t>(MessageType::world_collision);
@@ -282,7 +283,7 @@ void bind_frames(nb::module_& module) {
         };
         nb::dict fields;
         fields["chunk_sequence"] = frame.chunk_sequence;
-        fields["door"] = frame.door;
+        fields["door"] = frame.channel;
         fields["state_given"] = frame.state_given == 1;
         fields["positions"] = take(frame.position_count);
         fields["stamps_s"] = take(frame.stamp_count);
@@ -299,7 +300,7 @@ void bind_frames(nb::module_& module) {
         fields["world_held_s"] = frame.world_held_s;
         nb::list sources;
         for (const MessageSource& source : frame.world) {
-            if (source.type != MessageType::nothing) sources.append(nb::make_tuple(static_cast<std::uint32_t>(source.type), source.door, source.sequence));
+            if (source.type != MessageType::nothing) sources.append(nb::make_tuple(static_cast<std::uint32_t>(source.type), source.channel, source.sequence));
         }
         fields["world_id"] = frame.world_id;
         fields["world"] = sources;
@@ -314,7 +315,7 @@ void bind_frames(nb::module_& module) {
         fields["begun_wall_s"] = static_cast<double>(trace.begun_wall_ns) * 1e-9;
         fields["duration_s"] = static_cast<double>(trace.duration_ns) * 1e-9;
         fields["chunk_sequence"] = trace.chunk_sequence;
-        fields["door"] = trace.door;
+        fields["door"] = trace.channel;
         fields["passed"] = trace.passed == 1;
         fields["warn_only"] = trace.warn_only == 1;
         fields["latched"] = trace.latched == 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translation only: what somebody who looks at a running kernel reads beside the rings. Nothing here writes or waits.
+// Translation only: what an observer of a running kernel reads beside the rings. Nothing here writes or waits.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -29,35 +29,36 @@ nb::list texts_of(const std::vector<std::string_view>& texts) {
     return list;
 }
 
-nb::list seats_of(const std::array<BoardSeat, sources_max>& seats, std::int64_t now_ns) {
+nb::list registrations_of(const std::array<RegistrationSlot, sources_max>& registrations, std::int64_t now_ns) {
     nb::list list;
-    for (const BoardSeat& seat : seats) {
-        const std::string_view name = live_name(seat, now_ns);
+    for (const RegistrationSlot& registration : registrations) {
+        const std::string_view name = live_name(registration, now_ns);
         if (name.empty()) continue;
         nb::dict fields;
         fields["name"] = shown(name);
-        fields["asserted"] = seat.asserted.load(std::memory_order_acquire) == 1;
-        fields["acknowledged"] = seat.acknowledged.load(std::memory_order_acquire);
-        fields["presses"] = seat.presses.load(std::memory_order_acquire);
-        fields["reason"] = shown(text_of(seat.reason));
+        fields["asserted"] = registration.asserted.load(std::memory_order_acquire) == 1;
+        fields["acknowledged"] = registration.acknowledged.load(std::memory_order_acquire);
+        fields["presses"] = registration.presses.load(std::memory_order_acquire);
+        fields["reason"] = shown(text_of(registration.reason));
         list.append(fields);
     }
     return list;
 }
 
-nb::object read_board(const std::string& instance) {
+nb::object read_status_block(const std::string& instance) {
     try {
-        const BoardView board = BoardView::open(instance);
+        const StatusBlockView status_block = StatusBlockView::open(instance);
         const std::int64_t now_ns = monotonic_ns();
         nb::dict fields;
-        fields["alive"] = board.is_alive(now_ns);
-        fields["kernel_id"] = board->kernel_id;
-        fields["robot"] = shown(text_of(board->robot));
-        fields["model_digest"] = shown(text_of(board->model_digest));
-        fields["state"] = board->state.load(std::memory_order_acquire);
-        fields["latch_sequence"] = board->latch_sequence.load(std::memory_order_acquire);
-        fields["sources"] = seats_of(board->sources, now_ns);
-        fields["actuators"] = seats_of(board->actuators, now_ns);
+        fields["alive"] = status_block.is_alive(now_ns);
+        fields["kernel_id"] = status_block->kernel_id;
+        fields["robot"] = shown(text_of(status_block->robot));
+        fields["model_digest"] = shown(text_of(status_block->model_digest));
+        fields["warn_only"] = status_block->warn_only == 1;
+        fields["state"] = status_block->state.load(std::memory_order_acquire);
+        fields["latch_sequence"] = status_block->latch_sequence.load(std::memory_order_acquire);
+        fields["sources"] = registrations_of(status_block->sources, now_ns);
+        fields["actuators"] = registrations_of(status_block->actuators, now_ns);
         return fields;
     } catch (const std::runtime_error&) {
         return nb::none();
@@ -141,7 +142,7 @@ nb::object decode_occupancy_voxels(const nb::bytes& payload) {
 }  // namespace
 
 void bind_kernel_watch(nb::module_& module) {
-    module.def("read_board", &read_board, "instance"_a, nb::sig("def read_board(instance: str) -> dict | None"));
+    module.def("read_status_block", &read_status_block, "instance"_a, nb::sig("def read_status_block(instance: str) -> dict | None"));
     module.def("decode_joint_state", &decode_joint_state, "payload"_a, nb::sig("def decode_joint_state(payload: bytes) -> dict | None"));
     module.def("decode_failure_trigger", &decode_failure_trigger, "payload"_a, nb::sig("def decode_failure_trigger(payload: bytes) -> dict | None"));
     module.def("decode_floor_map", &decode_floor_map, "world_snapshot"_a, nb::sig("def decode_floor_map(world_snapshot: bytes) -> dict | None"));

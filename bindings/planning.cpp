@@ -4,7 +4,9 @@
 
 #include "arrays.hpp"
 #include "config.hpp"
-#include "lastgate/ball_cover.hpp"
+#include "guarded_environment.hpp"
+#include "guarded_gate.hpp"
+#include "lastgate/sphere_cover.hpp"
 #include "lastgate/certificate.hpp"
 #include "lastgate/hull_planes.hpp"
 #include "lastgate/link_distance.hpp"
@@ -55,7 +57,7 @@ void require_links(const Indices& wanted, std::size_t columns, std::size_t confi
 constexpr std::size_t nearest_columns = 9;
 
 void write_nearest(const NearestObstacle& found, double* out) {
-    const double values[nearest_columns] = {found.distance_m, found.on_ball.x, found.on_ball.y, found.on_ball.z, found.on_obstacle.x, found.on_obstacle.y,
+    const double values[nearest_columns] = {found.distance_m, found.on_sphere.x, found.on_sphere.y, found.on_sphere.z, found.on_obstacle.x, found.on_obstacle.y,
                                             found.on_obstacle.z, static_cast<double>(found.source), static_cast<double>(found.index)};
     std::copy(std::begin(values), std::end(values), out);
 }
@@ -68,26 +70,27 @@ Array rows_of(std::vector<double>&& values, std::size_t columns) {
 }  // namespace
 
 void bind_planning(nb::module_& module) {
-    nb::class_<BallCover>(module, "BallCover")
-        .def("__init__", [](BallCover* self, const KernelConfig& config, Matrix xyzr_in_link, Links links) {
-            new (self) BallCover(std::make_shared<const RobotModel>(config.model), {xyzr_in_link.data(), xyzr_in_link.size()}, {links.data(), links.size()});
+    nb::class_<SphereCover>(module, "SphereCover")
+        .def("__init__", [](SphereCover* self, const KernelConfig& config, Matrix xyzr_in_link, Links links) {
+            new (self) SphereCover(std::make_shared<const RobotModel>(config.model), {xyzr_in_link.data(), xyzr_in_link.size()}, {links.data(), links.size()});
         }, "config"_a, "xyzr_in_link"_a.noconvert(), "links"_a.noconvert())
-        .def_prop_ro("variable_count", [](const BallCover& cover) { return cover.model().variable_count(); })
-        .def("link_frames", [](const BallCover& cover, Matrix configurations) { return link_frames(cover.model(), configurations); }, "configurations"_a.noconvert())
-        .def("place", [](const BallCover& cover, Matrix configurations, Vector uncertainty) {
+        .def_prop_ro("variable_count", [](const SphereCover& cover) { return cover.model().variable_count(); })
+        .def("link_frames", [](const SphereCover& cover, Matrix configurations) { return link_frames(cover.model(), configurations); }, "configurations"_a.noconvert())
+        .def("place", [](const SphereCover& cover, Matrix configurations, Vector uncertainty) {
             Placer placer(cover.model(), configurations, uncertainty);
             const std::size_t count = configurations.shape(0);
-            std::vector<double> out(count * cover.ball_count() * 4);
+            std::vector<double> out(count * cover.sphere_count() * 4);
             {
                 const nb::gil_scoped_release release;
                 for (std::size_t index = 0; index < count; ++index) {
                     const PlacedRobot robot = placer.at(index);
-                    cover.place(robot.frames, robot.uncertainty, out.data() + index * cover.ball_count() * 4);
+                    cover.place(robot.frames, robot.uncertainty, out.data() + index * cover.sphere_count() * 4);
                 }
             }
-            return matrix_of(std::move(out), {count, cover.ball_count(), 4});
+            return matrix_of(std::move(out), {count, cover.sphere_count(), 4});
         }, "configurations"_a.noconvert(), "uncertainty"_a.noconvert())
-        .def("link_distances", [](const BallCover& cover, Matrix configurations, Vector uncertainty, Links links, const CollisionEnvironment& environment, double cutoff_m) {
+        .def("link_distances", [](const SphereCover& cover, Matrix configurations, Vector uncertainty, Links links, const GuardedEnvironment& environment, double cutoff_m) {
+            const Reading reading(environment.entry, environment_name);
             Placer placer(cover.model(), configurations, uncertainty);
             for (std::size_t at = 0; at < links.size(); ++at) {
                 if (links(at) >= cover.model().link_count()) throw std::invalid_argument("no such link");
@@ -96,21 +99,21 @@ void bind_planning(nb::module_& module) {
             std::vector<double> out(count * links.size());
             {
                 const nb::gil_scoped_release release;
-                std::vector<double> balls(cover.ball_count() * 4);
+                std::vector<double> spheres(cover.sphere_count() * 4);
                 for (std::size_t index = 0; index < count; ++index) {
                     const PlacedRobot robot = placer.at(index);
-                    cover.place(robot.frames, robot.uncertainty, balls.data());
+                    cover.place(robot.frames, robot.uncertainty, spheres.data());
                     for (std::size_t at = 0; at < links.size(); ++at) {
-                        const std::size_t first = cover.ball_first(links(at));
-                        const std::size_t last = cover.ball_first(links(at) + std::size_t{1});
+                        const std::size_t first = cover.sphere_first(links(at));
+                        const std::size_t last = cover.sphere_first(links(at) + std::size_t{1});
                         std::size_t nearest = 0;
-                        out[index * links.size() + at] = environment.nearest_of({balls.data() + 4 * first, 4 * (last - first)}, cutoff_m, nearest).distance_m;
+                        out[index * links.size() + at] = environment.nearest_of({spheres.data() + 4 * first, 4 * (last - first)}, cutoff_m, nearest).distance_m;
                     }
                 }
             }
             return matrix_of(std::move(out), {count, links.size()});
         }, "configurations"_a.noconvert(), "uncertainty"_a.noconvert(), "links"_a.noconvert(), "environment"_a, "cutoff_m"_a)
-        .def("pair_distances", [](const BallCover& cover, Matrix configurations, Vector uncertainty, Indices pairs, double cutoff_m) {
+        .def("pair_distances", [](const SphereCover& cover, Matrix configurations, Vector uncertainty, Indices pairs, double cutoff_m) {
             Placer placer(cover.model(), configurations, uncertainty);
             if (pairs.shape(1) != 2) throw std::invalid_argument("pairs are two links each");
             for (std::size_t at = 0; at < pairs.shape(0); ++at) {
@@ -121,18 +124,19 @@ void bind_planning(nb::module_& module) {
             std::vector<double> out(count * pair_count);
             {
                 const nb::gil_scoped_release release;
-                std::vector<double> balls(cover.ball_count() * 4);
+                std::vector<double> spheres(cover.sphere_count() * 4);
                 for (std::size_t index = 0; index < count; ++index) {
                     const PlacedRobot robot = placer.at(index);
-                    cover.place(robot.frames, robot.uncertainty, balls.data());
+                    cover.place(robot.frames, robot.uncertainty, spheres.data());
                     for (std::size_t at = 0; at < pair_count; ++at) {
-                        out[index * pair_count + at] = cover.distance_of_links(balls.data(), pairs(at, 0), pairs(at, 1), cutoff_m);
+                        out[index * pair_count + at] = cover.distance_of_links(spheres.data(), pairs(at, 0), pairs(at, 1), cutoff_m);
                     }
                 }
             }
             return matrix_of(std::move(out), {count, pair_count});
         }, "configurations"_a.noconvert(), "uncertainty"_a.noconvert(), "pairs"_a.noconvert(), "cutoff_m"_a)
-        .def("convex_link_distances", [](const BallCover& cover, Matrix configurations, Vector uncertainty, Indices wanted, const CollisionEnvironment& environment, double cutoff_m) {
+        .def("convex_link_distances", [](const SphereCover& cover, Matrix configurations, Vector uncertainty, Indices wanted, const GuardedEnvironment& environment, double cutoff_m) {
+            const Reading reading(environment.entry, environment_name);
             Placer placer(cover.model(), configurations, uncertainty);
             require_links(wanted, 2, configurations.shape(0), cover.model());
             std::vector<double> out(wanted.shape(0) * nearest_columns);
@@ -144,7 +148,7 @@ void bind_planning(nb::module_& module) {
             }
             return rows_of(std::move(out), nearest_columns);
         }, "configurations"_a.noconvert(), "uncertainty"_a.noconvert(), "wanted"_a.noconvert(), "environment"_a, "cutoff_m"_a)
-        .def("convex_pair_distances", [](const BallCover& cover, Matrix configurations, Vector uncertainty, Indices wanted, double cutoff_m) {
+        .def("convex_pair_distances", [](const SphereCover& cover, Matrix configurations, Vector uncertainty, Indices wanted, double cutoff_m) {
             Placer placer(cover.model(), configurations, uncertainty);
             require_links(wanted, 3, configurations.shape(0), cover.model());
             std::vector<double> out(wanted.shape(0) * nearest_columns);
@@ -169,21 +173,24 @@ void bind_planning(nb::module_& module) {
         }
         return rows_of(std::move(out), 4);
     }, "corners"_a.noconvert());
-    module.def("certify_path", [](const Gate& gate, const WorldSnapshot& world) {
-        // The GIL stays held: nobody may check another chunk with this gate meanwhile.
-        const PathCertificate certificate = certify_path(gate, world);
+    module.def("certify_path", [](const GuardedGate& gate, const WorldSnapshot& world) {
+        const PathCertificate certificate = [&] {
+            const Alone alone(gate.entry, gate_name);
+            return certify_path(gate, world);
+        }();
         std::vector<double> records;
         for (const CertificateRecord& r : certificate.records) {
             records.insert(records.end(), {static_cast<double>(r.kind), r.by_pieces ? 1.0 : 0.0, double(r.a), double(r.b), r.piece_a ? 1.0 : 0.0, double(r.shape_a),
                                            r.piece_b ? 1.0 : 0.0, double(r.shape_b), r.low, r.high, r.at, r.direction.x, r.direction.y, r.direction.z, r.distance_m,
-                                           r.motion_m, r.demand_m});
+                                           r.motion_m, r.required_m});
         }
         std::vector<double> apart;
         for (const ApartRecord& r : certificate.apart) apart.insert(apart.end(), {double(r.volume), double(r.piece), r.direction.x, r.direction.y, r.direction.z});
         using Answer = nb::typed<nb::tuple, bool, Array, Array>;
         return Answer(nb::make_tuple(certificate.complete, rows_of(std::move(records), 17), rows_of(std::move(apart), 5)));
     }, "gate"_a, "world"_a);
-    module.def("gate_uncertainty", [](const Gate& gate) {
+    module.def("gate_uncertainty", [](const GuardedGate& gate) {
+        const Alone alone(gate.entry, gate_name);
         const auto uncertainty = gate.uncertainty();
         return std::vector<double>(uncertainty.begin(), uncertainty.end());
     }, "gate"_a);

@@ -172,20 +172,20 @@ Point moved(std::span<const double> pose, Point point) {
             dot({pose[8], pose[9], pose[10]}, point) + pose[11]};
 }
 
-struct Ball {
+struct Sphere {
     Point centre;
     double radius_m;
 };
 
-/// Balls around capsules, a micrometre larger so that rounding never makes them smaller.
-std::vector<Ball> balls_around(std::span<const double> capsules) {
-    std::vector<Ball> balls;
+/// Spheres around capsules, a micrometre larger so that rounding never makes them smaller.
+std::vector<Sphere> spheres_around(std::span<const double> capsules) {
+    std::vector<Sphere> spheres;
     for (std::size_t i = 0; i < capsules.size() / capsule_columns; ++i) {
         const Capsule capsule = capsule_at(capsules, i);
         const Point half = 0.5 * (capsule.end - capsule.start);
-        balls.push_back({capsule.start + half, std::sqrt(dot(half, half)) + capsule.radius_m + 1e-6});
+        spheres.push_back({capsule.start + half, std::sqrt(dot(half, half)) + capsule.radius_m + 1e-6});
     }
-    return balls;
+    return spheres;
 }
 
 }  // namespace
@@ -238,16 +238,16 @@ void clearances(std::span<const double> poses, std::span<const double> a, std::s
 
 void any_within(std::span<const double> poses, std::span<const double> a, std::span<const double> b, double within_m,
                 std::span<bool> found) {
-    const std::vector<Ball> balls_a = balls_around(a);
-    const std::vector<Ball> balls_b = balls_around(b);
+    const std::vector<Sphere> spheres_a = spheres_around(a);
+    const std::vector<Sphere> spheres_b = spheres_around(b);
     for (std::size_t k = 0; k < found.size(); ++k) {
         const auto pose = poses.subspan(12 * k, 12);
         found[k] = false;
-        for (std::size_t j = 0; j < balls_b.size() && !found[k]; ++j) {
-            const Point centre = moved(pose, balls_b[j].centre);
-            for (std::size_t i = 0; i < balls_a.size() && !found[k]; ++i) {
-                const Point apart = centre - balls_a[i].centre;
-                const double reach_m = balls_a[i].radius_m + balls_b[j].radius_m + within_m;
+        for (std::size_t j = 0; j < spheres_b.size() && !found[k]; ++j) {
+            const Point centre = moved(pose, spheres_b[j].centre);
+            for (std::size_t i = 0; i < spheres_a.size() && !found[k]; ++i) {
+                const Point apart = centre - spheres_a[i].centre;
+                const double reach_m = spheres_a[i].radius_m + spheres_b[j].radius_m + within_m;
                 if (dot(apart, apart) > reach_m * reach_m) {
                     continue;
                 }

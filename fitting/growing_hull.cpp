@@ -89,7 +89,7 @@ public:
         return sixfold / 6.0;
     }
 
-    /// Tells whether no corner lies beyond a face: then the closed surface is that of the hull. What was found so the
+    /// Whether no corner lies beyond a face: then the closed surface is that of the hull. What was found so the
     /// last time need not be asked again: only new faces about all corners, and old faces about new corners.
     bool is_convex() {
         is_corner_.assign(points_.size(), false);
@@ -116,7 +116,7 @@ public:
         return true;
     }
 
-    /// Tells whether no point at all lies beyond a face.
+    /// Whether no point at all lies beyond a face.
     bool has_all() {
         corners_.resize(points_.size());
         std::iota(corners_.begin(), corners_.end(), 0);
@@ -245,7 +245,7 @@ private:
     double size_m_;
     // How far beyond a face a point must be to count: rounding is a thousandth of it.
     double outside_m_;
-    // What a point must add at least, six times, to be worth looking at: the thirteenth digit of a volume.
+    // What a point must add at least, six times, to be worth checking: the thirteenth digit of a volume.
     double sixfold_min_;
     std::vector<Point> points_;
     std::vector<Face> faces_;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double sqrt_2 = 1.4142135623730951;
-// A bound is good enough when a ray is found that comes as near to it as this; more cells than these are not looked at.
+// A bound is good enough when a ray is found that comes as near to it as this; more cells than these are not checked.
 constexpr double tolerance_m = 1.0e-3;
 constexpr std::size_t cells_max = 1500;
 
@@ -33,7 +33,7 @@ struct Cell {
     bool operator<(const Cell& other) const { return bound_m < other.bound_m; }
 };
 
-/// The planes of the hulls that may reach into the ball: outward normal, and how far inside of it the centre lies.
+/// The planes of the hulls that may reach into the sphere: outward normal, and how far inside of it the centre lies.
 struct NearHulls {
     std::vector<Point> normal;
     std::vector<double> slack_m;
@@ -110,7 +110,7 @@ double overshoot_bound(const double* centre, double radius_m, const Solid& solid
     std::vector<Stretch> inside;
     std::priority_queue<Cell> cells;
     double seen_m = 0.0;
-    const auto look = [&](Cell cell) {
+    const auto push = [&](Cell cell) {
         const double farthest_m = farthest_on_ray(hulls, way_of(cell), radius_m, inside);
         seen_m = std::max(seen_m, farthest_m);
         // On the face, where nothing is nearer to the centre than 1, the angle is at most the distance.
@@ -118,7 +118,7 @@ double overshoot_bound(const double* centre, double radius_m, const Solid& solid
         cells.push(cell);
     };
     for (int face = 0; face < 6; ++face) {
-        look({0.0, face, 0.0, 0.0, 1.0});
+        push({0.0, face, 0.0, 0.0, 1.0});
     }
     while (cells.top().bound_m > seen_m + tolerance_m && cells.size() < cells_max) {
         const Cell worst = cells.top();
@@ -126,7 +126,7 @@ double overshoot_bound(const double* centre, double radius_m, const Solid& solid
         const double half = 0.5 * worst.half;
         for (const double u : {worst.u - half, worst.u + half}) {
             for (const double v : {worst.v - half, worst.v + half}) {
-                look({0.0, worst.face, u, v, half});
+                push({0.0, worst.face, u, v, half});
             }
         }
     }

@@ -29,18 +29,18 @@ std::uint64_t mixed(const Bits& bits) {
 
 std::vector<std::size_t> distinct(std::span<const double> points) {
     const std::size_t count = points.size() / 3;
-    constexpr std::size_t nobody = std::numeric_limits<std::size_t>::max();
+    constexpr std::size_t unused = std::numeric_limits<std::size_t>::max();
     // At most half full, so that a free place is always near.
-    std::vector<std::size_t> table(std::bit_ceil(std::max<std::size_t>(2 * count, 2)), nobody);
+    std::vector<std::size_t> table(std::bit_ceil(std::max<std::size_t>(2 * count, 2)), unused);
     const std::size_t mask = table.size() - 1;
     std::vector<std::size_t> first;
     for (std::size_t i = 0; i < count; ++i) {
         const Bits own = bits_at(points, i);
         std::size_t place = mixed(own) & mask;
-        while (table[place] != nobody && bits_at(points, table[place]) != own) {
+        while (table[place] != unused && bits_at(points, table[place]) != own) {
             place = (place + 1) & mask;
         }
-        if (table[place] == nobody) {
+        if (table[place] == unused) {
             table[place] = i;
             first.push_back(i);
         }

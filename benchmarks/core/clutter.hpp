@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clutter that benchmarks/clutter.py wrote: a grid, clouds of 5,000, 10,000 and 100,000 points, and balls to ask about.
+// The clutter that benchmarks/clutter.py wrote: a grid, clouds of 5,000, 10,000 and 100,000 points, and spheres to ask
+// about.
 #pragma once
 
 #include <array>

@@ -26,22 +26,22 @@ class CoreWatch {
     CoreWatch& operator=(const CoreWatch&) = delete;
 
     /// What the core has seen up to now. Take one before and one after; `is_ours` compares.
-    struct Look {
+    struct Sample {
         std::optional<std::uint64_t> interrupts;
         double additions_ns = 0.0;
     };
 
-    Look look_before() {
+    Sample sample_before() {
         const auto interrupts = count_interrupts();
         return {interrupts, time_additions()};
     }
-    Look look_after() {
+    Sample sample_after() {
         const double took_ns = time_additions();
         return {count_interrupts(), took_ns};
     }
 
     /// To be asked when everything is measured: only then is it known how fast the core is by itself.
-    bool is_ours(const Look& before, const Look& after) const {
+    bool is_ours(const Sample& before, const Sample& after) const {
         const double allowed_ns = slowest_share * fastest_ns_;
         return before.interrupts && before.interrupts == after.interrupts && before.additions_ns <= allowed_ns && after.additions_ns <= allowed_ns;
     }
@@ -56,7 +56,7 @@ class CoreWatch {
     }
 
   private:
-    /// Two threads that both add share the units that add, and take nearly twice as long. The fastest of all looks is
+    /// Two threads that both add share the units that add, and take nearly twice as long. The fastest of all samples is
     /// up to a fifth faster than most.
     static constexpr double slowest_share = 1.4;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long it takes to build fields of points and cells, to change them, and to ask them about one ball.
+// How long it takes to build fields of points and cells, to change them, and to ask them about one sphere.
 //
 // Usage: field_query CLUTTER CORE ROUNDS. Prints one JSON object: nanoseconds per call of every round.
 #include <algorithm>
@@ -11,26 +11,26 @@ using namespace lastgate;
 
 namespace {
 
-/// Asks about every ball; returns how many there are.
-std::size_t ask(const ObstacleField& field, const std::vector<double>& balls) {
+/// Asks about every sphere; returns how many there are.
+std::size_t ask(const ObstacleField& field, const std::vector<double>& spheres) {
     std::size_t hits = 0;
-    for (std::size_t at = 0; at < balls.size(); at += 4) {
+    for (std::size_t at = 0; at < spheres.size(); at += 4) {
         std::uint32_t obstacle = 0;
-        const Vec3 centre{balls[at], balls[at + 1], balls[at + 2]};
-        hits += field.distance({centre, centre}, balls[at + 3], obstacle).distance_m < balls[at + 3] ? 1 : 0;
+        const Vec3 centre{spheres[at], spheres[at + 1], spheres[at + 2]};
+        hits += field.distance({centre, centre}, spheres[at + 3], obstacle).distance_m < spheres[at + 3] ? 1 : 0;
     }
     sink = sink + hits;
-    return balls.size() / 4;
+    return spheres.size() / 4;
 }
 
-/// The balls that touch nothing, for which no answer comes early.
-std::vector<double> free_balls(const ObstacleField& field, const std::vector<double>& balls) {
+/// The spheres that touch nothing, for which no answer comes early.
+std::vector<double> free_spheres(const ObstacleField& field, const std::vector<double>& spheres) {
     std::vector<double> free;
-    for (std::size_t at = 0; at < balls.size(); at += 4) {
+    for (std::size_t at = 0; at < spheres.size(); at += 4) {
         std::uint32_t obstacle = 0;
-        const Vec3 centre{balls[at], balls[at + 1], balls[at + 2]};
-        const bool hit = field.distance({centre, centre}, balls[at + 3], obstacle).distance_m < balls[at + 3];
-        if (!hit) free.insert(free.end(), balls.begin() + static_cast<std::ptrdiff_t>(at), balls.begin() + static_cast<std::ptrdiff_t>(at + 4));
+        const Vec3 centre{spheres[at], spheres[at + 1], spheres[at + 2]};
+        const bool hit = field.distance({centre, centre}, spheres[at + 3], obstacle).distance_m < spheres[at + 3];
+        if (!hit) free.insert(free.end(), spheres.begin() + static_cast<std::ptrdiff_t>(at), spheres.begin() + static_cast<std::ptrdiff_t>(at + 4));
     }
     return free;
 }
@@ -48,10 +48,10 @@ int main(int argc, char** argv) {
     const ObstacleField grid = clutter.grid();
     const ObstacleField small = ObstacleField::from_points(clutter.clouds[1]);
     const ObstacleField large = ObstacleField::from_points(clutter.clouds[2]);
-    const std::vector<double> free_of_grid = free_balls(grid, clutter.queries);
-    const std::vector<double> free_of_small = free_balls(small, clutter.queries);
-    const std::vector<double> free_of_large = free_balls(large, clutter.queries);
-    std::fprintf(stderr, "%zu balls; free of the grid %zu, of 10,000 points %zu, of 100,000 points %zu\n", clutter.queries.size() / 4,
+    const std::vector<double> free_of_grid = free_spheres(grid, clutter.queries);
+    const std::vector<double> free_of_small = free_spheres(small, clutter.queries);
+    const std::vector<double> free_of_large = free_spheres(large, clutter.queries);
+    std::fprintf(stderr, "%zu spheres; free of the grid %zu, of 10,000 points %zu, of 100,000 points %zu\n", clutter.queries.size() / 4,
                  free_of_grid.size() / 4, free_of_small.size() / 4, free_of_large.size() / 4);
     std::printf("{");
     measure("sphere_grid_128", rounds, false, [&] { return ask(grid, clutter.queries); });

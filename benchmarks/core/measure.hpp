@@ -69,7 +69,7 @@ void measure(const char* name, std::size_t rounds, bool cold, const Work& work) 
 template <typename Work>
 void measure_watched(const char* name, CoreWatch& watch, std::size_t rounds, std::size_t burst, bool cold, const Work& work) {
     struct Burst {
-        CoreWatch::Look before, after;
+        CoreWatch::Sample before, after;
     };
     std::vector<Burst> bursts;
     std::vector<double> took_ns;
@@ -77,10 +77,10 @@ void measure_watched(const char* name, CoreWatch& watch, std::size_t rounds, std
     std::size_t ours = 0;
     while (ours < rounds && took_ns.size() < 4 * rounds) {
         if (cold) sweep_caches();
-        const CoreWatch::Look before = watch.look_before();
+        const CoreWatch::Sample before = watch.sample_before();
         for (int warm = 0; warm < 3 && !cold; ++warm) (void)work();
         for (std::size_t call = 0; call < burst; ++call) took_ns.push_back(time_once_ns(name, work));
-        bursts.push_back({before, watch.look_after()});
+        bursts.push_back({before, watch.sample_after()});
         if (watch.is_ours(bursts.back().before, bursts.back().after)) ours += burst;
     }
     std::vector<double> undisturbed_ns;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "lanes_builds.hpp"
+#include "simd_builds.hpp"
 #include "measure.hpp"
 #include "scene.hpp"
 
@@ -19,7 +19,7 @@ constexpr double sample_step = 1.0 / 32.0;
 constexpr double certified_step = 1.0 / 32.0;  // as continuous.py asks
 constexpr std::size_t edge_count = 64;
 
-/// Straight motions of half a radian that touch nothing, so that neither look ends early.
+/// Straight motions of half a radian that touch nothing, so that neither check ends early.
 struct Edges {
     std::vector<double> starts, ends, samples;
     std::size_t samples_per_edge = 0;
@@ -54,15 +54,15 @@ Edges free_edges(Gate& gate, const Scene& scene, std::size_t width) {
     return edges;
 }
 
-/// Memory of one group of eight configurations, for the part of the lanes that places them.
+/// Memory of one group of eight configurations, for the part of the SIMD code that places them.
 struct PlacingMemory {
     std::vector<float> floats;
     std::vector<std::uint8_t> placed;
     std::vector<double> variables;
-    LaneGroup group{};
+    SimdGroup group{};
 
-    PlacingMemory(const RobotModel& model, const LaneModel& lanes)
-        : floats(lane_count * (model.bodies().size() * 19 + model.effectors().size() * 12 + lanes.tail_count() + 9 * (model.volumes().size() + capacity::attached_max)) + 16),
+    PlacingMemory(const RobotModel& model, const SimdModel& simd)
+        : floats(lane_count * (model.bodies().size() * 19 + model.effectors().size() * 12 + simd.tail_count() + 9 * (model.volumes().size() + capacity::attached_max)) + 16),
           placed(model.bodies().size()), variables(lane_count * model.variable_count()) {
         const std::size_t bodies = model.bodies().size();
         const std::size_t skipped = (0 - reinterpret_cast<std::uintptr_t>(floats.data()) / sizeof(float)) % 16;
@@ -78,7 +78,7 @@ struct PlacingMemory {
         group.frame = take(12 * bodies);
         group.centre = take(3 * bodies);
         group.tool = take(12 * model.effectors().size());
-        group.tail = take(lanes.tail_count());
+        group.tail = take(simd.tail_count());
         group.middle = take(3 * (model.volumes().size() + capacity::attached_max));
         group.core = take(6 * (model.volumes().size() + capacity::attached_max));
         group.placed = placed.data();
@@ -107,14 +107,14 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "only %zu of %zu motions touch nothing\n", found, edge_count);
         return 1;
     }
-    const LaneModel lanes(gate.model(), gate.shapes(), best_lane_build());
-    PlacingMemory memory(gate.model(), lanes);
-    const LaneTables tables = lanes.tables();
-    lanes.kernels().fill_resting(tables, memory.group, memory.variables.data());
+    const SimdModel simd(gate.model(), gate.shapes(), best_simd_build());
+    PlacingMemory memory(gate.model(), simd);
+    const SimdTables tables = simd.tables();
+    simd.kernels().fill_resting(tables, memory.group, memory.variables.data());
     const auto place = [&]() -> std::size_t {
         for (std::size_t first = 0; first + lane_count <= configurations; first += lane_count) {
-            (void)lanes.kernels().fill_configurations(tables, memory.group, scene.configurations.data() + first * width, lane_count, memory.variables.data());
-            lanes.kernels().place(tables, memory.group);
+            (void)simd.kernels().fill_configurations(tables, memory.group, scene.configurations.data() + first * width, lane_count, memory.variables.data());
+            simd.kernels().place(tables, memory.group);
         }
         sink = sink + static_cast<std::uint64_t>(memory.group.frame[0] > 0.0F);
         return configurations;

@@ -13,7 +13,7 @@
 
 #include "config.hpp"
 #include "lastgate/gate.hpp"
-#include "lastgate/lanes.hpp"
+#include "lastgate/simd.hpp"
 #include "lastgate/world_snapshot.hpp"
 
 namespace lastgate {
@@ -52,12 +52,12 @@ inline Scene read_scene(const char* path) {
     return scene;
 }
 
-/// The gate of a flat configuration, with the fastest lanes of this machine.
+/// The gate of a flat configuration, with the fastest SIMD build of this machine.
 inline Gate read_gate(const char* path) {
     std::ifstream file(path);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     KernelConfig config = read_config(text);
-    config.gate.lane_build = best_lane_build();
+    config.gate.simd_build = best_simd_build();
     return Gate(std::make_shared<const RobotModel>(config.model), config.gate);
 }
 

@@ -172,7 +172,7 @@ void fill_contacts(fuzz::ByteSource& bytes, const RobotModel& model, Request& ma
         const Vec3 size{std::abs(bytes.number(2.0)), std::abs(bytes.number(2.0)), std::abs(bytes.number(2.0))};
         contact.region = make_primitive(bytes.byte() < 250 ? PrimitiveKind::box : PrimitiveKind::sphere, size, pose);
         contact.expires_s = bytes.byte() < 200 ? 100.0 : bytes.number(2.0);
-        if (kind % 8 != 0) {  // else whatever does not exist is named too, and refused
+        if (kind % 8 != 0) {  // else whatever does not exist is named too, and rejected
             for (std::size_t link = model.link_count(); link < contact.links.size(); ++link) contact.links.reset(link);
             for (std::size_t obstacle = made.world.primitives().size(); obstacle < contact.obstacles.size(); ++obstacle) contact.obstacles.reset(obstacle);
             contact.held.reset();
@@ -188,7 +188,7 @@ bool all_finite(std::span<const double> values) {
 
 void require_promises(const Gate& gate, const Request& made, const Verdict& verdict) {
     const ChunkView& chunk = made.check.chunk;
-    // Looking at the deepest moment of a finding is outside the budget, and bounded.
+    // Checking the deepest moment of a finding is outside the budget, and bounded.
     require(verdict.evaluations <= gate.config().evaluations_max + 2 * (capacity::rows_max + 1) + 64, "the budget bounds the evaluations");
     if (verdict.accepted == 0) {
         require(verdict.violation.code != ViolationCode::not_checked || verdict.stage > 0, "a rejection says at which stage");

@@ -42,7 +42,7 @@ bool clip_heights(Segment& segment, double low_m, double high_m) noexcept {
 
 }  // namespace
 
-/// One layer of cubes with a ring of solid ones around it: whoever leaves the map meets the ring first.
+/// One layer of cubes with a ring of solid ones around it: a body that leaves the map meets the ring first.
 ObstacleField ObstacleField::from_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked) {
     require_floor(spec);
     if (spec.size[0] == 0 || spec.size[1] == 0) throw std::invalid_argument("the floor has no cells: that is not a free floor");
@@ -90,10 +90,10 @@ double ObstacleField::floor_clearance(Vec3 point) const noexcept {
 /// A part of a segment above the map's heights or below them, shifted so that the layer of cubes ends where they do.
 /// Where it runs over the inside of something solid the nearest cell is not kept; then either an end of it is over
 /// solid, or it comes in across a cell that is kept.
-void ObstacleField::approach_floor(Segment part, double shift_m, Witness& best, std::uint32_t& obstacle) const noexcept {
+void ObstacleField::approach_floor(Segment part, double shift_m, Witness& best, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
     const Vec3 shift{0.0, 0.0, shift_m};
     std::uint32_t found_obstacle = 0xFFFFFFFFU;
-    Witness found = cell_distance({part.a + shift, part.b + shift}, best.distance_m, found_obstacle);
+    Witness found = cell_distance({part.a + shift, part.b + shift}, best.distance_m, found_obstacle, touched);
     if (found.distance_m < best.distance_m) {
         best = {found.distance_m, found.on_first - shift, found.on_second - shift};
         obstacle = found_obstacle;
@@ -115,7 +115,7 @@ Witness ObstacleField::flat_distance(const Segment& segment, double cutoff_m, st
     return found;
 }
 
-Witness ObstacleField::press_flat(const Segment& local, double cutoff_m, std::uint32_t& obstacle) const noexcept {
+Witness ObstacleField::press_flat(const Segment& local, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
     const double z = 0.5 * grid_.resolution_m;
     const Segment flat{{local.a.x, local.a.y, z}, {local.b.x, local.b.y, z}};
     for (const Vec3 end : {flat.a, flat.b}) {
@@ -123,7 +123,7 @@ Witness ObstacleField::press_flat(const Segment& local, double cutoff_m, std::ui
         obstacle = 0xFFFFFFFFU;
         return {0.0, end, end};
     }
-    return cell_distance(flat, cutoff_m, obstacle);
+    return cell_distance(flat, cutoff_m, obstacle, touched);
 }
 
 /// How often the edges go around the point, by their crossings of a line to its right, up and down. Where edges cross each other a
@@ -138,7 +138,7 @@ bool ObstacleField::is_inside(std::span<const Vec3> corners, double x, double y)
     return around != 0;
 }
 
-bool ObstacleField::covers_solid(std::span<const Vec3> corners, std::int64_t& looks) const noexcept {
+bool ObstacleField::covers_solid(std::span<const Vec3> corners, std::int64_t& queries) const noexcept {
     Vec3 local[capacity::footprint_corners_max];
     double low[2] = {1e300, 1e300};
     double high[2] = {-1e300, -1e300};
@@ -157,8 +157,8 @@ bool ObstacleField::covers_solid(std::span<const Vec3> corners, std::int64_t& lo
     const auto first_y = static_cast<std::int64_t>(low[1] / edge_m);
     const auto last_x = static_cast<std::int64_t>(high[0] / edge_m);
     const auto last_y = static_cast<std::int64_t>(high[1] / edge_m);
-    looks -= (last_x - first_x + 1) * (last_y - first_y + 1);
-    if (looks < 0) return true;
+    queries -= (last_x - first_x + 1) * (last_y - first_y + 1);
+    if (queries < 0) return true;
     for (std::int64_t y = first_y; y <= last_y; ++y) {
         for (std::int64_t x = first_x; x <= last_x; ++x) {
             const Vec3 centre{(static_cast<double>(x) + 0.5) * edge_m, (static_cast<double>(y) + 0.5) * edge_m, 0.0};
@@ -170,7 +170,7 @@ bool ObstacleField::covers_solid(std::span<const Vec3> corners, std::int64_t& lo
 
 /// A column is as far from what is above it as a cube at its top, from what is below as one at its bottom, and from
 /// what is beside it as any cube of it: so the layer of cubes is asked at each of the three.
-Witness ObstacleField::floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
+Witness ObstacleField::floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
     obstacle = 0xFFFFFFFFU;
     const double low_m = floor_->low_m;
     const double high_m = floor_->high_m;
@@ -178,7 +178,7 @@ Witness ObstacleField::floor_distance(const Segment& segment, double cutoff_m, s
     const Segment local{inverse_times(floor_->in_base, segment.a), inverse_times(floor_->in_base, segment.b)};
     Witness best{cutoff_m, local.a, local.a};
     if (Segment beside = local; clip_heights(beside, low_m, high_m)) {
-        const Witness found = press_flat(beside, best.distance_m, obstacle);
+        const Witness found = press_flat(beside, best.distance_m, obstacle, touched);
         if (found.distance_m < best.distance_m) {
             // Back onto the part that was pressed flat; an upright one counts at its first end.
             const Vec3 along{beside.b.x - beside.a.x, beside.b.y - beside.a.y, 0.0};
@@ -189,8 +189,8 @@ Witness ObstacleField::floor_distance(const Segment& segment, double cutoff_m, s
         }
     }
     // What is farther above or below than the best so far cannot be nearer.
-    if (Segment above = local; clip_heights(above, high_m, high_m + best.distance_m)) approach_floor(above, edge_m - high_m, best, obstacle);
-    if (Segment below = local; clip_heights(below, low_m - best.distance_m, low_m)) approach_floor(below, -low_m, best, obstacle);
+    if (Segment above = local; clip_heights(above, high_m, high_m + best.distance_m)) approach_floor(above, edge_m - high_m, best, obstacle, touched);
+    if (Segment below = local; clip_heights(below, low_m - best.distance_m, low_m)) approach_floor(below, -low_m, best, obstacle, touched);
     return {best.distance_m, floor_->in_base * best.on_first, floor_->in_base * best.on_second};
 }
 

@@ -59,10 +59,10 @@ ObstacleField ObstacleField::from_points(std::span<const double> xyz) {
     return from_centres(centres, labels, {}, point_block_m_min);
 }
 
-ObstacleField ObstacleField::from_balls(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min) {
-    if (xyzr.empty() || xyzr.size() % 4 != 0) throw std::invalid_argument("balls need at least one of four numbers");
+ObstacleField ObstacleField::from_spheres(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min) {
+    if (xyzr.empty() || xyzr.size() % 4 != 0) throw std::invalid_argument("spheres need at least one of four numbers");
     const std::size_t count = xyzr.size() / 4;
-    if (labels.size() != count) throw std::invalid_argument("balls need one label each");
+    if (labels.size() != count) throw std::invalid_argument("spheres need one label each");
     if (!(block_m_min > 0.0 && block_m_min <= capacity::world_extent_m_max)) throw std::invalid_argument("the resolution must be positive and finite");
     std::vector<Vec3> centres(count);
     std::vector<double> radii(count);
@@ -70,7 +70,7 @@ ObstacleField ObstacleField::from_balls(std::span<const double> xyzr, std::span<
         centres[index] = {xyzr[4 * index], xyzr[4 * index + 1], xyzr[4 * index + 2]};
         radii[index] = xyzr[4 * index + 3];
         const bool usable = radii[index] >= 0.0 && radii[index] <= capacity::world_extent_m_max;
-        if (!usable) throw std::invalid_argument("the radius of ball " + std::to_string(index) + " is negative, not finite or too large");
+        if (!usable) throw std::invalid_argument("the radius of sphere " + std::to_string(index) + " is negative, not finite or too large");
     }
     return from_centres(centres, labels, radii, block_m_min);
 }
@@ -139,7 +139,7 @@ void ObstacleField::sort_into_blocks(std::span<const Vec3> centres, std::span<co
     const std::size_t count = centres.size();
     blocks_per_m_ = 1.0 / block_m_;
     for (std::size_t axis = 0; axis < 3; ++axis) block_size_[axis] = block_count_[axis];
-    // Cells end where their blocks do; only balls reach out of the block of their middle.
+    // Cells end where their blocks do; only spheres reach out of the block of their middle.
     overhang_m_ = block_rounding_m + (radii.empty() ? 0.0 : *std::max_element(radii.begin(), radii.end()));
 
     std::vector<std::uint32_t> home(count);

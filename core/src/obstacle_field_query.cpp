@@ -9,7 +9,7 @@
 namespace lastgate {
 namespace {
 
-/// Square roots of the whole numbers that a gap can be, rounded by nobody: looked up instead of computed.
+/// Square roots of the whole numbers that a gap can be, never rounded: looked up instead of computed.
 struct GapRoots {
     float root[256];
     GapRoots() noexcept {
@@ -55,14 +55,14 @@ struct Beyond {
     }
     /// Smaller for boxes whose bound is smaller, nearly: the square of the bound but for a small term, without dividing.
     double rank_key() const noexcept { return 2.0 * product_m2 - squared_m; }
-    /// Whether something in the box may be nearer than `distance_m`. Yes when in doubt: a segment through the very
+    /// Whether something in the box may be nearer than `distance_m`. Yes when unsure: a segment through the very
     /// middle of a box has no side that the box could be on.
     bool may_be_nearer(double distance_m) const noexcept {
         if (!(squared_m > 0.0)) return true;
         const double product2 = product_m2 * product_m2;
         const double distance2 = distance_m * distance_m * squared_m;
-        const bool shown = product_m2 >= 0.0 ? distance_m <= 0.0 || product2 >= distance2 : distance_m < 0.0 && product2 <= distance2;
-        return !shown;
+        const bool certified = product_m2 >= 0.0 ? distance_m <= 0.0 || product2 >= distance2 : distance_m < 0.0 && product2 <= distance2;
+        return !certified;
     }
 };
 
@@ -71,6 +71,13 @@ struct Candidate {
     Beyond beyond;
     std::uint32_t rank;
 };
+
+/// By how much an obstacle counts as farther away than it is.
+double credit_of(std::uint32_t obstacle, std::span<const TouchedObstacle> touched) noexcept {
+    const auto before = [](const TouchedObstacle& entry, std::uint32_t wanted) noexcept { return entry.obstacle < wanted; };
+    const auto found = std::lower_bound(touched.begin(), touched.end(), obstacle, before);
+    return found != touched.end() && found->obstacle == obstacle ? found->credit_m : 0.0;
+}
 
 /// Candidates held at a time. A robot's volume meets a few dozen; more are worked off in batches.
 constexpr std::size_t candidates_max = 64;
@@ -122,8 +129,22 @@ double ObstacleField::clear_of_blocks(Vec3 point) const noexcept {
 
 double ObstacleField::clearance(Vec3 point) const noexcept { return floor_ ? floor_clearance(point) : cell_clearance(point); }
 
-Witness ObstacleField::distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
-    return floor_ ? floor_distance(segment, cutoff_m, obstacle) : cell_distance(segment, cutoff_m, obstacle);
+Witness ObstacleField::distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
+    return floor_ ? floor_distance(segment, cutoff_m, obstacle, touched) : cell_distance(segment, cutoff_m, obstacle, touched);
+}
+
+Witness ObstacleField::distance_to(std::uint32_t obstacle, const Segment& segment) const noexcept {
+    if (floor_) {
+        const double half_height_m = 0.5 * (floor_->high_m - floor_->low_m);
+        const Vec3 middle{x_[obstacle], y_[obstacle], floor_->low_m + half_height_m};
+        const Segment local{inverse_times(floor_->in_base, segment.a) - middle, inverse_times(floor_->in_base, segment.b) - middle};
+        const Witness found = distance_segment_box(local, {half_m_, half_m_, half_height_m});
+        return {found.distance_m, floor_->in_base * (found.on_first + middle), floor_->in_base * (found.on_second + middle)};
+    }
+    Witness best{1e300, segment.a, segment.a};
+    std::uint32_t same = obstacle;
+    test_obstacles(obstacle, obstacle + 1, segment, {}, best, same);
+    return best;
 }
 
 double ObstacleField::cell_clearance(Vec3 point) const noexcept {
@@ -142,7 +163,9 @@ bool ObstacleField::is_far(const Segment& segment, double distance_m) const noex
     return dot(along, along) < 4.0 * spare_m * spare_m * (1.0 - 1e-12);
 }
 
-void ObstacleField::test_obstacles(std::uint32_t first, std::uint32_t end, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept {
+/// A credit makes an obstacle farther, never nearer: what is too far without it needs no second thought.
+void ObstacleField::test_obstacles(std::uint32_t first, std::uint32_t end, const Segment& segment, std::span<const TouchedObstacle> touched, Witness& best,
+                                   std::uint32_t& obstacle) const noexcept {
     const SegmentLine line(segment);
     for (std::uint32_t index = first; index < end; ++index) {
         const Vec3 centre{x_[index], y_[index], z_[index]};
@@ -156,6 +179,8 @@ void ObstacleField::test_obstacles(std::uint32_t first, std::uint32_t end, const
             if (!Beyond(line, Cell{middle, edge}).may_be_nearer(best.distance_m)) continue;
             Witness found = distance_segment_box({segment.a - centre, segment.b - centre}, {half_m_, half_m_, half_m_});
             if (!(found.distance_m < best.distance_m)) continue;
+            if (!touched.empty()) found.distance_m += credit_of(index, touched);
+            if (!(found.distance_m < best.distance_m)) continue;
             best = {found.distance_m, found.on_first + centre, found.on_second + centre};
             obstacle = index;
             continue;
@@ -166,13 +191,16 @@ void ObstacleField::test_obstacles(std::uint32_t first, std::uint32_t end, const
         const Vec3 away = centre - on_segment;
         const double squared = dot(away, away);
         if (!(reach_m > 0.0 && squared < reach_m * reach_m)) continue;
-        best = {std::sqrt(squared) - radius_m, on_segment, centre};
+        double distance_m = std::sqrt(squared) - radius_m;
+        if (!touched.empty()) distance_m += credit_of(index, touched);
+        if (!(distance_m < best.distance_m)) continue;
+        best = {distance_m, on_segment, centre};
         obstacle = index;
     }
 }
 
 /// The nearest group first: what it holds usually shows that the others need not be opened.
-void ObstacleField::test_block(std::uint32_t rank, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept {
+void ObstacleField::test_block(std::uint32_t rank, const Segment& segment, std::span<const TouchedObstacle> touched, Witness& best, std::uint32_t& obstacle) const noexcept {
     const SegmentLine line(segment);
     const Block& block = blocks_[rank];
     const std::uint32_t end = blocks_[rank + 1].first;
@@ -194,7 +222,7 @@ void ObstacleField::test_block(std::uint32_t rank, const Segment& segment, Witne
         for (std::size_t index = 0; index < waiting; ++index) {
             if (!candidates[index].beyond.may_be_nearer(best.distance_m)) continue;
             const std::uint32_t first = block.first + candidates[index].rank * group_size;
-            test_obstacles(first, std::min(first + group_size, end), segment, best, obstacle);
+            test_obstacles(first, std::min(first + group_size, end), segment, touched, best, obstacle);
         }
     }
 }
@@ -212,7 +240,7 @@ double ObstacleField::nearest_brick_bound(const Segment& segment) const noexcept
     return bound * (1.0 + 1e-12) + 1e-9;
 }
 
-Witness ObstacleField::cell_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept {
+Witness ObstacleField::cell_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
     Witness best{cutoff_m, segment.a, segment.a};
     obstacle = 0xFFFFFFFFU;
     if (!cell_block_.empty()) {
@@ -227,7 +255,8 @@ Witness ObstacleField::cell_distance(const Segment& segment, double cutoff_m, st
     }
     if (x_.empty() || is_far(segment, best.distance_m)) return best;
     // Asked far into the distance: first find out how far is far enough, then do not look beyond.
-    if (best.distance_m > 16.0 * block_m_) best.distance_m = std::min(best.distance_m, nearest_brick_bound(segment));
+    // Credits move obstacles beyond what their boxes say.
+    if (best.distance_m > 16.0 * block_m_ && touched.empty()) best.distance_m = std::min(best.distance_m, nearest_brick_bound(segment));
     const double reach = (best.distance_m + overhang_m_) * blocks_per_m_;
     if (!(reach > 0.0)) return best;
     const Vec3 a = blocks_per_m_ * (segment.a - block_origin_);
@@ -251,7 +280,7 @@ Witness ObstacleField::cell_distance(const Segment& segment, double cutoff_m, st
             return l.beyond.rank_key() < r.beyond.rank_key();
         }));
         for (std::size_t index = 0; index < waiting; ++index) {
-            if (candidates[index].beyond.may_be_nearer(best.distance_m)) test_block(candidates[index].rank, segment, best, obstacle);
+            if (candidates[index].beyond.may_be_nearer(best.distance_m)) test_block(candidates[index].rank, segment, touched, best, obstacle);
         }
         waiting = 0;
     };

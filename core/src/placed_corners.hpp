@@ -17,8 +17,8 @@ struct PlacedCorners {
     ConvexView corners;
     Transform in_base;
     double radius_m = 0.0;
-    Vec3 centre;  ///< Of a ball around it, in the base frame.
-    double ball_radius_m = 0.0;
+    Vec3 centre;  ///< Of a sphere around it, in the base frame.
+    double sphere_radius_m = 0.0;
 
     void set_segment(const Segment& core) noexcept {
         x[0] = core.a.x, y[0] = core.a.y, z[0] = core.a.z;
@@ -33,20 +33,20 @@ struct PlacedCorners {
         }
         corners = {x, y, z, 8};
     }
-    /// False for what has no corners: a half-space, and any kind that nobody knows.
+    /// False for what has no corners: a half-space, and any unknown kind.
     [[nodiscard]] bool set_primitive(const Primitive& primitive) noexcept {
         if (primitive.kind == PrimitiveKind::sphere || primitive.kind == PrimitiveKind::capsule) {
             set_segment(primitive.core);
             radius_m = primitive.radius_m;
             centre = 0.5 * (primitive.core.a + primitive.core.b);
-            ball_radius_m = 0.5 * norm(primitive.core.b - primitive.core.a) + primitive.radius_m;
+            sphere_radius_m = 0.5 * norm(primitive.core.b - primitive.core.a) + primitive.radius_m;
             return true;
         }
         if (primitive.kind != PrimitiveKind::box) return false;
         set_box(primitive.half_extents_m);
         in_base = primitive.in_base;
         centre = primitive.in_base.translation;
-        ball_radius_m = norm(primitive.half_extents_m);
+        sphere_radius_m = norm(primitive.half_extents_m);
         return true;
     }
 

@@ -188,21 +188,21 @@ std::uint16_t RobotModel::common_depth(std::size_t body_a, std::size_t body_b) c
 namespace {
 
 /// Where a point can be, seen from further and further up the chain.
-struct ReachableBall {
+struct ReachableSphere {
     Vec3 centre;
     double radius_m = 0.0;
 };
 
-/// The smallest ball around an arc of half angle `half` that `ball` sweeps about the z axis, its
-/// middle at angle `middle`. Beyond a half turn the ball around the circle is as small.
-ReachableBall swept_about_z(const ReachableBall& ball, double middle, double half) noexcept {
-    const double from_axis = std::sqrt(ball.centre.x * ball.centre.x + ball.centre.y * ball.centre.y);
+/// The smallest sphere around an arc of half angle `half` that `sphere` sweeps about the z axis, its
+/// middle at angle `middle`. Beyond a half turn the sphere around the circle is as small.
+ReachableSphere swept_about_z(const ReachableSphere& sphere, double middle, double half) noexcept {
+    const double from_axis = std::sqrt(sphere.centre.x * sphere.centre.x + sphere.centre.y * sphere.centre.y);
     constexpr double quarter_turn = 1.5707963267948966;
-    if (!(half < quarter_turn)) return {{0.0, 0.0, ball.centre.z}, ball.radius_m + from_axis};
+    if (!(half < quarter_turn)) return {{0.0, 0.0, sphere.centre.z}, sphere.radius_m + from_axis};
     const auto [s, c] = sincos(middle);
     const auto [sin_half, cos_half] = sincos(half);
-    const Vec3 turned{c * ball.centre.x - s * ball.centre.y, s * ball.centre.x + c * ball.centre.y, ball.centre.z};
-    return {{cos_half * turned.x, cos_half * turned.y, turned.z}, ball.radius_m + from_axis * sin_half};
+    const Vec3 turned{c * sphere.centre.x - s * sphere.centre.y, s * sphere.centre.x + c * sphere.centre.y, sphere.centre.z};
+    return {{cos_half * turned.x, cos_half * turned.y, turned.z}, sphere.radius_m + from_axis * sin_half};
 }
 
 /// Joints may be measured slightly outside their limits while they recover; the bounds cover that.
@@ -214,7 +214,7 @@ void RobotModel::bound_reach(std::size_t body, Vec3 end_a, Vec3 end_b,
                              std::array<double, capacity::chain_max>& reach) const noexcept {
     reach.fill(0.0);
     for (const Vec3 end : {end_a, end_b}) {
-        ReachableBall ball{end, 0.0};
+        ReachableSphere sphere{end, 0.0};
         std::size_t at = body;
         for (std::size_t depth = bodies_[body].depth; depth > 0; --depth) {
             const Body& joint = bodies_[at];
@@ -225,16 +225,16 @@ void RobotModel::bound_reach(std::size_t body, Vec3 end_a, Vec3 end_b,
             const double half = std::abs(joint.multiplier) * 0.5 * (upper - lower);
             double bound = 1.0;
             if (joint.kind == JointKind::revolute) {
-                bound = std::sqrt(ball.centre.x * ball.centre.x + ball.centre.y * ball.centre.y) + ball.radius_m;
-                ball = swept_about_z(ball, middle, half);
+                bound = std::sqrt(sphere.centre.x * sphere.centre.x + sphere.centre.y * sphere.centre.y) + sphere.radius_m;
+                sphere = swept_about_z(sphere, middle, half);
             } else {
-                ball.centre.z += middle;
-                ball.radius_m += half;
+                sphere.centre.z += middle;
+                sphere.radius_m += half;
             }
             // The relative slack covers the rounding of this very computation.
             const double gain = std::abs(joint.multiplier) * bound * (1.0 + 1e-12);
             reach[depth - 1] = std::max(reach[depth - 1], gain);
-            ball.centre = joint.in_parent * ball.centre;
+            sphere.centre = joint.in_parent * sphere.centre;
             at = joint.parent;
         }
     }

@@ -60,9 +60,9 @@ void RobotModel::place_pieces(const RobotModelSpec& spec) {
         }
         piece.centre = 0.5 * (low + high);
         for (std::size_t at = piece.corner_first; at < corner_x_.size(); ++at) {
-            piece.ball_radius_m = std::max(piece.ball_radius_m, norm(Vec3{corner_x_[at], corner_y_[at], corner_z_[at]} - piece.centre));
+            piece.sphere_radius_m = std::max(piece.sphere_radius_m, norm(Vec3{corner_x_[at], corner_y_[at], corner_z_[at]} - piece.centre));
         }
-        piece.ball_radius_m += piece.radius_m;
+        piece.sphere_radius_m += piece.radius_m;
         pieces_.push_back(piece);
     }
     for (std::size_t link = 0, at = 0; link <= spec.links.size(); ++link) {

@@ -15,7 +15,7 @@ ShapeSet::ShapeSet(const RobotModel& model) {
     attachment_index_.reserve(volume_count);
     volume_pairs_.reserve(volume_count * (volume_count - 1) / 2);
     body_pairs_.reserve(body_count * body_count / 2 + 1);
-    balls_.reserve(body_count);
+    spheres_.reserve(body_count);
     body_volumes_.reserve(volume_count);
     body_volume_first_.reserve(body_count + 1);
     rebuild(model);
@@ -70,7 +70,7 @@ void ShapeSet::rebuild(const RobotModel& model) noexcept {
 void ShapeSet::group_by_body(const RobotModel& model) noexcept {
     body_volumes_.clear();
     body_volume_first_.clear();
-    balls_.clear();
+    spheres_.clear();
     for (std::size_t body = 0; body < model.bodies().size(); ++body) {
         const std::size_t first = body_volumes_.size();
         body_volume_first_.push_back(static_cast<std::uint32_t>(first));
@@ -84,19 +84,19 @@ void ShapeSet::group_by_body(const RobotModel& model) noexcept {
                 high = {std::max(high.x, end.x), std::max(high.y, end.y), std::max(high.z, end.z)};
             }
         }
-        Ball ball;
-        if (body_volumes_.size() > first) ball.centre = 0.5 * (low + high);
+        Sphere sphere;
+        if (body_volumes_.size() > first) sphere.centre = 0.5 * (low + high);
         for (std::size_t at = first; at < body_volumes_.size(); ++at) {
             const Volume& volume = volumes_[body_volumes_[at]];
-            const double farthest = std::max(norm(volume.end_a - ball.centre), norm(volume.end_b - ball.centre));
-            ball.radius_m = std::max(ball.radius_m, farthest + volume.radius_m);
+            const double farthest = std::max(norm(volume.end_a - sphere.centre), norm(volume.end_b - sphere.centre));
+            sphere.radius_m = std::max(sphere.radius_m, farthest + volume.radius_m);
         }
-        balls_.push_back(ball);
+        spheres_.push_back(sphere);
     }
     body_volume_first_.push_back(static_cast<std::uint32_t>(body_volumes_.size()));
 }
 
-/// A held thing does not inherit the exemptions of the link that holds it: only its touch list counts.
+/// An attached object does not inherit the exemptions of the link that holds it: only its touch list counts.
 bool ShapeSet::pair_checked(const RobotModel& model, std::size_t a, std::size_t b) const noexcept {
     const std::uint16_t held_a = attachment_index_[a];
     const std::uint16_t held_b = attachment_index_[b];

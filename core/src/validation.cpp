@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lastgate {
+#include "sweep/pair_table.hpp"
+
+namespace lastgate::detail {
 namespace {
 
 constexpr std::uint16_t stage_passed_all = 12;
@@ -21,28 +23,28 @@ bool Validation::reject(const Violation& violation) noexcept {
 bool Validation::reject_budget() noexcept {
     Violation violation;
     violation.code = ViolationCode::budget_exceeded;
-    violation.value = sweep_.evaluations();
+    violation.value = sweep_.evaluations;
     violation.limit_max = config().evaluations_max;
     return reject(violation);
 }
 
-bool Validation::require_inside(double value, double min, double max, Violation blame) noexcept {
+bool Validation::require_inside(double value, double min, double max, Violation violation) noexcept {
     if (inside(value, {min, max})) return true;
-    blame.value = value;
-    blame.limit_min = min;
-    blame.limit_max = max;
-    return reject(blame);
+    violation.value = value;
+    violation.limit_min = min;
+    violation.limit_max = max;
+    return reject(violation);
 }
 
 bool Validation::reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept {
-    Violation blame = blame_dof(code, row, dof);
-    blame.value = value;
-    blame.limit_min = allowed.min;
-    blame.limit_max = allowed.max;
-    return reject(blame);
+    Violation violation = violation_of_dof(code, row, dof);
+    violation.value = value;
+    violation.limit_min = allowed.min;
+    violation.limit_max = allowed.max;
+    return reject(violation);
 }
 
-Violation Validation::blame_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept {
+Violation Validation::violation_of_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept {
     Violation violation;
     violation.code = code;
     violation.subject_kind = SubjectKind::dof;
@@ -51,7 +53,7 @@ Violation Validation::blame_dof(ViolationCode code, std::size_t row, std::size_t
     return violation;
 }
 
-Violation Validation::blame_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept {
+Violation Validation::violation_of_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept {
     Violation violation;
     violation.code = code;
     violation.subject_kind = SubjectKind::element;
@@ -77,62 +79,29 @@ bool Validation::is_timed_joint_path() const noexcept {
 /// Turns the end of a sweep into a verdict.
 bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept {
     if (outcome == Outcome::clear) return true;
-    // A retreat is judged as a whole: its first rows alone need not lead away from anything.
+    // A retreat is evaluated as a whole: its first rows alone need not lead away from anything.
     const bool no_prefix = request_.recovery || !rows_are_segments_ || finding.segment == none || finding.segment == 0;
-    // The prefix must stand without anybody's word: rows that need a declared contact are not in it.
+    // The prefix must stand on its own: steps that rely on a declared contact are not in it.
     verdict_.certified_rows = no_prefix ? 0 : std::min(finding.segment, contact_segment_) - 1;
     sweep_.forget_contacts();
     if (outcome == Outcome::budget) return reject_budget();
-    const auto volumes = gate_.shapes_.volumes();
     Violation violation;
     // A gripper is swept in strokes, whatever the number of rows that asked for them.
     violation.row = std::min(finding.segment, static_cast<std::uint32_t>(request_.chunk.row_count)) - 1;
     violation.segment_t = finding.segment_t;
     violation.first_contact_t = finding.first_contact_t;
     violation.distance_m = finding.witness.distance_m;
-    violation.margin_m = finding.item.demand_m;
+    violation.margin_m = finding.item.required_m;
     violation.witness_a = finding.witness.on_first;
     violation.witness_b = finding.witness.on_second;
     violation.value = finding.witness.distance_m;
-    violation.limit_min = finding.item.demand_m;
-    if (kind == PairKind::box) {
-        violation.code = ViolationCode::workspace_box;
-        violation.subject_kind = SubjectKind::effector;
-        violation.subject = finding.item.a;
-        return reject(violation);
-    }
-    const auto name_volume = [&](std::uint16_t volume) noexcept {
-        const std::uint16_t held = gate_.shapes_.attachment_of(volume);
-        return held == not_attached ? std::uint32_t{volumes[volume].link} : std::uint32_t{held};
-    };
-    const bool held_a = gate_.shapes_.attachment_of(finding.item.a) != not_attached;
-    violation.code = kind == PairKind::self      ? ViolationCode::self_collision
-                     : kind == PairKind::keep_in ? ViolationCode::keep_in_zone
-                                                 : ViolationCode::world_collision;
-    violation.subject_kind = held_a ? SubjectKind::attached : SubjectKind::link;
-    violation.subject = name_volume(finding.item.a);
-    if (kind == PairKind::keep_in) {
-        violation.against_kind = AgainstKind::keep_in_zone;
-        violation.against = finding.item.b;
-    } else if (kind == PairKind::world) {
-        violation.against_kind = AgainstKind::primitive;
-        violation.against = finding.item.b;
-    } else if (kind == PairKind::field) {
-        const ObstacleField& field = *request_.world->field(finding.item.b);
-        constexpr AgainstKind kinds[field_slots] = {AgainstKind::voxel, AgainstKind::point, AgainstKind::floor};
-        violation.against_kind = kinds[finding.item.b];
-        // Without an obstacle it was the edge of the grid, or the inside of something solid.
-        violation.against = finding.obstacle == none ? none : field.label(finding.obstacle);
-    } else {
-        const bool held_b = gate_.shapes_.attachment_of(finding.item.b) != not_attached;
-        violation.against_kind = held_b ? AgainstKind::attached : AgainstKind::link;
-        violation.against = name_volume(finding.item.b);
-    }
+    violation.limit_min = finding.item.required_m;
+    functions_of(kind).describe(sweep_, finding, violation);
     return reject(violation);
 }
 
 Verdict Validation::run() noexcept {
-    // A verdict that nobody finished stays a rejection with the code `not_checked`.
+    // An unfinished verdict stays a rejection with the code `not_checked`.
     using Check = bool (Validation::*)() noexcept;
     struct Stage {
         std::uint16_t number;
@@ -149,17 +118,17 @@ Verdict Validation::run() noexcept {
         {11, &Validation::check_recovery},
         {11, &Validation::check_no_go_zones},      {11, &Validation::check_keep_in_zones},
     };
-    gate_.contacts_.clear();
+    workspace_.start_contacts.clear();
     for (const Stage& stage : order) {
         verdict_.stage = stage.number;
         const bool passed = (this->*stage.check)();
-        verdict_.evaluations = sweep_.evaluations();
+        verdict_.evaluations = sweep_.evaluations;
         if (!passed) return verdict_;
     }
     verdict_.stage = stage_passed_all;
-    verdict_.min_clearance_m = sweep_.min_clearance_m();
+    verdict_.min_clearance_m = sweep_.min_clearance_m;
     verdict_.certified_rows = static_cast<std::uint32_t>(request_.chunk.row_count);
-    verdict_.contacts_used = sweep_.contacts_relied_on();
+    verdict_.contacts_used = sweep_.contacts_relied_on;
     verdict_.accepted = 1;
     verdict_.violation = Violation{};
     return verdict_;
@@ -186,9 +155,10 @@ bool Validation::check_row_limits() noexcept {
 }
 
 bool Validation::check_path_limits() noexcept {
+    if (config().unproved_volumes) verdict_.unchecked |= bit(Unchecked::unproved_volumes);
     if (!config().acceleration_max || mode() == ControlMode::joint_torque) verdict_.unchecked |= bit(Unchecked::joint_acceleration);
     // A torque leads anywhere the joint speeds allow, and a base carries its tools along: neither has tool speeds
-    // of its own to look at.
+    // of its own to check.
     const bool tool_speeds = mode() != ControlMode::joint_torque && mode() != ControlMode::body_twist;
     const bool tool_box = config().workspace_box && mode() != ControlMode::body_twist;
     if (!tool_box) verdict_.unchecked |= bit(Unchecked::workspace_box);
@@ -200,4 +170,4 @@ bool Validation::check_path_limits() noexcept {
            check_workspace_box();
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -4,14 +4,23 @@
 #include <array>
 
 #include "lastgate/gate.hpp"
-#include "sweep.hpp"
+#include "sweep/sweep.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 
 /// Asks "is it inside?", never "is it outside?": NaN answers no to both.
 inline bool inside(double value, Interval allowed) noexcept { return allowed.min <= value && value <= allowed.max; }
 /// A recovery may use a quarter of the speed limits, so that whatever is in contact is left slowly.
 inline constexpr double recovery_speed_factor = 0.25;
+
+/// Which part of the state is to blame, in `Violation::element`.
+namespace state_cause {
+inline constexpr std::uint32_t absent = 0;
+inline constexpr std::uint32_t incomplete = 1;
+inline constexpr std::uint32_t not_finite = 2;
+inline constexpr std::uint32_t stale = 3;
+inline constexpr std::uint32_t unmeasured_tool = 4;  ///< A joint that the tool of a Cartesian row moves with.
+}  // namespace state_cause
 
 /// What remains between a tool and where a row sends it.
 struct Residual {
@@ -19,11 +28,19 @@ struct Residual {
     double turn_rad = 0.0;
 };
 
+/// What a tool may do within one step, the step being the unit of time; infinite where nothing is declared.
+struct ToolLimits {
+    double move_m;
+    double turn;
+    double bend_m;
+};
+
 /// One run of the validation order. Every check returns true when it shows its rule kept, and
 /// otherwise records the first offender, scanning step by step.
 class Validation {
   public:
-    Validation(Gate& gate, const CheckRequest& request) noexcept : gate_(gate), request_(request), sweep_(gate, verdict_) {}
+    Validation(GateState& gate, const CheckRequest& request) noexcept
+        : setup_(gate.setup), workspace_(gate.workspace), request_(request), sweep_(gate.setup, gate.workspace, request.world) {}
 
     Verdict run() noexcept;
 
@@ -51,8 +68,12 @@ class Validation {
     bool check_ee_motion() noexcept;
     bool check_ee_steps() noexcept;
     bool check_ee_step(std::size_t row, std::size_t effector, bool open) noexcept;
-    bool check_ee_parts(std::size_t row, std::size_t effector) noexcept;
-    bool may_turn_far(std::size_t effector) const noexcept;
+    bool check_ee_along_step(std::size_t row, std::size_t effector, const ToolBounds& bounds) noexcept;
+    bool check_ee_between_steps(std::size_t row, std::size_t effector, double bend_m) noexcept;
+    void test_ee_speeds(std::size_t effector, std::uint8_t* open) noexcept;
+    ToolLimits tool_limits() const noexcept;
+    ToolBounds bound_tool_with_grippers(std::size_t effector, std::span<const double> step, ToolBounds& unknown) noexcept;
+    bool is_gripper_uncertain(std::size_t effector) const noexcept;
     bool check_workspace_box() noexcept;
     bool check_world_unavailable() noexcept;
     bool check_self_collision() noexcept;
@@ -80,36 +101,40 @@ class Validation {
     bool build_base_path() noexcept;
     bool build_gripper_path() noexcept;
 
-    // Cold: what leads to a refusal stands apart from what an accepted chunk runs, which is then in fewer pages.
+    // Cold: what leads to a rejection stands apart from what an accepted chunk runs, which is then in fewer pages.
     [[gnu::cold]] bool reject(const Violation& violation) noexcept;
     [[gnu::cold]] bool reject_budget() noexcept;
     bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
     /// Cuts `certified_rows` back to what the checks that were not reached show as well.
     [[gnu::cold]] void confirm_prefix(PairKind failed) noexcept;
-    /// A limit every value of which must be shown inside.
-    bool require_inside(double value, double min, double max, Violation blame) noexcept;
+    /// A limit every value of which must be certified inside.
+    bool require_inside(double value, double min, double max, Violation violation) noexcept;
     [[gnu::cold]] bool reject_dof(ViolationCode code, std::size_t row, std::size_t dof, double value, Interval allowed) noexcept;
-    Violation blame_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept;
-    Violation blame_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept;
-    Violation blame_effector(ViolationCode code, std::size_t row, std::size_t effector) const noexcept;
+    Violation violation_of_dof(ViolationCode code, std::size_t row, std::size_t dof) const noexcept;
+    Violation violation_of_element(ViolationCode code, std::size_t row, std::size_t column) const noexcept;
+    Violation violation_of_effector(ViolationCode code, std::size_t row, std::size_t effector) const noexcept;
 
     ControlMode mode() const noexcept { return static_cast<ControlMode>(request_.chunk.control_mode); }
     double cell(std::size_t row, std::size_t column) const noexcept { return request_.chunk.flat[row * request_.chunk.width + column]; }
     Vec3 cell3(std::size_t row, std::size_t column) const noexcept { return {cell(row, column), cell(row, column + 1), cell(row, column + 2)}; }
-    double* path_row(std::size_t row) noexcept { return gate_.path_.data() + row * gate_.model_->variable_count(); }
-    const GateConfig& config() const noexcept { return gate_.config_; }
-    const RobotModel& model() const noexcept { return *gate_.model_; }
+    double* path_row(std::size_t row) noexcept { return workspace_.path.data() + row * setup_.model->variable_count(); }
+    const GateConfig& config() const noexcept { return setup_.config; }
+    const RobotModel& model() const noexcept { return *setup_.model; }
     bool is_timed_joint_path() const noexcept;
     bool limits_tool_speeds() const noexcept;
 
-    Gate& gate_;
+    const GateSetup& setup_;
+    SweepWorkspace& workspace_;
     const CheckRequest& request_;
     Verdict verdict_{};
     Sweep sweep_;
     bool rows_are_segments_ = true;  ///< Each row of the chunk ends one segment of the path; strokes of a gripper do not.
     bool sweeps_tube_ = false;       ///< All within `half_width_` of row 0 is swept, instead of a path.
+    std::array<double, capacity::dofs_max + 3> ee_step_;  ///< Of the step being checked, per variable, with signs; three for a base.
+    std::array<double, capacity::dofs_max + 3> ee_widened_;
+    std::array<double, capacity::dofs_max + 3> start_offset_;  ///< Where the robot was one step ago, had it moved as measured, less where it is.
     std::array<Vec3, capacity::effectors_max> tool_before_start_;  ///< One step ago, had the joints moved as they were measured to.
-    std::uint32_t contact_segment_ = none;  ///< The first segment that was shown by a declared contact.
+    std::uint32_t contact_segment_ = none;  ///< The first segment that was certified by a declared contact.
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

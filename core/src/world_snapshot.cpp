@@ -74,8 +74,8 @@ void write3(float* to, Vec3 v) noexcept {
     to[2] = static_cast<float>(v.z);
 }
 
-LanePrimitive lane_primitive(const Primitive& primitive) noexcept {
-    LanePrimitive lane{};
+SimdPrimitive simd_primitive(const Primitive& primitive) noexcept {
+    SimdPrimitive lane{};
     const double error = single_rounding * (largest_coordinate(primitive) + 1.0);
     const Vec3 slack{error, error, error};
     write3(lane.low, primitive.low - slack);
@@ -121,14 +121,14 @@ bool is_usable(const PrimitiveSpec& spec) noexcept {
 
 WorldSnapshot::WorldSnapshot() {
     primitives_.reserve(capacity::primitives_max);
-    lane_primitives_.reserve(capacity::primitives_max);
+    simd_primitives_.reserve(capacity::primitives_max);
     static_assert(capacity::primitives_max % lane_count == 0);
-    lane_bounds_.resize(6 * capacity::primitives_max);
+    simd_bounds_.resize(6 * capacity::primitives_max);
 }
 
 void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept {
     primitives_.clear();
-    lane_primitives_.clear();
+    simd_primitives_.clear();
     for (auto& field : fields_) field.reset();
     field_overflow_.fill(false);
     field_spoilt_.fill(false);
@@ -186,11 +186,11 @@ void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
     bound_primitive(primitive);
     const std::size_t index = primitives_.size();
     primitives_.push_back(primitive);
-    lane_primitives_.push_back(lane_primitive(primitive));
-    float* block = lane_bounds_.data() + index / lane_count * 6 * lane_count + index % lane_count;
+    simd_primitives_.push_back(simd_primitive(primitive));
+    float* block = simd_bounds_.data() + index / lane_count * 6 * lane_count + index % lane_count;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        block[axis * lane_count] = lane_primitives_[index].low[axis];
-        block[(axis + 3) * lane_count] = lane_primitives_[index].high[axis];
+        block[axis * lane_count] = simd_primitives_[index].low[axis];
+        block[(axis + 3) * lane_count] = simd_primitives_[index].high[axis];
     }
 }
 

@@ -63,6 +63,17 @@ TEST(missing_key_is_refused_by_name) {
     }
 }
 
+TEST(root_frame_is_read_whole_or_not_at_all) {
+    REQUIRE(read_config(config_text).frames.root.empty() && !read_config(config_text).frames.must_be_named());
+    const std::string named = config_text + "root_frame: \"cell\"\n";
+    const KernelConfig config = read_config(named + "root_in_base_xyzrpy: [0.0, 0.0, -0.9, 0.0, 0.0, 0.5]\n");
+    REQUIRE(config.frames.root == "cell" && config.frames.root_in_base_xyzrpy[2] == -0.9 && config.frames.must_be_named());
+    REQUIRE_REFUSED(read_config(named), "root_in_base_xyzrpy");
+    REQUIRE_REFUSED(read_config(config_text + "root_in_base_xyzrpy: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]\n"), "root_in_base_xyzrpy");
+    REQUIRE_REFUSED(read_config(named + "root_in_base_xyzrpy: [0.0, 0.0, 20000.0, 0.0, 0.0, 0.0]\n"), "beyond 1e4");
+    REQUIRE_REFUSED(read_config(config_text + "root_frame: \"base\"\nroot_in_base_xyzrpy: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]\n"), "root_frame");
+}
+
 TEST(half_a_box_or_half_a_range_is_refused) {
     REQUIRE_REFUSED(read_config(with("workspace_box_max_xyz", "")), "workspace_box_max_xyz");
     REQUIRE_REFUSED(read_config(with("gripper_min", "")), "gripper_min");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// A slide with a ball of 5 cm, a margin of 10 cm, and a cup whose surface is at x = 0.5.
+/// A slide with a sphere of 5 cm, a margin of 10 cm, and a cup whose surface is at x = 0.5.
 struct Scene {
     GateConfig config = [] {
         GateConfig made = wide_config(slider(), 1.0);
@@ -50,7 +50,7 @@ struct Scene {
 
 TEST(margin_may_shrink_to_touching_and_no_further) {
     Scene scene;
-    // Without the contact the ball stops at 0.5 - 0.05 - 0.1; with it at 0.5 - 0.05.
+    // Without the contact the sphere stops at 0.5 - 0.05 - 0.1; with it at 0.5 - 0.05.
     REQUIRE(scene.slide({0.3498}, {}).accepted == 1);
     REQUIRE(scene.slide({0.3502}, {}).violation.code == ViolationCode::world_collision);
     const Verdict touching = scene.slide({0.4498}, {scene.contact});
@@ -77,7 +77,7 @@ TEST(contact_that_was_not_needed_is_not_reported) {
 
 TEST(volume_must_lie_inside_the_region_whole) {
     Scene scene;
-    // At 0.36 the ball reaches back to 0.31 and is inside the margin.
+    // At 0.36 the sphere reaches back to 0.31 and is inside the margin.
     DeclaredContact ends_short = scene.contact;
     ends_short.region = box({0.5, 0.0, 0.0}, {0.18, 0.2, 0.2});  // from x = 0.32
     REQUIRE(scene.slide({0.36}, {scene.contact}).accepted == 1);
@@ -104,7 +104,7 @@ TEST(other_pairs_keep_their_margin) {
     REQUIRE(scene.slide({0.4}, {scene.contact}).accepted == 0);
 }
 
-TEST(held_thing_needs_its_own_contact) {
+TEST(attached_object_needs_its_own_contact) {
     Scene scene;
     Attachment held;
     held.id = 2;
@@ -138,10 +138,10 @@ TEST(rows_after_the_expiry_keep_the_margin) {
     short_lived.expires_s = 3.5;
     REQUIRE(scene.slide({0.3, 0.44, 0.3}, {scene.contact}).accepted == 1);
     REQUIRE(scene.slide({0.44, 0.3}, {short_lived}).accepted == 1);
-    // The third row is reached at 4 s; the ball leaves the margin only then.
+    // The third row is reached at 4 s; the sphere leaves the margin only then.
     const Verdict late = scene.slide({0.3, 0.44, 0.3}, {short_lived});
     REQUIRE(late.accepted == 0 && late.violation.row == 2 && late.violation.margin_m == 0.1, late.violation.row, late.violation.margin_m);
-    // Rows that need somebody's word are not certified.
+    // Steps that rely on a declared contact are not certified.
     REQUIRE(late.certified_rows == 1, late.certified_rows);
     for (const double expires_s : {0.999, 1.5, -5.0}) {
         short_lived.expires_s = expires_s;
@@ -176,46 +176,46 @@ TEST(recovery_still_has_to_move_apart) {
 
 TEST(declaration_that_cannot_be_used_rejects) {
     Scene scene;
-    const auto refused = [&](DeclaredContact contact) {
+    const auto rejected = [&](DeclaredContact contact) {
         const Verdict verdict = scene.slide({0.1}, {contact});
         return verdict.accepted == 0 && verdict.stage == 9 && verdict.violation.code == ViolationCode::declared_contact;
     };
     REQUIRE(scene.slide({0.1}, {scene.contact}).accepted == 1);
     DeclaredContact bad = scene.contact;
     bad.expires_s = not_a_number;
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     bad.expires_s = std::numeric_limits<double>::infinity();
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     for (const Vec3 half : {Vec3{not_a_number, 1.0, 1.0}, Vec3{0.0, 1.0, 1.0}, Vec3{1.0, -1.0, 1.0}}) {
         bad = scene.contact;
         bad.region.half_extents_m = half;
-        REQUIRE(refused(bad), half.x);
+        REQUIRE(rejected(bad), half.x);
     }
     bad = scene.contact;
     bad.region.in_base.translation.z = not_a_number;
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     bad = scene.contact;
     bad.region.in_base.rotation.x = {2.0, 0.0, 0.0};
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     bad = scene.contact;
     bad.region.kind = PrimitiveKind::sphere;
     bad.region.radius_m = 1.0;
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     bad = scene.contact;
     bad.links.reset();
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     bad = scene.contact;
     bad.obstacles.reset();
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     bad = scene.contact;
     bad.links.set(2);
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     bad = scene.contact;
     bad.held.set(0);
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     bad = scene.contact;
     bad.obstacles.set(2);
-    REQUIRE(refused(bad));
+    REQUIRE(rejected(bad));
     const double row[1] = {0.1};
     const double start[1] = {0.0};
     CheckRequest request = make_request(ControlMode::joint_position, row, 1, start, scene.world);

@@ -64,7 +64,7 @@ GateConfig fast_slider(double margin_m) {
 
 }  // namespace
 
-TEST(ball_of_that_depth_is_inside_and_a_larger_one_is_not) {
+TEST(sphere_of_that_depth_is_inside_and_a_larger_one_is_not) {
     std::mt19937 random(5);
     std::uniform_real_distribution<double> place(-1.2, 1.2);
     std::normal_distribution<double> towards;
@@ -116,7 +116,7 @@ TEST(slide_may_go_up_to_the_wall_and_not_beyond) {
         GateConfig config = fast_slider(0.1);
         config.keep_in_zones.push_back({zone, {}});
         Gate gate = make_gate(slider(), config);
-        // Wall at 1 m, ball of 5 cm, margin of 10 cm.
+        // Wall at 1 m, sphere of 5 cm, margin of 10 cm.
         REQUIRE(slide_to(gate, 0.8498).accepted == 1, static_cast<int>(zone.kind));
         const Verdict verdict = slide_to(gate, 0.8502);
         REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::keep_in_zone, static_cast<int>(zone.kind));

@@ -29,34 +29,34 @@ int pin_somewhere() {
 
 TEST(core_that_the_system_interrupted_was_not_ours) {
     CoreWatch watch(pin_somewhere());
-    const CoreWatch::Look before = watch.look_before();
+    const CoreWatch::Sample before = watch.sample_before();
     // Long enough for a timer of 100 Hz to come several times.
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
     while (std::chrono::steady_clock::now() < end) {
     }
-    const CoreWatch::Look after = watch.look_after();
+    const CoreWatch::Sample after = watch.sample_after();
     REQUIRE(!watch.is_ours(before, after));
     if (before.interrupts) REQUIRE(*after.interrupts > *before.interrupts, *before.interrupts, *after.interrupts);
 }
 
 TEST(core_is_ours_at_some_moment) {
     CoreWatch watch(pin_somewhere());
-    if (!watch.look_before().interrupts) {
+    if (!watch.sample_before().interrupts) {
         std::cout << "skipped: this system does not count interrupts\n";
         return;
     }
     bool ours = false;
     for (int attempt = 0; attempt < 1000 && !ours; ++attempt) {
-        const CoreWatch::Look before = watch.look_before();
-        ours = watch.is_ours(before, watch.look_after());
+        const CoreWatch::Sample before = watch.sample_before();
+        ours = watch.is_ours(before, watch.sample_after());
     }
     REQUIRE(ours);
 }
 
 TEST(shared_or_uncounted_core_was_not_ours) {
     CoreWatch watch(pin_somewhere());
-    const double usual_ns = watch.look_before().additions_ns;
-    const CoreWatch::Look alone{7, usual_ns};
+    const double usual_ns = watch.sample_before().additions_ns;
+    const CoreWatch::Sample alone{7, usual_ns};
     REQUIRE(watch.is_ours(alone, alone));
     REQUIRE(!watch.is_ours(alone, {7, 2.0 * usual_ns}));
     REQUIRE(!watch.is_ours({7, 2.0 * usual_ns}, alone));

@@ -93,7 +93,7 @@ TEST(outside_of_the_grid_is_occupied_unless_said_otherwise) {
 }
 
 TEST(cell_beside_the_path_is_passed_and_one_on_it_is_not) {
-    REQUIRE(check_slide(-0.6, 0.6, grid_with({{10, 11, 10}}, 1)).accepted == 1, "5 cm of ball, 10 cm to the cell");
+    REQUIRE(check_slide(-0.6, 0.6, grid_with({{10, 11, 10}}, 1)).accepted == 1, "5 cm of sphere, 10 cm to the cell");
     REQUIRE(check_slide(-0.6, 0.6, grid_with({{10, 10, 10}}, 1)).accepted == 0);
 }
 
@@ -130,10 +130,10 @@ TEST(field_that_cannot_be_used_is_refused) {
     smallest.resolution_m = 1e-6;
     std::vector<std::uint8_t> solid(8, 1);
     REQUIRE(ObstacleField::from_voxels(smallest, solid).is_solid({1e-6, 1e-6, 1e-6}));
-    // Balls may ask for finer blocks than there are: they get the finest.
-    const double ball[] = {0.0, 0.0, 0.0, 0.1};
+    // Spheres may ask for finer blocks than there are: they get the finest.
+    const double sphere[] = {0.0, 0.0, 0.0, 0.1};
     const std::uint32_t label[] = {0};
-    REQUIRE(ObstacleField::from_balls(ball, label, 5e-324).obstacle_count() == 1);
+    REQUIRE(ObstacleField::from_spheres(sphere, label, 5e-324).obstacle_count() == 1);
     VoxelSpec nowhere = spec;
     nowhere.origin.x = not_a_number;
     REQUIRE_REFUSED(ObstacleField::from_voxels(nowhere, eight), "");

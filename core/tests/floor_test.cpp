@@ -29,8 +29,8 @@ std::shared_ptr<const ObstacleField> floor_with(std::initializer_list<std::array
     return std::make_shared<const ObstacleField>(ObstacleField::from_floor(floor_spec(high_m), blocked));
 }
 
-/// A ball of 10 cm on wheels, 20 cm above the floor.
-RobotModelSpec ball_on_wheels() {
+/// A sphere of 10 cm on wheels, 20 cm above the floor.
+RobotModelSpec sphere_on_wheels() {
     RobotModelSpec spec;
     spec.mobile_base = true;
     spec.links.resize(2);
@@ -44,13 +44,13 @@ RobotModelSpec ball_on_wheels() {
 
 Verdict drive(std::vector<double> row, std::shared_ptr<const ObstacleField> floor, const std::vector<Vec3>& corners = {}, double radius_m = 0.0,
               double stamp_s = 1.0, double expires_s = 2.0) {
-    GateConfig config = wide_config(ball_on_wheels(), 1.0);
+    GateConfig config = wide_config(sphere_on_wheels(), 1.0);
     config.workspace_box.reset();
     config.enabled_modes.reset();
     config.enabled_modes.set(static_cast<std::size_t>(ControlMode::body_twist));
     config.footprint_corners = corners;
     config.footprint_radius_m = radius_m;
-    Gate gate = make_gate(ball_on_wheels(), config);
+    Gate gate = make_gate(sphere_on_wheels(), config);
     WorldSnapshot world = make_world({});
     world.set_field(floor_slot, std::move(floor), stamp_s, expires_s);
     const double positions[1] = {0.0};
@@ -101,14 +101,14 @@ TEST(everything_off_the_map_is_solid) {
 
 TEST(base_meets_a_column_between_the_rows) {
     REQUIRE(drive(ahead, floor_with({})).accepted == 1);
-    const Verdict verdict = drive(ahead, floor_with({{20, 25}}));  // from x = 0.5: the ball passes over it within one row
+    const Verdict verdict = drive(ahead, floor_with({{20, 25}}));  // from x = 0.5: the sphere passes over it within one row
     REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::world_collision);
     REQUIRE(verdict.violation.against_kind == AgainstKind::floor);
     // Beside its way, so that its middle never stands in the column: then the cell has a name.
     const Verdict beside = drive(ahead, floor_with({{21, 25}}));
     REQUIRE(beside.accepted == 0 && beside.violation.against_kind == AgainstKind::floor && beside.violation.against == 21 * 40 + 25, beside.violation.against);
     REQUIRE(drive(ahead, floor_with({{22, 25}})).accepted == 1);
-    REQUIRE(drive(ahead, floor_with({{20, 25}}, 0.09)).accepted == 1);  // the ball begins at 0.1 m
+    REQUIRE(drive(ahead, floor_with({{20, 25}}, 0.09)).accepted == 1);  // the sphere begins at 0.1 m
     REQUIRE(drive({2.0, 0.0, 0.0, 0.0, 0.0, 0.0}, floor_with({})).accepted == 0);  // too fast, and off the map
 }
 
@@ -132,11 +132,11 @@ TEST(map_is_believed_until_it_expires) {
 }
 
 TEST(base_motion_without_a_map_says_so) {
-    GateConfig config = wide_config(ball_on_wheels(), 1.0);
+    GateConfig config = wide_config(sphere_on_wheels(), 1.0);
     config.workspace_box.reset();
     config.enabled_modes.reset();
     config.enabled_modes.set(static_cast<std::size_t>(ControlMode::body_twist));
-    Gate gate = make_gate(ball_on_wheels(), config);
+    Gate gate = make_gate(sphere_on_wheels(), config);
     const double positions[1] = {0.0};
     const WorldSnapshot world = make_world({});
     const Verdict verdict = gate.check(make_request(ControlMode::body_twist, ahead, 6, positions, world));

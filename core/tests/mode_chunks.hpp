@@ -12,8 +12,8 @@ namespace lastgate::robots {
 struct ModeChunk {
     ControlMode mode;
     std::size_t width;
-    std::vector<double> accepted;  ///< Small motion around home; empty where the mode is always refused.
-    std::vector<double> rejected;  ///< Breaks a limit of stage 6, or of stage 2 where the mode is refused.
+    std::vector<double> accepted;  ///< Small motion around home; empty where the mode is always rejected.
+    std::vector<double> rejected;  ///< Breaks a limit of stage 6, or of stage 2 where the mode is rejected.
     ViolationCode code;            ///< With which it is rejected.
 };
 

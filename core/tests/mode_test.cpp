@@ -99,14 +99,14 @@ TEST(no_go_zone_holds_in_every_mode_whatever_the_world_says) {
     }
 }
 
-TEST(held_thing_counts_in_every_mode_against_obstacles_points_and_the_robot_itself) {
+TEST(attached_object_counts_in_every_mode_against_obstacles_points_and_the_robot_itself) {
     const RobotModelSpec spec = mobile_manipulator();
     Gate gate = make_gate(spec);
     Mobile mobile;
     const Transform tool = tool_at_home(gate.model());
     const Vec3 below = tool * Vec3{0.0, 0.0, 0.3};  // the tool points along its z
-    const PrimitiveSpec ball = sphere(below, 0.02);
-    const WorldSnapshot obstacle = make_world({&ball, 1});
+    const PrimitiveSpec below_tool = sphere(below, 0.02);
+    const WorldSnapshot obstacle = make_world({&below_tool, 1});
     WorldSnapshot cloud = make_world({});
     const double point[3] = {below.x, below.y, below.z};
     cloud.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(point)), 1.0);
@@ -199,7 +199,7 @@ TEST(declared_contact_counts_for_everything_a_torque_can_lead_to) {
     config.world_margin_m = 0.2;
     Gate gate = make_gate(spec, config);
     const double positions[1] = {0.0};
-    const double torque[1] = {1.0};  // within 0.02 s the joint moves 0.05 rad, the ball at its end 5 cm
+    const double torque[1] = {1.0};  // within 0.02 s the joint moves 0.05 rad, the sphere at its end 5 cm
     const PrimitiveSpec cup = sphere({1.0, 0.2, 0.0}, 0.05);
     const WorldSnapshot world = make_world({&cup, 1});
     DeclaredContact contact;
@@ -242,7 +242,7 @@ TEST(torque_is_rejected_where_the_velocity_limits_could_lead_into_an_obstacle) {
     REQUIRE(gate.check(make_request(ControlMode::joint_torque, torque, 1, positions, far_world)).accepted == 1);
 }
 
-TEST(cartesian_rows_without_effector_or_frame_are_refused) {
+TEST(cartesian_rows_without_effector_or_frame_are_rejected) {
     Mobile mobile;
     for (const std::size_t index : {std::size_t{4}, std::size_t{5}, std::size_t{6}}) {
         const ModeChunk& chunk = mobile.chunks[index];
@@ -270,7 +270,7 @@ TEST(resolved_cartesian_pose_is_where_the_tool_ends) {
     REQUIRE(norm(reached - wanted) < 1e-4, norm(reached - wanted));
 }
 
-TEST(pose_the_arm_cannot_reach_is_refused) {
+TEST(pose_the_arm_cannot_reach_is_rejected) {
     Mobile mobile;
     std::vector<double> rows = mobile.chunks[4].accepted;
     rows[11] = 5.0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// After construction the gate never asks for memory: every door to the heap is counted, in every mode.
+// After construction the gate never asks for memory: every way to the heap is counted, in every mode.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -118,12 +118,12 @@ struct Mobile {
     }
 };
 
-// Kept from the optimiser, which may remove an allocation whose result nobody sees.
+// Kept from the optimiser, which may remove an allocation whose result is not read.
 void* volatile sink = nullptr;
 
 }  // namespace
 
-TEST(every_door_to_the_heap_is_counted) {
+TEST(every_way_to_the_heap_is_counted) {
     REQUIRE(heap_calls([] { sink = std::malloc(16); std::free(sink); }) == 2);
     REQUIRE(heap_calls([] { sink = std::calloc(2, 16); std::free(sink); }) == 2);
     REQUIRE(heap_calls([] { sink = std::realloc(nullptr, 16); std::free(sink); }) == 2);

@@ -10,7 +10,7 @@ using namespace lastgate::robots;
 
 namespace {
 
-/// A slide whose ball starts 1 cm inside a wall at x >= 0.04.
+/// A slide whose sphere starts 1 cm inside a wall at x >= 0.04.
 struct InContact {
     Gate gate = make_gate(slider());
     PrimitiveSpec wall = box({1.04, 0.0, 0.0}, {1.0, 1.0, 1.0});
@@ -63,6 +63,42 @@ TEST(recovery_without_contact_is_an_ordinary_check) {
     contact.from[0] = -1.0;
     const Verdict verdict = contact.check({-1.005}, true);
     REQUIRE(verdict.accepted == 1 && verdict.recovery == 0);
+}
+
+TEST(leaving_one_point_does_not_lead_into_another_of_its_cloud) {
+    // The sphere is 1 cm deep in the first point and 12 mm clear of the second, which would end 8 mm deep in it.
+    const double points[6] = {0.04, 0.0, 0.0, -0.062, 0.0, 0.0};
+    for (const std::size_t count : {std::size_t{3}, std::size_t{6}}) {
+        InContact contact;
+        contact.world = make_world({});
+        contact.world.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points({points, count})), 1.0);
+        REQUIRE(contact.check({-0.01, -0.02}, true).accepted == (count == 3 ? 1 : 0), count);
+        REQUIRE(contact.check({-0.01}, true).recovery == 1, count);
+    }
+}
+
+TEST(columns_of_a_floor_are_left_one_by_one) {
+    // Columns of 10 cm: one 1 cm inside the sphere at x >= 0.04, another behind it whose face is 2 cm clear.
+    for (const bool behind : {false, true}) {
+        FloorSpec spec;
+        spec.in_base.translation = {-0.76, -0.75, 0.0};
+        spec.resolution_m = 0.1;
+        spec.size = {15, 15};
+        spec.low_m = -1.0;
+        spec.high_m = 1.0;
+        std::vector<std::uint8_t> blocked(15 * 15, 0);
+        blocked[7 * 15 + 8] = 1;               // x from 0.04 to 0.14
+        if (behind) blocked[7 * 15 + 5] = 1;  // x from -0.26 to -0.16
+        InContact contact;
+        contact.world = make_world({});
+        contact.world.set_field(floor_slot, std::make_shared<const ObstacleField>(ObstacleField::from_floor(spec, blocked)), 1.0);
+        std::vector<double> out;
+        for (int step = 1; step <= 13; ++step) out.push_back(-0.009 * step);
+        const Verdict verdict = contact.check(out, true);
+        REQUIRE(verdict.accepted == (behind ? 0 : 1), static_cast<int>(verdict.violation.code));
+        REQUIRE(contact.check({-0.005, -0.01}, true).recovery == 1);
+        REQUIRE(contact.check({0.005}, true).accepted == 0);
+    }
 }
 
 TEST_MAIN

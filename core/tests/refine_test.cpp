@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second look by convex pieces: it clears what the volumes only seem to touch, between the rows too, and
+// The narrow-phase query by convex pieces: it clears what the volumes only seem to touch, between the rows too, and
 // nothing else.
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ Gate jumping_gate(const RobotModelSpec& spec, double margin_m = 0.0) {
     return make_gate(spec, config);
 }
 
-/// One bar with a ball of 5 cm at its end, of which only a box of 2 cm is solid.
+/// One bar with a sphere of 5 cm at its end, of which only a box of 2 cm is solid.
 RobotModelSpec boxed_arm() {
     RobotModelSpec spec = planar_arm(1);
     spec.pieces.push_back({1, 0.0, box_corners({1.0, 0.0, 0.0}, {0.01, 0.01, 0.01})});
@@ -39,7 +39,7 @@ RobotModelSpec boxed_slider(double radius_m = 0.0) {
     return spec;
 }
 
-/// Two balls of 5 cm on parallel slides `apart_m` from each other.
+/// Two spheres of 5 cm on parallel slides `apart_m` from each other.
 RobotModelSpec two_slides(double apart_m) {
     RobotModelSpec spec;
     spec.links.push_back({});
@@ -80,7 +80,7 @@ bool world_rejected(const Verdict& verdict) { return verdict.accepted == 0 && ve
 
 }  // namespace
 
-TEST(pole_that_only_the_ball_touches_is_passed_and_one_that_the_box_touches_is_not) {
+TEST(pole_that_only_the_sphere_touches_is_passed_and_one_that_the_box_touches_is_not) {
     const double corner_m = std::hypot(1.01, 0.01);
     for (int index = 1; index < 100; ++index) {
         const double angle = 0.08 + (pi - 0.16) * index / 100.0;
@@ -107,7 +107,7 @@ TEST(radius_of_a_piece_counts) {
 }
 
 TEST(every_piece_of_a_crowded_link_counts) {
-    // All but one of the pieces are a grain at the middle of the ball; the one box is first, last or in between.
+    // All but one of the pieces are a grain at the middle of the sphere; the one box is first, last or in between.
     const double corner_m = std::hypot(1.01, 0.01);
     for (const std::size_t place : {std::size_t{0}, std::size_t{63}, std::size_t{64}, capacity::pieces_per_link_max - 1}) {
         RobotModelSpec spec = boxed_arm();
@@ -121,7 +121,7 @@ TEST(every_piece_of_a_crowded_link_counts) {
 }
 
 TEST(volume_stands_for_the_pieces_it_meets_and_no_others) {
-    // Two balls on one link, two boxes in each.
+    // Two spheres on one link, two boxes in each.
     RobotModelSpec spec = planar_arm(1);
     spec.volumes.push_back({1, 0.05, {0.5, 0.0, 0.0}, {0.5, 0.0, 0.0}});
     for (const double x : {1.0, 0.5, 1.0, 0.5}) spec.pieces.push_back({1, 0.0, box_corners({x, 0.0, 0.0}, {0.01, 0.01, 0.01})});
@@ -179,7 +179,7 @@ TEST(piece_of_one_link_does_not_clear_another) {
     REQUIRE(world_rejected(verdict) && verdict.violation.subject == 1, verdict.violation.subject);
 }
 
-TEST(held_things_are_not_refined_away) {
+TEST(attached_objects_are_not_refined_away) {
     Gate gate = jumping_gate(boxed_arm());
     const PrimitiveSpec obstacle = sphere(on_circle(1.04, 1.0), 0.002);
     const WorldSnapshot world = make_world({&obstacle, 1});
@@ -233,12 +233,12 @@ TEST(piece_inside_something_solid_or_unknown_is_not_cleared) {
         WorldSnapshot world = make_world({});
         world.set_field(voxel_slot, std::make_shared<const ObstacleField>(ObstacleField::from_voxels(grid, empty)), 1.0);
         REQUIRE((slide(boxed_slider(), world, 0.0, 3.0).accepted == 1) == outside_is_free);
-        REQUIRE(slide(boxed_slider(), world, 0.0, 1.98).accepted == 1);  // the box is inside by 1 cm, the ball is not
+        REQUIRE(slide(boxed_slider(), world, 0.0, 1.98).accepted == 1);  // the box is inside by 1 cm, the sphere is not
         REQUIRE((slide(boxed_slider(), world, 0.0, 1.9905).accepted == 1) == outside_is_free);
     }
 }
 
-TEST(retreat_is_judged_by_the_volumes_of_what_is_in_contact) {
+TEST(retreat_is_evaluated_by_the_volumes_of_what_is_in_contact) {
     const PrimitiveSpec wall = sphere({0.53, 0.0, 0.0}, 0.5);  // its face stands at x = 0.03
     const WorldSnapshot world = make_world({&wall, 1});
     REQUIRE(slide(boxed_slider(), world, 0.0, 0.015).accepted == 1);         // no contact of the box: an ordinary step
@@ -249,8 +249,8 @@ TEST(retreat_is_judged_by_the_volumes_of_what_is_in_contact) {
     REQUIRE(slide(boxed_slider(), world, 0.0, 0.025, true).accepted == 0);   // and may not be entered under that name
 }
 
-TEST(what_started_in_contact_is_judged_by_its_volumes_when_it_comes_by_again) {
-    // A bar that turns, and at its end a ball that turns too: of it only a small box on one side is solid.
+TEST(what_started_in_contact_is_evaluated_by_its_volumes_when_it_comes_by_again) {
+    // A bar that turns, and at its end a sphere that turns too: of it only a small box on one side is solid.
     RobotModelSpec spec;
     spec.links.push_back({});
     add_joint(spec, 0, JointKind::revolute, {}, {}, {0.0, 0.0, 1.0}, -20.0, 20.0);
@@ -258,11 +258,11 @@ TEST(what_started_in_contact_is_judged_by_its_volumes_when_it_comes_by_again) {
     spec.volumes.push_back({2, 0.05, {}, {}});
     spec.effectors.push_back({2, {}, {}});
     spec.pieces.push_back({2, 0.0, box_corners({0.04, 0.0, 0.0}, {0.005, 0.005, 0.005})});
-    const PrimitiveSpec pole = sphere({1.54, 0.0, 0.0}, 0.5);  // the ball comes 1 cm into it at an angle of 0
+    const PrimitiveSpec pole = sphere({1.54, 0.0, 0.0}, 0.5);  // the sphere comes 1 cm into it at an angle of 0
     const WorldSnapshot world = make_world({&pole, 1});
     const double touching[2] = {0.05, -0.05};
     const double away[2] = {pi, pi};
-    // Once round: the box is on the far side when the ball comes by, deeper than it was at the start.
+    // Once round: the box is on the far side when the sphere comes by, deeper than it was at the start.
     const double rows[6] = {pi, pi, 1.5 * pi, pi, 2.5 * pi, pi};
     Gate gate = jumping_gate(spec);
     CheckRequest request = make_request(ControlMode::joint_position, {rows + 2, 4}, 2, away, world);
@@ -275,7 +275,7 @@ TEST(what_started_in_contact_is_judged_by_its_volumes_when_it_comes_by_again) {
     REQUIRE(world_rejected(gate.check(request)));
 }
 
-/// A bar of 18 cm that turns on a slide along x, known by the ball around it.
+/// A bar of 18 cm that turns on a slide along x, known by the sphere around it.
 RobotModelSpec bar_on_a_slide() {
     RobotModelSpec spec;
     spec.links.push_back({});
@@ -295,7 +295,8 @@ Verdict retreat(const RobotModelSpec& spec, const WorldSnapshot& world, std::vec
 }
 
 TEST(pieces_do_not_swing_into_what_their_volumes_leave) {
-    // The bar stands along a wall, 2 mm from it, which is inside the margin; the ball around it is 9 cm inside the wall.
+    // The bar stands along a wall, 2 mm from it, which is inside the margin; the sphere around it is 9 cm inside the
+    // wall.
     std::vector<WorldSnapshot> worlds;
     for (const PrimitiveSpec& wall : {box({0.112, 0.0, 0.0}, {0.1, 0.5, 0.5}), sphere({0.512, 0.0, 0.0}, 0.5)}) {
         worlds.push_back(make_world({&wall, 1}));
@@ -306,7 +307,7 @@ TEST(pieces_do_not_swing_into_what_their_volumes_leave) {
     worlds.back().set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(points)), 1.0);
     for (std::size_t index = 0; index < worlds.size(); ++index) {
         const WorldSnapshot& world = worlds[index];
-        // The ball moves away by 6 mm while the bar turns into the wall by more than 7 cm, in one step or in two.
+        // The sphere moves away by 6 mm while the bar turns into the wall by more than 7 cm, in one step or in two.
         for (const std::vector<double>& swing : {std::vector<double>{-0.006, 1.2}, std::vector<double>{-0.004, 0.02, -0.006, 1.2}}) {
             const Verdict verdict = retreat(bar_on_a_slide(), world, {0.0, 0.0}, swing);
             REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::recovery_not_growing, index);
@@ -323,6 +324,26 @@ TEST(pieces_do_not_swing_into_what_their_volumes_leave) {
         REQUIRE(back.accepted == 1 && back.recovery == 1, index);
         REQUIRE(retreat(bar_on_a_slide(), world, {0.0, 0.0}, {-0.01, 0.0, -0.05, 0.0, -0.05, 1.5}).accepted == 0, index);
     }
+}
+
+TEST(pieces_that_leave_one_point_do_not_swing_into_another_of_its_cloud) {
+    // The bar is 4 mm deep in the first point; the second, which the sphere around the bar contains as well, is 3 cm clear of it.
+    const double points[6] = {0.006, -0.05, 0.0, 0.04, 0.07, 0.0};
+    WorldSnapshot world = make_world({});
+    world.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(points)), 1.0);
+    // Turned by 0.475 the bar has left the first and is 2 mm deep in the second, less than it was in the first.
+    REQUIRE(retreat(bar_on_a_slide(), world, {0.0, 0.0}, {-0.005, -0.475}).violation.code == ViolationCode::recovery_not_growing);
+    const Verdict clear = retreat(bar_on_a_slide(), world, {0.0, 0.0}, {-0.005, -0.2});
+    REQUIRE(clear.accepted == 1 && clear.recovery == 1, static_cast<int>(clear.violation.code));
+}
+
+TEST(pieces_may_clear_points_beside_those_that_were_touched) {
+    // The second point comes into the sphere around the bar and never near the bar.
+    const double points[6] = {0.006, -0.05, 0.0, -0.107, 0.0, 0.0};
+    WorldSnapshot world = make_world({});
+    world.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(points)), 1.0);
+    REQUIRE(retreat(bar_on_a_slide(), world, {0.0, 0.0}, {-0.02, 0.0}).accepted == 1);
+    REQUIRE(retreat(bar_on_a_slide(), world, {0.0, 0.0}, {-0.095, 0.0}).accepted == 0);
 }
 
 TEST(spent_budget_is_not_an_acceptance) {

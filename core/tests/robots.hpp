@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lastgate/gate.hpp"
-#include "lastgate/lanes.hpp"
+#include "lastgate/simd.hpp"
 
 namespace lastgate::robots {
 
@@ -31,7 +31,7 @@ inline void add_joint(RobotModelSpec& spec, std::int32_t parent, JointKind kind,
 
 inline std::int32_t last_link(const RobotModelSpec& spec) { return static_cast<std::int32_t>(spec.links.size()) - 1; }
 
-/// `joints` turning in one plane, each link 1 m long along x with a ball of 5 cm at its end; nothing
+/// `joints` turning in one plane, each link 1 m long along x with a sphere of 5 cm at its end; nothing
 /// else, so that clearances can be computed on paper.
 inline RobotModelSpec planar_arm(std::size_t joints) {
     RobotModelSpec spec;
@@ -44,7 +44,7 @@ inline RobotModelSpec planar_arm(std::size_t joints) {
     return spec;
 }
 
-/// A slide along x with a ball, 10 m of travel.
+/// A slide along x with a sphere, 10 m of travel.
 inline RobotModelSpec slider() {
     RobotModelSpec spec;
     spec.links.push_back({});
@@ -164,7 +164,7 @@ inline std::vector<Vec3> box_corners(Vec3 centre, Vec3 half) {
 /// Limits for all modes the robot can have, wide enough that tests narrow what they are about.
 inline GateConfig wide_config(const RobotModelSpec& spec, double step_s = 0.02) {
     GateConfig config;
-    config.lane_build = best_lane_build();
+    config.simd_build = best_simd_build();
     config.step_s = step_s;
     config.velocity_max.assign(spec.dofs.size(), 2.5);
     config.torque_max.emplace(spec.dofs.size(), 80.0);

@@ -110,7 +110,7 @@ TEST(position_at_its_limit_passes_and_one_ulp_beyond_is_rejected_at_stage_6) {
     }
 }
 
-TEST(huge_and_tiny_numbers_are_judged_like_any_other) {
+TEST(huge_and_tiny_numbers_are_evaluated_like_any_other) {
     for (const double value : {1e308, -1e308, 1e17, 4.0}) {
         Rest rest;
         rest.rows[4] = value;
@@ -189,7 +189,7 @@ TEST(step_at_the_velocity_limit_passes_and_one_faster_is_rejected_at_stage_8) {
     REQUIRE(verdict.violation.row == 0 && verdict.violation.subject == 1);
 }
 
-TEST(acceleration_is_judged_from_the_measured_velocity_on) {
+TEST(acceleration_is_evaluated_from_the_measured_velocity_on) {
     GateConfig config = wide_config(planar_arm(2));
     config.acceleration_max.emplace(std::vector<double>{10.0, 10.0});
     Gate gate = make_gate(planar_arm(2), config);

@@ -106,9 +106,9 @@ bool compare_once(Gate& gate, Draw& draw, double reach, double extent_m, Tally& 
            REQUIRE(verdict.violation.distance_m <= margin_m + 1.0e-4, verdict.violation.distance_m, smallest_m);
 }
 
-Gate jumping_gate(const RobotModelSpec& spec, LaneBuild build) {
+Gate jumping_gate(const RobotModelSpec& spec, SimdBuild build) {
     GateConfig config = wide_config(spec, 1.0);
-    config.lane_build = build;
+    config.simd_build = build;
     config.velocity_max.assign(spec.dofs.size(), 1000.0);
     config.max_ee_speed_m_s = 1e5;
     config.max_ee_angular_speed_rad_s = 1e5;
@@ -118,7 +118,7 @@ Gate jumping_gate(const RobotModelSpec& spec, LaneBuild build) {
 }
 
 void compare(const RobotModelSpec& spec, double extent_m, int rounds, std::uint64_t seed) {
-    Gate gate = jumping_gate(spec, seed % 2 == 0 ? LaneBuild::generic : best_lane_build());
+    Gate gate = jumping_gate(spec, seed % 2 == 0 ? SimdBuild::generic : best_simd_build());
     Draw draw{std::mt19937_64(seed)};
     Tally tally;
     for (int round = 0; round < rounds; ++round) {

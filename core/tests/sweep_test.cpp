@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sweep on cases computed on paper: margins, first and last segment, between the rows, allowed
-// pairs, touching, held objects, budget. One-metre planar links with a ball of 5 cm at the end.
+// pairs, touching, attached objects, budget. One-metre planar links with a sphere of 5 cm at the end.
 #include <cmath>
 #include <limits>
 
@@ -116,7 +116,7 @@ TEST(touching_counts_as_contact_and_a_tenth_of_a_millimetre_does_not) {
     REQUIRE(gate.check(make_request(ControlMode::joint_position, rows, 1, from, apart)).accepted == 1);
 }
 
-TEST(margin_is_demanded_beyond_touching) {
+TEST(margin_is_required_beyond_touching) {
     for (const double margin_m : {0.0, 0.01, 0.05}) {
         Turn closer(0.0, {0.5}, sphere(on_circle(1.0 + 0.06 + margin_m - 0.002, 0.25), 0.01), margin_m);
         REQUIRE(world_rejected(closer.check()), margin_m);
@@ -127,9 +127,9 @@ TEST(margin_is_demanded_beyond_touching) {
     }
 }
 
-TEST(self_margin_is_demanded_beyond_touching) {
-    // Folding the second link by `bend` puts its ball 2 cos(bend / 2) from the first link's axis … on
-    // paper: |tip - ball 1| = 1 always, so the pair looked at is tip against a ball at the root.
+TEST(self_margin_is_required_beyond_touching) {
+    // Folding the second link by `bend` puts its sphere 2 cos(bend / 2) from the first link's axis … on
+    // paper: |tip - sphere 1| = 1 always, so the pair checked is tip against a sphere at the root.
     RobotModelSpec spec = planar_arm(2);
     spec.volumes.push_back({0, 0.05, {}, {}});
     const double from[2] = {0.0, 2.0};
@@ -186,7 +186,7 @@ TEST(turn_of_half_a_circle_in_each_of_two_joints_meets_what_lies_at_full_stretch
 }
 
 TEST(joint_axis_along_the_link_has_no_reach_and_across_it_has_all_of_it) {
-    // A ball one metre up on an axis that points at it does not move; on a tilted one it does.
+    // A sphere one metre up on an axis that points at it does not move; on a tilted one it does.
     for (const bool across : {false, true}) {
         RobotModelSpec spec;
         spec.links.push_back({});
@@ -227,7 +227,7 @@ TEST(tool_that_leaves_the_box_between_two_rows_is_found) {
     REQUIRE(gate.check(make_request(ControlMode::joint_position, inside, 1, from, world)).accepted == 1);
 }
 
-TEST(held_object_collides_and_what_it_may_touch_does_not) {
+TEST(attached_object_collides_and_what_it_may_touch_does_not) {
     RobotModelSpec spec = planar_arm(2);
     Gate gate = jumping_gate(spec);
     const double from[2] = {0.0, 0.0};
@@ -251,7 +251,7 @@ TEST(held_object_collides_and_what_it_may_touch_does_not) {
 }
 
 TEST(spent_budget_rejects_and_more_budget_accepts) {
-    // Passing 0.15 mm beside many poles takes thousands of looks.
+    // Passing 0.15 mm beside many poles takes thousands of queries.
     std::vector<PrimitiveSpec> poles;
     for (int index = 0; index < 60; ++index) poles.push_back(sphere(on_circle(1.052 + 1.5e-4, 0.05 * index), 0.002));
     const WorldSnapshot world = make_world(poles);

@@ -57,9 +57,9 @@ TEST(accepted_verdict_carries_no_violation_and_every_row) {
     REQUIRE((verdict.unchecked & static_cast<std::uint32_t>(Unchecked::world)) != 0);
 }
 
-TEST(same_input_gives_the_same_bytes_again_in_another_gate_and_in_every_build_of_the_lanes) {
+TEST(same_input_gives_the_same_bytes_again_in_another_gate_and_in_every_simd_build) {
     GateConfig scalar_config = wide_config(panda());
-    scalar_config.lane_build = LaneBuild::generic;
+    scalar_config.simd_build = SimdBuild::generic;
     Gate gate = make_gate(panda());
     Gate other = make_gate(panda());
     Gate scalar = make_gate(panda(), scalar_config);

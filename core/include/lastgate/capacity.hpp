@@ -13,7 +13,7 @@ inline constexpr std::size_t rows_max = 256;
 /// Degrees of freedom: two 7-joint arms, two 16-joint hands, legs and a torso need 61.
 inline constexpr std::size_t dofs_max = 64;
 
-/// Links of the description, fixed ones included. The largest humanoid looked at has 98.
+/// Links of the description, fixed ones included. The largest humanoid checked has 98.
 inline constexpr std::size_t links_max = 256;
 
 /// Rigid bodies after fixed joints are folded: one per moving joint (mimic joints included) and the root.
@@ -56,7 +56,11 @@ inline constexpr std::size_t items_max = 65536;
 
 /// Pairs or (body, obstacle) entries whose lane results are kept for a whole chunk. More than this many
 /// near things at once are left to the double path.
-inline constexpr std::size_t lane_entries_max = 8192;
+inline constexpr std::size_t simd_entries_max = 8192;
+
+/// Single points and cells of fields that a recovery may start inside the margin of, over all volumes: a hand of 20 cm length
+/// and 5 cm radius along a wall seen every centimetre meets a few hundred. Each is followed on its own.
+inline constexpr std::size_t touched_max = 4096;
 
 /// Corners of a footprint. Navigation stacks use four to a dozen.
 inline constexpr std::size_t footprint_corners_max = 64;
@@ -70,7 +74,7 @@ inline constexpr std::size_t depth_max = 24;
 /// double rounding below `rounding_m` (tolerance.hpp) and the sine reduction exact.
 inline constexpr double robot_extent_m_max = 100.0;
 inline constexpr double joint_position_max = 1.0e4;
-/// How far a base may drive within one chunk: 256 rows of 20 ms at 2 m/s. Bounds the rounding of the lanes.
+/// How far a base may drive within one chunk: 256 rows of 20 ms at 2 m/s. Bounds the rounding of the SIMD code.
 inline constexpr double base_travel_m_max = 10.0;
 inline constexpr double world_extent_m_max = 1.0e4;
 

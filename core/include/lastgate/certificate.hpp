@@ -6,8 +6,8 @@
 
 #include "lastgate/gate.hpp"
 
-/// Why the path of an accepted chunk is clear, written down so that somebody else can check it with a few dot products.
-/// Made outside the check, by a sweep of its own that allocates; what it cannot show it does not write.
+/// Why the path of an accepted chunk is clear, written down so that an independent program can check it with a few dot products.
+/// Made outside the check, by a sweep of its own that allocates; what it cannot certify it does not write.
 namespace lastgate {
 
 enum class CertificateKind : std::uint8_t { self = 0, world = 1, zone = 2, points = 3 };
@@ -15,11 +15,11 @@ enum class CertificateKind : std::uint8_t { self = 0, world = 1, zone = 2, point
 /// Between two instants of the path a pair of shapes stays apart: at `at` a slab of `distance_m` across `direction`
 /// separates them, radii subtracted, and neither comes closer than `motion_m` by leaving that instant. A cloud lies on all
 /// sides of a volume, so it has no slab: `distance_m` is then that of its nearest point, and the direction is zero. Pieces are
-/// shown against each point that the volume is too near, by slabs.
+/// certified against each point that the volume is too near, by slabs.
 struct CertificateRecord {
     CertificateKind kind = CertificateKind::self;
     bool by_pieces = false;
-    std::uint16_t a = 0;  ///< The pair that is shown: a volume,
+    std::uint16_t a = 0;  ///< The pair that is certified: a volume,
     std::uint16_t b = 0;  ///< and a volume, obstacle or zone; 0 for the cloud.
     std::uint16_t shape_a = 0;  ///< What shows it: the volume itself, or a piece that the volume meets.
     std::uint32_t shape_b = 0;
@@ -31,7 +31,7 @@ struct CertificateRecord {
     Vec3 direction;  ///< From the first towards the second.
     double distance_m = 0.0;
     double motion_m = 0.0;
-    double demand_m = 0.0;
+    double required_m = 0.0;
 };
 
 /// A piece and a volume of the same link that do not meet: what the volume stands for is not in that piece.
@@ -44,7 +44,7 @@ struct ApartRecord {
 struct PathCertificate {
     std::vector<CertificateRecord> records;
     std::vector<ApartRecord> apart;
-    bool complete = false;  ///< Every pair is shown at every instant; otherwise the rest means nothing.
+    bool complete = false;  ///< Every pair is certified at every instant; otherwise the rest means nothing.
 };
 
 /// Of the path behind the gate's last check, which must have been accepted, in the same world. Volumes, held ones too, against

@@ -18,10 +18,10 @@ struct ConvexView {
 };
 
 /// Between which two numbers the distance lies. Both hold whatever happened on the way: `lower_m` is the
-/// width of an empty slab between the polytopes, found by looking at every corner, and `upper_m` belongs to
+/// width of an empty slab between the polytopes, found by checking every corner, and `upper_m` belongs to
 /// two points of the polytopes.
 struct ConvexDistance {
-    double lower_m = 0.0;  ///< 0 when nothing was shown: touching, overlapping, not finite, out of iterations.
+    double lower_m = 0.0;  ///< 0 when nothing was certified: touching, overlapping, not finite, out of iterations.
     double upper_m = 0.0;
     Vec3 on_first;  ///< In the frame of the first, both; where they overlap they mean nothing.
     Vec3 on_second;
@@ -34,11 +34,11 @@ struct ConvexGoal {
     double hopeless_m = 0.0;
 };
 
-/// GJK's descent: at most `convex_iterations_max` looks at all corners.
+/// GJK's descent: at most `convex_iterations_max` queries at all corners.
 ConvexDistance convex_distance(const ConvexView& first, const ConvexView& second, const Transform& second_in_first,
                                const ConvexGoal& goal) noexcept;
 
-/// Descents end after about ten looks; the slowest of a million random pairs of hulls took 31. What needs more
+/// Descents end after about ten queries; the slowest of a million random pairs of hulls took 31. What needs more
 /// than this is nearly touching, and is not cleared.
 inline constexpr std::uint32_t convex_iterations_max = 48;
 

@@ -8,7 +8,7 @@
 
 #include "lastgate/capacity.hpp"
 #include "lastgate/control_mode.hpp"
-#include "lastgate/lane_tables.hpp"
+#include "lastgate/simd_tables.hpp"
 #include "lastgate/math.hpp"
 #include "lastgate/world_snapshot.hpp"
 
@@ -73,9 +73,10 @@ struct GateConfig {
     double world_age_s_max = 0.0;
     std::bitset<control_mode_count> enabled_modes;
 
-    /// Configurations one check may look at: the time budget in a unit that every machine counts alike.
+    /// Configurations one check may evaluate: the time budget in a unit that every machine counts alike.
     std::uint32_t evaluations_max = 20000;
-    LaneBuild lane_build = LaneBuild::generic;  ///< Never changes a verdict, only its speed.
+    bool unproved_volumes = false;  ///< Volumes drawn by hand: every verdict says so.
+    SimdBuild simd_build = SimdBuild::generic;  ///< Never changes a verdict, only its speed.
 };
 
 }  // namespace lastgate

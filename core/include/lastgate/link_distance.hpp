@@ -20,7 +20,7 @@ struct PlacedRobot {
 /// If it is below `cutoff_m`; otherwise `cutoff_m` and no source. The first witness lies on the link.
 NearestObstacle distance_link_environment(const PlacedRobot& robot, std::size_t link, const CollisionEnvironment& environment, double cutoff_m) noexcept;
 
-/// Of two links; the source says `ball` when something is nearer than `cutoff_m`.
+/// Of two links; the source says `link` when they are nearer than `cutoff_m`.
 NearestObstacle distance_link_link(const PlacedRobot& robot, std::size_t link_a, std::size_t link_b, double cutoff_m) noexcept;
 
 }  // namespace lastgate

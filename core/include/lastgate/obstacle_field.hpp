@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,7 +21,7 @@ struct VoxelSpec {
     Vec3 origin;  ///< Minimum corner of cell 0, 0, 0.
     double resolution_m = 0.0;
     std::array<std::uint32_t, 3> size{};
-    bool unknown_is_free = false;  ///< Said aloud by whoever made the snapshot; never the default.
+    bool unknown_is_free = false;  ///< Declared by the source of the snapshot; never the default.
     bool outside_is_free = false;
 };
 
@@ -40,46 +41,64 @@ struct FloorSpec {
     double high_m = 0.0;
 };
 
+/// An obstacle that a volume was inside the margin of when a recovery began. It is one pair with that volume, like an obstacle that stands
+/// alone; its neighbours in the field are others.
+struct TouchedObstacle {
+    std::uint32_t obstacle = 0;
+    double distance_m = 0.0;  ///< From the volume, when it was last checked.
+    double credit_m = 0.0;    ///< Added to its distance, which makes the margin require no more than `distance_m` of it.
+    /// How far the pieces inside the volume were from it at the start. Minus infinity where that cannot be told; see StartContact.
+    double pieces_m = -std::numeric_limits<double>::infinity();
+};
+
 /// Many obstacles of one size: the solid cells of a grid, or points. Built once, then only read.
 ///
 /// Space is cut into blocks. Each block knows its obstacles and a lower bound on the distance to the
 /// nearest block that has any, so that far space costs one lookup; near space is tested exactly.
-/// Of solid cells only those beside a free cell are kept: whoever stands in free space meets one of
-/// them first, and whoever stands inside a solid cell is found by its own cell.
+/// Of solid cells only those beside a free cell are kept: a body in free space meets one of
+/// them first, and a body inside a solid cell is found by its own cell.
 class ObstacleField {
   public:
     /// Throws std::invalid_argument for empty clouds, and points that are not finite or beyond the world.
     static ObstacleField from_points(std::span<const double> xyz);
-    /// Balls (x y z radius). Their middles are sorted into blocks of at least `block_m_min`, which changes no answer;
+    /// Spheres (x y z radius). Their middles are sorted into blocks of at least `block_m_min`, which changes no answer;
     /// radii should be alike, because the largest is added wherever blocks are compared.
-    static ObstacleField from_balls(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min);
+    static ObstacleField from_spheres(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min);
     /// Throws std::invalid_argument for an empty or oversized grid, or numbers that are not finite.
     static ObstacleField from_voxels(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy);
     /// The same for a large, mostly uniform grid: cells not listed are unknown.
     static ObstacleField from_cells(const VoxelSpec& spec, std::span<const CellIndex> occupied, std::span<const CellIndex> free);
-    /// This grid with a few cells changed, without reading the others again. Points and balls have no cells: throws.
+    /// This grid with a few cells changed, without reading the others again. Points and spheres have no cells: throws.
     ObstacleField with_cells(std::span<const CellIndex> occupied, std::span<const CellIndex> free) const;
 
     /// Throws std::invalid_argument for a map without cells or height, or numbers that are not finite.
     static ObstacleField from_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked);
 
     /// Distance of a segment from the nearest obstacle, exact below `cutoff_m`; `cutoff_m` when nothing is nearer.
-    /// Zero when the segment touches or enters a point or cell; down to minus its radius inside a ball.
-    Witness distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
+    /// Zero when the segment touches or enters a point or cell; down to minus its radius inside a sphere.
+    /// `touched`, in the order of the obstacles, count as farther away by their credit; neither the inside of a solid cell nor what is outside
+    /// the grid ever does.
+    Witness distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched = {}) const noexcept;
+    /// Distance of a segment from one obstacle.
+    Witness distance_to(std::uint32_t obstacle, const Segment& segment) const noexcept;
+    /// Asks `visit(obstacle)` about all obstacles, and perhaps more, within a distance of a segment, until one answer is false.
+    template <typename Visit>
+    bool every_obstacle_near(const Segment& segment, double reach_m, Visit visit) const noexcept;
 
     /// Never larger than the distance of a point from any obstacle; zero inside a solid cell.
     double clearance(Vec3 point) const noexcept;
 
     /// Of a floor: the distance as seen from above, whatever the heights.
     Witness flat_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
-    /// Of a floor: whether a polygon contains the centre of a cell that is solid or off the map. `looks` is cut down by
-    /// the cells looked at; when it would go below zero the answer is yes.
-    bool covers_solid(std::span<const Vec3> corners, std::int64_t& looks) const noexcept;
+    /// Of a floor: whether a polygon contains the centre of a cell that is solid or off the map. `queries` is cut down
+    /// by the cells checked; when it would go below zero the answer is yes.
+    bool covers_solid(std::span<const Vec3> corners, std::int64_t& queries) const noexcept;
     /// Asks `visit(centre, obstacle)` about every obstacle that reaches into a box, until one answer is false.
     template <typename Visit>
     bool every_obstacle_in(Vec3 low, Vec3 high, Visit visit) const noexcept;
     /// Whether a point lies in a solid cell.
     bool is_solid(Vec3 point) const noexcept;
+    Vec3 centre(std::uint32_t obstacle) const noexcept { return {x_[obstacle], y_[obstacle], z_[obstacle]}; }
     /// How far a box stays inside the grid where everything outside counts as solid; 1e30 where nothing does.
     double room(Vec3 low, Vec3 high) const noexcept;
     /// Half the edge of a cell; 0 for points.
@@ -88,7 +107,7 @@ class ObstacleField {
     std::size_t obstacle_count() const noexcept { return x_.size(); }
     /// The cell of an obstacle, x fastest, or the number of a point as it was given; `none` off a floor.
     std::uint32_t label(std::size_t obstacle) const noexcept { return label_[obstacle]; }
-    /// Of a ball; zero for points and cells.
+    /// Of a sphere; zero for points and cells.
     double radius_m(std::size_t obstacle) const noexcept { return radius_.empty() ? 0.0 : radius_[obstacle]; }
     std::size_t memory_bytes() const noexcept;
 
@@ -144,20 +163,21 @@ class ObstacleField {
         return (cell_bits_[state - first_mixed][z % bit_edge] >> ((y % bit_edge) * bit_edge + x % bit_edge) & 1) != 0;
     }
     bool is_over_solid(Vec3 local) const noexcept;
-    Witness press_flat(const Segment& local, double cutoff_m, std::uint32_t& obstacle) const noexcept;
+    Witness press_flat(const Segment& local, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched = {}) const noexcept;
     static bool is_inside(std::span<const Vec3> corners, double x, double y) noexcept;
-    void approach_floor(Segment part, double shift_m, Witness& best, std::uint32_t& obstacle) const noexcept;
-    Witness floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
+    void approach_floor(Segment part, double shift_m, Witness& best, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept;
+    Witness floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept;
     double floor_clearance(Vec3 point) const noexcept;
-    Witness cell_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
+    Witness cell_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept;
     double cell_clearance(Vec3 point) const noexcept;
     double inside_bounds(Vec3 point) const noexcept;
     double clear_of_blocks(Vec3 point) const noexcept;
     double nearest_brick_bound(const Segment& segment) const noexcept;
     bool is_far(const Segment& segment, double distance_m) const noexcept;
     Bounds bounds_of(std::uint32_t first, std::uint32_t end) const noexcept;
-    void test_block(std::uint32_t rank, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
-    void test_obstacles(std::uint32_t first, std::uint32_t end, const Segment& segment, Witness& best, std::uint32_t& obstacle) const noexcept;
+    void test_block(std::uint32_t rank, const Segment& segment, std::span<const TouchedObstacle> touched, Witness& best, std::uint32_t& obstacle) const noexcept;
+    void test_obstacles(std::uint32_t first, std::uint32_t end, const Segment& segment, std::span<const TouchedObstacle> touched, Witness& best,
+                        std::uint32_t& obstacle) const noexcept;
 
     // Blocks: a byte and a bit for each, more only for those with obstacles.
     Vec3 block_origin_;
@@ -177,7 +197,7 @@ class ObstacleField {
     std::vector<double> x_;
     std::vector<double> y_;
     std::vector<double> z_;
-    std::vector<double> radius_;  ///< Of balls; empty for points and cells.
+    std::vector<double> radius_;  ///< Of spheres; empty for points and cells.
     std::vector<std::uint32_t> label_;
     double half_m_ = 0.0;  ///< Half the edge of a cell; 0 for points.
 
@@ -229,6 +249,21 @@ bool ObstacleField::every_obstacle_in(Vec3 low, Vec3 high, Visit visit) const no
         }
     }
     return true;
+}
+
+template <typename Visit>
+bool ObstacleField::every_obstacle_near(const Segment& segment, double reach_m, Visit visit) const noexcept {
+    Segment local = segment;
+    if (floor_) {
+        // A floor is one layer of cells: seen from above nothing is farther away than it is.
+        const double z = 0.5 * grid_.resolution_m;
+        local = {inverse_times(floor_->in_base, segment.a), inverse_times(floor_->in_base, segment.b)};
+        local.a.z = local.b.z = z;
+    }
+    const Vec3 reach{reach_m, reach_m, reach_m};
+    const Vec3 low{std::min(local.a.x, local.b.x), std::min(local.a.y, local.b.y), std::min(local.a.z, local.b.z)};
+    const Vec3 high{std::max(local.a.x, local.b.x), std::max(local.a.y, local.b.y), std::max(local.a.z, local.b.z)};
+    return every_obstacle_in(low - reach, high + reach, [&](Vec3, std::uint32_t index) noexcept { return visit(index); });
 }
 
 }  // namespace lastgate

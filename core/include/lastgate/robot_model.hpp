@@ -100,8 +100,8 @@ struct Piece {
     double radius_m = 0.0;
     std::uint32_t corner_first = 0;
     std::uint32_t corner_count = 0;
-    Vec3 centre;  ///< Of a ball that holds it.
-    double ball_radius_m = 0.0;
+    Vec3 centre;  ///< Of a sphere that holds it.
+    double sphere_radius_m = 0.0;
     std::array<double, capacity::chain_max> reach{};
 };
 

@@ -25,8 +25,8 @@ struct BodyPair {
     std::uint32_t count = 0;
 };
 
-/// A ball that holds all volumes of a body, in its frame; radius negative when there is none.
-struct Ball {
+/// A sphere that holds all volumes of a body, in its frame; radius negative when there is none.
+struct Sphere {
     Vec3 centre;
     double radius_m = -1.0;
 };
@@ -56,7 +56,7 @@ class ShapeSet {
     std::uint16_t attachment_of(std::size_t volume) const noexcept { return attachment_of_[volume]; }
     std::span<const BodyPair> body_pairs() const noexcept { return body_pairs_; }
     std::span<const VolumePair> volume_pairs() const noexcept { return volume_pairs_; }
-    std::span<const Ball> balls() const noexcept { return balls_; }
+    std::span<const Sphere> spheres() const noexcept { return spheres_; }
     std::span<const std::uint16_t> volumes_of_body(std::size_t body) const noexcept {
         return {body_volumes_.data() + body_volume_first_[body], body_volume_first_[body + 1] - body_volume_first_[body]};
     }
@@ -73,7 +73,7 @@ class ShapeSet {
     std::vector<std::uint16_t> attachment_index_;
     std::vector<BodyPair> body_pairs_;
     std::vector<VolumePair> volume_pairs_;
-    std::vector<Ball> balls_;
+    std::vector<Sphere> spheres_;
     std::vector<std::uint16_t> body_volumes_;
     std::vector<std::uint32_t> body_volume_first_;
 };

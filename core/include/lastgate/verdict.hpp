@@ -64,7 +64,7 @@ struct Violation {
     std::uint32_t against = none;
     std::uint32_t row = none;      ///< Row of the chunk that breaks the rule, or towards which the motion leads.
     std::uint32_t element = none;  ///< Index into the chunk's numbers, where one number is to blame.
-    std::uint32_t reserved = 0;    ///< Always zero: a recorded verdict has no bytes that nobody wrote.
+    std::uint32_t reserved = 0;    ///< Always zero: a recorded verdict has no unwritten bytes.
     double value = 0.0;
     double limit_min = 0.0;
     double limit_max = 0.0;
@@ -76,7 +76,7 @@ struct Violation {
     Vec3 witness_b;
 };
 
-/// Which parts of the promise were not looked at, because nothing was declared for them. Bits.
+/// Which parts of the promise were not checked, because nothing was declared for them. Bits.
 enum class Unchecked : std::uint32_t {
     world = 1U << 0,
     joint_acceleration = 1U << 1,
@@ -87,6 +87,8 @@ enum class Unchecked : std::uint32_t {
     gripper_state = 1U << 6,  ///< Not given: the whole range was assumed, so nothing was missed.
     ee_angular_speed = 1U << 7,
     floor_map = 1U << 8,  ///< The base was asked to move and no map of the floor was given.
+    joint_velocities = 1U << 9,  ///< Torques rest on joints that start within their velocity limits, and no velocity was measured.
+    unproved_volumes = 1U << 16,  ///< Of the model, not of the request: nothing shows that the volumes contain the robot.
 };
 
 /// The answer to one check. All bytes zero is a rejection; only the gate makes one accept.
@@ -95,8 +97,8 @@ struct [[nodiscard]] Verdict {
     std::uint8_t recovery = 0;  ///< Accepted under the recovery rule: some pair starts inside its margin.
     std::uint16_t stage = 0;    ///< The stage of the validation order that decided; 12 when all passed.
     std::uint32_t unchecked = 0;
-    std::uint32_t certified_rows = 0;  ///< Rows up to which everything was shown.
-    std::uint32_t evaluations = 0;     ///< Configurations looked at; the time budget counts these.
+    std::uint32_t certified_rows = 0;  ///< Rows up to which everything was certified.
+    std::uint32_t evaluations = 0;     ///< Configurations checked; the time budget counts these.
     double min_clearance_m = 0.0;      ///< Never larger than the true smallest distance minus margin over the path.
     double state_age_s = 0.0;
     double world_age_s = 0.0;
@@ -104,7 +106,7 @@ struct [[nodiscard]] Verdict {
     /// Accepted because of these declared contacts, one bit each in the order they were given: without them some
     /// pair would not have kept its margin. None on a rejection.
     std::uint32_t contacts_used = 0;
-    std::uint32_t reserved = 0;  ///< Always zero: a recorded verdict has no bytes that nobody wrote.
+    std::uint32_t reserved = 0;  ///< Always zero: a recorded verdict has no unwritten bytes.
     Violation violation;
 };
 static_assert(std::is_trivially_copyable_v<Verdict>);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lastgate/distance.hpp"
-#include "lastgate/lane_tables.hpp"
+#include "lastgate/simd_tables.hpp"
 #include "lastgate/math.hpp"
 #include "lastgate/obstacle_field.hpp"
 
@@ -70,7 +70,7 @@ class WorldSnapshot {
     void overflow_field(std::size_t slot) noexcept;
     void spoil_field(std::size_t slot) noexcept;
 
-    /// False until somebody fills it: a snapshot that nobody filled is not an empty world.
+    /// False until a source fills it: an unfilled snapshot is not an empty world.
     bool is_filled() const noexcept { return begun_; }
     bool is_usable() const noexcept { return begun_ && usable_; }
     bool is_overflowing() const noexcept { return overflow_; }
@@ -78,8 +78,8 @@ class WorldSnapshot {
     double stamp_s() const noexcept { return stamp_s_; }
     std::uint64_t id() const noexcept { return id_; }
     std::span<const Primitive> primitives() const noexcept { return primitives_; }
-    LaneWorld for_lanes() const noexcept {
-        return {lane_primitives_.data(), lane_bounds_.data(), static_cast<std::uint32_t>(lane_primitives_.size())};
+    SimdWorld for_simd() const noexcept {
+        return {simd_primitives_.data(), simd_bounds_.data(), static_cast<std::uint32_t>(simd_primitives_.size())};
     }
 
     const ObstacleField* field(std::size_t slot) const noexcept { return fields_[slot].get(); }
@@ -91,7 +91,7 @@ class WorldSnapshot {
         return std::any_of(fields_.begin(), fields_.end(), [](const auto& field) { return field != nullptr; });
     }
 
-    /// Says aloud that nobody looked at the world. The verdict records it.
+    /// Declares that the world was not observed. The verdict records it.
     void declare_absent() noexcept { absent_ = true; }
     bool is_declared_absent() const noexcept { return absent_; }
 
@@ -102,8 +102,8 @@ class WorldSnapshot {
     std::array<double, field_slots> field_expires_s_{};
     std::array<bool, field_slots> field_overflow_{};
     std::array<bool, field_slots> field_spoilt_{};
-    std::vector<LanePrimitive> lane_primitives_;
-    std::vector<float> lane_bounds_;  ///< Rounded outwards, in blocks of eight obstacles: low x, y, z, high x, y, z.
+    std::vector<SimdPrimitive> simd_primitives_;
+    std::vector<float> simd_bounds_;  ///< Rounded outwards, in blocks of eight obstacles: low x, y, z, high x, y, z.
     double stamp_s_ = 0.0;
     std::uint64_t id_ = 0;
     bool begun_ = false;

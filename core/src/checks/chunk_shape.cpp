@@ -4,7 +4,7 @@
 
 #include "../validation.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 
 /// The mode exists, is one we can check, and was enabled (which needs its bounds declared).
 bool Validation::check_control_mode() noexcept {
@@ -49,7 +49,7 @@ bool Validation::check_nan_in_action() noexcept {
     for (std::size_t row = 0; row < chunk.row_count; ++row) {
         for (std::size_t column = 0; column < chunk.width; ++column) {
             if (std::isfinite(cell(row, column))) continue;
-            Violation violation = blame_element(ViolationCode::nan_in_action, row, column);
+            Violation violation = violation_of_element(ViolationCode::nan_in_action, row, column);
             violation.value = cell(row, column);
             return reject(violation);
         }
@@ -57,4 +57,4 @@ bool Validation::check_nan_in_action() noexcept {
     return true;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

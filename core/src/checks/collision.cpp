@@ -5,10 +5,10 @@
 
 #include "../validation.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 
 /// A caller may execute the certified rows, so they must be clear of everything, not only of what the
-/// failing check looks at.
+/// failing check checks.
 void Validation::confirm_prefix(PairKind failed) noexcept {
     const auto confirm = [&](PairKind kind) noexcept {
         if (verdict_.certified_rows == 0) return;
@@ -17,15 +17,16 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
         verdict_.certified_rows = finding.segment == none ? 0 : finding.segment - 1;
     };
     if (failed == PairKind::box) {
-        // The world was not judged yet; its age and name belong to a later stage than the one that decided.
+        // The world was not evaluated yet; its age and name belong to a later stage than the one that decided.
         const Verdict decided = verdict_;
         const bool world_available = check_world_unavailable();
         verdict_ = decided;
         if (!world_available) verdict_.certified_rows = 0;
         confirm(PairKind::self);
     }
-    // Zones come after all that the snapshot holds, and keep-in zones after them: what was passed need not be shown again.
-    const bool snapshot_passed = failed == PairKind::keep_in || sweep_.world() == &gate_.zones_;
+    // Zones come after all that the snapshot holds, and keep-in zones after them: what was passed need not be certified
+    // again.
+    const bool snapshot_passed = failed == PairKind::keep_in || failed == PairKind::zone;
     if (verdict_.certified_rows > 0 && !snapshot_passed && !request_.world->is_declared_absent()) {
         if (failed == PairKind::box || failed == PairKind::self) confirm(PairKind::world);
         if (failed != PairKind::field) confirm(PairKind::field);
@@ -37,27 +38,25 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
         }
     }
     if (failed == PairKind::keep_in) return;  // the last check: all others have passed
-    if (!gate_.keep_in_.primitives().empty()) confirm(PairKind::keep_in);
-    if (gate_.zones_.primitives().empty() || sweep_.world() == &gate_.zones_) return;
-    sweep_.set_world(&gate_.zones_);
-    confirm(PairKind::world);
+    if (!setup_.keep_in.primitives().empty()) confirm(PairKind::keep_in);
+    if (!setup_.zones.primitives().empty() && failed != PairKind::zone) confirm(PairKind::zone);
 }
 
 Outcome Validation::run_sweep(PairKind kind, Finding& finding) noexcept {
-    return sweeps_tube_ ? sweep_.run_tube(kind, gate_.half_width_, finding) : sweep_.run(kind, gate_.path_rows_, finding);
+    return sweeps_tube_ ? sweep_.run_tube(kind, workspace_.half_width, finding) : sweep_.run(kind, workspace_.path_rows, finding);
 }
 
 bool Validation::check_self_collision() noexcept {
     if (request_.recovery && !sweep_.collect_start_contacts()) return reject_budget();
-    // The stage after this one looks at all obstacles; what it will find closest spares work here already.
-    if (!sweeps_tube_ && !request_.world->is_declared_absent()) sweep_.look_at_closest();
+    // The stage after this one checks all obstacles; what it will find closest spares work here already.
+    if (!sweeps_tube_ && !request_.world->is_declared_absent()) sweep_.query_closest();
     Finding finding;
     if (settle(PairKind::self, run_sweep(PairKind::self, finding), finding)) return true;
     confirm_prefix(PairKind::self);
     return false;
 }
 
-/// Every pair is first held to its whole margin. Only a pair that fails and has a declared contact is looked at
+/// Every pair is first held to its whole margin. Only a pair that fails and has a declared contact is checked
 /// again with it, so that a contact which was not needed is never reported as used.
 bool Validation::sweep_world(PairKind kind) noexcept {
     Finding finding;
@@ -81,7 +80,7 @@ bool Validation::check_world_collision() noexcept {
 }
 
 bool Validation::check_recovery() noexcept {
-    if (gate_.contacts_.empty()) return true;
+    if (workspace_.start_contacts.empty()) return true;
     Finding finding;
     PairKind kind = PairKind::self;
     // How deep a core lies inside a box or a cell is not measured, and a tube has no direction: what is to
@@ -90,10 +89,10 @@ bool Validation::check_recovery() noexcept {
         if (sweeps_tube_) return true;
         const bool solid = contact.kind == PairKind::field ||
                            (contact.kind == PairKind::world && request_.world->primitives()[contact.b].kind == PrimitiveKind::box);
-        return solid && !(contact.distance_m + gate_.shapes_.volumes()[contact.a].radius_m > 0.0);
+        return solid && !(contact.distance_m + setup_.shapes.volumes()[contact.a].radius_m > 0.0);
     };
-    const auto stuck = std::find_if(gate_.contacts_.begin(), gate_.contacts_.end(), cannot_grow);
-    if (stuck != gate_.contacts_.end()) {
+    const auto stuck = std::find_if(workspace_.start_contacts.begin(), workspace_.start_contacts.end(), cannot_grow);
+    if (stuck != workspace_.start_contacts.end()) {
         finding = {1, {0, stuck->a, stuck->b, 0.0, stuck->distance_m}, 1.0, 0.0, {stuck->distance_m, {}, {}}, none};
         kind = stuck->kind;
     } else if (const Outcome outcome = sweep_.follow_start_contacts(finding, kind); outcome != Outcome::violated) {
@@ -109,17 +108,14 @@ bool Validation::check_recovery() noexcept {
 /// Zones that nothing of the robot may enter, kept apart from the world so that no snapshot can drop
 /// them. Recovery gives no exemption here.
 bool Validation::check_no_go_zones() noexcept {
-    if (gate_.zones_.primitives().empty()) return true;
-    gate_.contacts_.clear();
-    sweep_.set_world(&gate_.zones_);
-    if (sweep_world(PairKind::world)) return true;
-    if (verdict_.violation.code == ViolationCode::world_collision) verdict_.violation.against_kind = AgainstKind::zone;
-    return false;
+    if (setup_.zones.primitives().empty()) return true;
+    workspace_.start_contacts.clear();
+    return sweep_world(PairKind::zone);
 }
 
 /// Shapes that the links stay inside, checked as if everything outside them were solid. Recovery gives no exemption.
 bool Validation::check_keep_in_zones() noexcept {
-    return gate_.keep_in_.primitives().empty() || sweep_world(PairKind::keep_in);
+    return setup_.keep_in.primitives().empty() || sweep_world(PairKind::keep_in);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

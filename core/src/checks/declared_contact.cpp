@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// declared_contact: a declaration that cannot be used is not ignored, because whoever wrote it meant something.
+// declared_contact: a declaration that cannot be used is not ignored, because its author meant something.
 #include <array>
 #include <cmath>
 
 #include "../validation.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 namespace {
 
 /// What is wrong with a declaration, in `Violation::element`.
-enum Blame : std::uint32_t { too_many = 0, region = 1, expiry = 2, nobody = 3, nothing = 4, unknown_link = 5, unknown_held = 6, unknown_obstacle = 7 };
+enum Cause : std::uint32_t { too_many = 0, region = 1, expiry = 2, without_subject = 3, nothing = 4, unknown_link = 5, unknown_held = 6, unknown_obstacle = 7 };
 
 template <std::size_t Size>
 bool any_from(const std::bitset<Size>& bits, std::size_t first) noexcept {
@@ -32,34 +32,34 @@ std::uint32_t Validation::contact_last_segment(double expires_s) const noexcept 
 bool Validation::check_declared_contact() noexcept {
     const auto contacts = request_.contacts;
     if (contacts.empty()) return true;
-    const auto refuse = [&](Blame blame, std::size_t index) noexcept {
+    const auto reject_for = [&](Cause cause, std::size_t index) noexcept {
         Violation violation;
         violation.code = ViolationCode::declared_contact;
-        violation.element = blame;
+        violation.element = cause;
         violation.value = static_cast<double>(index);
         violation.limit_max = static_cast<double>(capacity::declared_contacts_max);
         return reject(violation);
     };
-    if (contacts.size() > capacity::declared_contacts_max) return refuse(too_many, contacts.size());
+    if (contacts.size() > capacity::declared_contacts_max) return reject_for(too_many, contacts.size());
     std::bitset<capacity::attached_max> attached;
-    for (std::size_t volume = 0; volume < gate_.shapes_.volumes().size(); ++volume) {
-        const std::uint16_t held = gate_.shapes_.attachment_of(volume);
+    for (std::size_t volume = 0; volume < setup_.shapes.volumes().size(); ++volume) {
+        const std::uint16_t held = setup_.shapes.attachment_of(volume);
         if (held < capacity::attached_max) attached.set(held);
     }
     std::array<std::uint32_t, capacity::declared_contacts_max> last_segment{};
     for (std::size_t index = 0; index < contacts.size(); ++index) {
         const DeclaredContact& contact = contacts[index];
-        if (contact.region.kind != PrimitiveKind::box || !is_usable(contact.region)) return refuse(region, index);
-        if (!std::isfinite(contact.expires_s)) return refuse(expiry, index);
-        if (contact.links.none() && contact.held.none()) return refuse(nobody, index);
-        if (contact.obstacles.none() && contact.fields.none()) return refuse(nothing, index);
-        if (any_from(contact.links, model().link_count())) return refuse(unknown_link, index);
-        if ((contact.held & ~attached).any()) return refuse(unknown_held, index);
-        if (any_from(contact.obstacles, request_.world->primitives().size())) return refuse(unknown_obstacle, index);
+        if (contact.region.kind != PrimitiveKind::box || !is_usable(contact.region)) return reject_for(region, index);
+        if (!std::isfinite(contact.expires_s)) return reject_for(expiry, index);
+        if (contact.links.none() && contact.held.none()) return reject_for(without_subject, index);
+        if (contact.obstacles.none() && contact.fields.none()) return reject_for(nothing, index);
+        if (any_from(contact.links, model().link_count())) return reject_for(unknown_link, index);
+        if ((contact.held & ~attached).any()) return reject_for(unknown_held, index);
+        if (any_from(contact.obstacles, request_.world->primitives().size())) return reject_for(unknown_obstacle, index);
         last_segment[index] = contact_last_segment(contact.expires_s);
     }
-    sweep_.set_contacts(contacts, request_.world, last_segment);
+    sweep_.set_contacts(contacts, last_segment);
     return true;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -2,7 +2,7 @@
 // world_collision of the footprint: what the base covers of the floor stays on free cells while it moves.
 #include "../validation.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 
 bool Validation::has_footprint_to_check() const noexcept {
     const bool moves = mode() == ControlMode::body_twist && !config().footprint_corners.empty();
@@ -12,7 +12,7 @@ bool Validation::has_footprint_to_check() const noexcept {
 bool Validation::check_footprint() noexcept {
     if (!has_footprint_to_check()) return true;
     Finding finding;
-    const Outcome outcome = sweep_.run_footprint(gate_.path_rows_, finding);
+    const Outcome outcome = sweep_.run_footprint(workspace_.path_rows, finding);
     if (outcome == Outcome::clear) return true;
     verdict_.certified_rows = request_.recovery || finding.segment == none ? 0 : finding.segment - 1;
     if (outcome == Outcome::budget) {
@@ -30,9 +30,9 @@ bool Validation::check_footprint() noexcept {
     violation.segment_t = finding.segment_t;
     violation.first_contact_t = finding.first_contact_t;
     violation.distance_m = finding.witness.distance_m;
-    violation.margin_m = finding.item.demand_m;
+    violation.margin_m = finding.item.required_m;
     violation.value = finding.witness.distance_m;
-    violation.limit_min = finding.item.demand_m;
+    violation.limit_min = finding.item.required_m;
     violation.witness_a = finding.witness.on_first;
     violation.witness_b = finding.witness.on_second;
     (void)reject(violation);
@@ -40,4 +40,4 @@ bool Validation::check_footprint() noexcept {
     return false;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

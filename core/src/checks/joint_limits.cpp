@@ -5,7 +5,7 @@
 
 #include "../validation.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 namespace {
 
 /// How far beyond a limit a measured joint may read: encoder noise and the sag of a servo against its
@@ -63,7 +63,7 @@ bool Validation::check_joint_torque_rows() noexcept {
 /// a little beyond it, and a recovery may bring one back from farther out.
 bool Validation::check_joint_position_path() noexcept {
     const double measured_slack = request_.recovery ? recovery_limit_slack : resting_limit_slack;
-    for (std::size_t row = 0; row <= gate_.path_rows_; ++row) {
+    for (std::size_t row = 0; row <= workspace_.path_rows; ++row) {
         const double slack = row == 0 ? measured_slack : 0.0;
         for (std::size_t index = 0; index < model().dof_count(); ++index) {
             const DofSpec& dof = model().dof(index);
@@ -83,7 +83,7 @@ bool Validation::check_joint_velocity_path() noexcept {
     const double factor = request_.recovery ? recovery_speed_factor : 1.0;
     const auto code = request_.recovery ? ViolationCode::recovery_speed : ViolationCode::joint_velocity_limit;
     const double nearly_step_s = config().step_s * (1.0 - 1e-12);
-    for (std::size_t row = 1; row <= gate_.path_rows_; ++row) {
+    for (std::size_t row = 1; row <= workspace_.path_rows; ++row) {
         for (std::size_t index = 0; index < model().dof_count(); ++index) {
             const double from = path_row(row - 1)[index];
             const double to = path_row(row)[index];
@@ -103,7 +103,7 @@ bool Validation::check_joint_acceleration_limit() noexcept {
     if (!has_velocity) verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::initial_acceleration);
     const double step_s = config().step_s;
     const auto dofs = model().row_dofs();
-    for (std::size_t row = has_velocity ? 1 : 2; row <= gate_.path_rows_; ++row) {
+    for (std::size_t row = has_velocity ? 1 : 2; row <= workspace_.path_rows; ++row) {
         for (std::size_t column = 0; column < dofs.size(); ++column) {
             const std::size_t index = dofs[column];
             const double velocity = (path_row(row)[index] - path_row(row - 1)[index]) / step_s;
@@ -145,4 +145,4 @@ bool Validation::check_tube_limits() noexcept {
     return settle(PairKind::box, run_sweep(PairKind::box, finding), finding);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

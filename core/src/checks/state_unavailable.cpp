@@ -4,24 +4,19 @@
 #include "../validation.hpp"
 #include "lastgate/tolerance.hpp"
 
-namespace lastgate {
-namespace {
-
-/// Which part of the state is to blame, in `Violation::element`.
-enum Blame : std::uint32_t { absent = 0, incomplete = 1, not_finite = 2, stale = 3 };
-
-}  // namespace
+namespace lastgate::detail {
+using namespace state_cause;
 
 /// Stage 7: the measured state is there, complete, finite and fresh by the stamps of its source, for
-/// every joint. A state nobody measured is no state to start from.
+/// every joint. A state that was not measured is no state to start from.
 bool Validation::check_state_unavailable() noexcept {
     const StateView& state = request_.state;
     const std::size_t joints = model().row_dofs().size();
     const std::size_t grippers = model().dof_count() - joints;
-    const auto unavailable = [&](Blame blame, std::size_t column) noexcept {
+    const auto unavailable = [&](std::uint32_t cause, std::size_t column) noexcept {
         Violation violation;
         violation.code = ViolationCode::state_unavailable;
-        violation.element = blame;
+        violation.element = cause;
         if (column < joints) {
             violation.subject_kind = SubjectKind::dof;
             violation.subject = model().row_dofs()[column];
@@ -57,4 +52,4 @@ bool Validation::check_state_unavailable() noexcept {
     return true;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -2,22 +2,21 @@
 #include "../validation.hpp"
 #include "lastgate/tolerance.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 namespace {
 
 /// Which part of the world is to blame, in `Violation::element`.
-enum Blame : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3, never_filled = 4, floor_stale = 5 };
+enum Cause : std::uint32_t { absent = 0, wrong_frame = 1, not_usable = 2, stale = 3, never_filled = 4, floor_stale = 5 };
 
 }  // namespace
 
 /// Stage 9: the snapshot is there, whole, in the robot's base frame and fresh by its source's stamp.
 bool Validation::check_world_unavailable() noexcept {
     const WorldSnapshot* world = request_.world;
-    sweep_.set_world(world);
-    const auto unavailable = [&](Blame blame) noexcept {
+    const auto unavailable = [&](Cause cause) noexcept {
         Violation violation;
         violation.code = ViolationCode::world_unavailable;
-        violation.element = blame;
+        violation.element = cause;
         return violation;
     };
     if (world == nullptr) return reject(unavailable(absent));
@@ -59,15 +58,15 @@ bool Validation::check_world_unavailable() noexcept {
         }
         if (world->field(slot) == nullptr) continue;
         const double field_age_s = request_.now_s - world->field_stamp_s(slot);
-        Violation blame = unavailable(slot == floor_slot ? floor_stale : stale);
-        if (slot == voxel_slot) blame.code = ViolationCode::voxel_unavailable;
-        if (!require_inside(field_age_s, -tolerance::future_stamp_s, config().world_age_s_max, blame)) return false;
+        Violation violation = unavailable(slot == floor_slot ? floor_stale : stale);
+        if (slot == voxel_slot) violation.code = ViolationCode::voxel_unavailable;
+        if (!require_inside(field_age_s, -tolerance::future_stamp_s, config().world_age_s_max, violation)) return false;
         // How long a map stays true its maker says; where the robot stands on it ages like the rest.
         const double lasts_s = world->field_expires_s(slot) - world->field_stamp_s(slot);
-        if (!require_inside(field_age_s, -tolerance::future_stamp_s, lasts_s, blame)) return false;
+        if (!require_inside(field_age_s, -tolerance::future_stamp_s, lasts_s, violation)) return false;
         verdict_.world_age_s = field_age_s > verdict_.world_age_s ? field_age_s : verdict_.world_age_s;
     }
     return true;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -6,7 +6,7 @@
 
 #include "../validation.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 namespace {
 
 /// Metres that one radian of orientation error weighs. At arm scale 0.1 keeps position first where a
@@ -75,8 +75,8 @@ Vec3 turn_towards(const Mat3& from, const Mat3& to) noexcept {
 bool Validation::resolve_row(const Effector& effector, const Transform& target, double* configuration, Residual& residual) noexcept {
     std::array<Vec6, capacity::chain_max> columns;
     for (int iteration = 0; iteration <= iterations_max; ++iteration) {
-        forward_kinematics(model(), configuration, gate_.sample_frames_);
-        const Transform tool = gate_.sample_frames_[effector.body] * effector.in_body;
+        forward_kinematics(model(), configuration, workspace_.sample_frames);
+        const Transform tool = workspace_.sample_frames[effector.body] * effector.in_body;
         const Vec3 move = target.translation - tool.translation;
         const Vec3 turn = metres_per_radian * turn_towards(tool.rotation, target.rotation);
         // Half a turn away `turn` has no direction left, and no length.
@@ -93,7 +93,7 @@ bool Validation::resolve_row(const Effector& effector, const Transform& target, 
             columns[depth] = Vec6{};
             const bool moves = body.dof < model().dof_count() && model().dof(body.dof).in_rows;
             if (!moves) continue;
-            const Transform& frame = gate_.sample_frames_[chain[depth]];
+            const Transform& frame = workspace_.sample_frames[chain[depth]];
             const Vec3 axis = body.multiplier * frame.rotation.z;
             const bool revolute = body.kind == JointKind::revolute;
             const Vec3 linear = revolute ? cross(axis, tool.translation - frame.translation) : axis;
@@ -121,13 +121,21 @@ bool Validation::build_cartesian_path() noexcept {
     std::size_t joints = 0;
     for (const std::uint16_t body : model().chain(effector.body)) {
         const std::size_t variable = model().bodies()[body].dof;
+        // Where the tool is decides how the arm must move; with a finger under it that was not measured there is one arm for every place
+        // the finger may have, and a path can follow one.
+        if (workspace_.uncertainty[variable] > 0.0) {
+            Violation unmeasured = violation_of_dof(ViolationCode::state_unavailable, 0, variable);
+            unmeasured.row = none;
+            unmeasured.element = state_cause::unmeasured_tool;
+            return reject(unmeasured);
+        }
         joints += variable < model().dof_count() && model().dof(variable).in_rows ? 1 : 0;
     }
     const bool can_turn = joints >= joints_for_any_pose;
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
-        forward_kinematics(model(), path_row(row), gate_.sample_frames_);
-        const Transform tool = gate_.sample_frames_[effector.body] * effector.in_body;
+        forward_kinematics(model(), path_row(row), workspace_.sample_frames);
+        const Transform tool = workspace_.sample_frames[effector.body] * effector.in_body;
         Transform target;
         double turn_rad = 0.0;
         if (mode() == ControlMode::cartesian_pose) {
@@ -147,18 +155,18 @@ bool Validation::build_cartesian_path() noexcept {
             turn_rad = norm(turn);
         }
         Residual residual;
-        const Violation move_blame = blame_element(ViolationCode::cartesian_unreachable, row, 0);
-        const Violation turn_blame = blame_element(ViolationCode::cartesian_unreachable, row, 3);
-        if (!require_inside(turn_rad, 0.0, turn_rad_max, turn_blame)) return false;
-        if (!resolve_row(effector, target, path_row(row + 1), residual)) return reject(move_blame);
-        if (!require_inside(residual.move_m, 0.0, residual_m_max, move_blame)) return false;
-        if (can_turn && !require_inside(residual.turn_rad, 0.0, residual_rad_max, turn_blame)) return false;
+        const Violation move_violation = violation_of_element(ViolationCode::cartesian_unreachable, row, 0);
+        const Violation turn_violation = violation_of_element(ViolationCode::cartesian_unreachable, row, 3);
+        if (!require_inside(turn_rad, 0.0, turn_rad_max, turn_violation)) return false;
+        if (!resolve_row(effector, target, path_row(row + 1), residual)) return reject(move_violation);
+        if (!require_inside(residual.move_m, 0.0, residual_m_max, move_violation)) return false;
+        if (can_turn && !require_inside(residual.turn_rad, 0.0, residual_rad_max, turn_violation)) return false;
         // Where turning can be followed, what remains of it moves all that the tool's body carries, the more the farther it reaches.
-        const double turned_m = can_turn ? residual.turn_rad * sweep_.reach_from_tool(request_.chunk.effector, gate_.sample_frames_.data()) : 0.0;
+        const double turned_m = can_turn ? residual.turn_rad * sweep_.reach_from_tool(request_.chunk.effector, workspace_.sample_frames.data()) : 0.0;
         widest_m = std::max(widest_m, residual.move_m + turned_m);
     }
-    sweep_.widen(widest_m + config().cartesian_deviation_m);
+    sweep_.extra_m = widest_m + config().cartesian_deviation_m;
     return true;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -5,15 +5,16 @@
 #include <utility>
 
 #include "../validation.hpp"
+#include "lastgate/tolerance.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 
-/// Row 0 of every path: the measured state. A gripper nobody measured may stand anywhere in its range,
+/// Row 0 of every path: the measured state. A gripper that was not measured may stand anywhere in its range,
 /// so its middle is taken and half its range counts as motion that may already have happened.
 void Validation::begin_path() noexcept {
     const StateView& state = request_.state;
     double* start = path_row(0);
-    std::fill(gate_.uncertainty_.begin(), gate_.uncertainty_.end(), 0.0);
+    std::fill(workspace_.uncertainty.begin(), workspace_.uncertainty.end(), 0.0);
     std::fill_n(start, model().variable_count(), 0.0);
     const auto dofs = model().row_dofs();
     for (std::size_t column = 0; column < dofs.size(); ++column) start[dofs[column]] = state.positions[column];
@@ -23,13 +24,13 @@ void Validation::begin_path() noexcept {
         if (dof.in_rows) continue;
         if (state.gripper_positions.empty()) {
             start[index] = 0.5 * (dof.position_min + dof.position_max);
-            gate_.uncertainty_[index] = 0.5 * (dof.position_max - dof.position_min);
+            workspace_.uncertainty[index] = 0.5 * (dof.position_max - dof.position_min);
             verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::gripper_state);
         } else {
             start[index] = state.gripper_positions[gripper++];
         }
     }
-    gate_.path_rows_ = request_.chunk.row_count;
+    workspace_.path_rows = request_.chunk.row_count;
 }
 
 bool Validation::build_joint_path() noexcept {
@@ -52,21 +53,30 @@ bool Validation::build_velocity_path() noexcept {
     return true;
 }
 
-/// A torque leads anywhere the velocity limits allow. The gripper, at its stops, anywhere in its range.
+/// A torque leads anywhere the velocity limits allow, as long as no joint is faster when it begins: what was measured to be faster
+/// is not in the tube. The gripper, at its stops, may be anywhere in its range.
 bool Validation::build_torque_tube() noexcept {
+    const auto velocities = request_.state.velocities;
+    const auto dofs = model().row_dofs();
+    if (velocities.empty()) verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::joint_velocities);
+    for (std::size_t column = 0; column < velocities.size(); ++column) {
+        const double limit = config().velocity_max[dofs[column]];
+        if (inside(velocities[column], {-limit, limit})) continue;
+        return reject_dof(ViolationCode::joint_velocity_limit, 0, dofs[column], velocities[column], {-limit, limit});
+    }
     const double horizon_s = config().step_s * static_cast<double>(request_.chunk.row_count);
-    std::fill(gate_.half_width_.begin(), gate_.half_width_.end(), 0.0);
+    std::fill(workspace_.half_width.begin(), workspace_.half_width.end(), 0.0);
     for (std::size_t index = 0; index < model().dof_count(); ++index) {
         const DofSpec& dof = model().dof(index);
         if (dof.in_rows) {
-            gate_.half_width_[index] = config().velocity_max[index] * horizon_s;
+            workspace_.half_width[index] = config().velocity_max[index] * horizon_s;
         } else {
             // Measured a little beyond its range, it comes from there.
             const double low = std::min(dof.position_min, path_row(0)[index]);
             const double high = std::max(dof.position_max, path_row(0)[index]);
             path_row(0)[index] = 0.5 * (low + high);
-            gate_.half_width_[index] = 0.5 * (high - low);
-            gate_.uncertainty_[index] = 0.0;
+            workspace_.half_width[index] = 0.5 * (high - low);
+            workspace_.uncertainty[index] = 0.0;
         }
     }
     begin_tube();
@@ -74,13 +84,13 @@ bool Validation::build_torque_tube() noexcept {
 }
 
 void Validation::begin_tube() noexcept {
-    gate_.path_rows_ = 0;
+    workspace_.path_rows = 0;
     sweeps_tube_ = true;
     rows_are_segments_ = false;
 }
 
 /// Fingers go from where they are to where the channel sends them. A binary command may mean either end: then they are swept from
-/// where they are to closed, to open, and back, which is every way between the three. Fingers that nobody measured may be anywhere in
+/// where they are to closed, to open, and back, which is every way between the three. Fingers that were not measured may be anywhere in
 /// their ranges, each for itself, and so may be whatever leads from there.
 bool Validation::build_gripper_path() noexcept {
     const bool known_effector = request_.chunk.effector < model().effectors().size();
@@ -89,21 +99,34 @@ bool Validation::build_gripper_path() noexcept {
         violation.code = ViolationCode::cartesian_frame;
         return reject(violation);
     }
+    const bool binary = mode() == ControlMode::gripper_binary;
+    const auto commanded = [&](std::size_t row, const GripperJointConfig& joint) noexcept {
+        const double share = (cell(row, 0) - joint.channel_closed) / (joint.channel_open - joint.channel_closed);
+        return joint.position_closed + share * (joint.position_open - joint.position_closed);
+    };
     if (request_.state.gripper_positions.empty()) {
-        std::fill(gate_.half_width_.begin(), gate_.half_width_.end(), 0.0);
+        // Wherever the fingers are, they must not be sent beyond the range that is swept.
+        for (std::size_t row = 0; !binary && row < request_.chunk.row_count; ++row) {
+            for (const GripperJointConfig& joint : config().gripper_joints) {
+                const DofSpec& dof = model().dof(joint.dof);
+                const Interval allowed{dof.position_min - tolerance::rounding_m, dof.position_max + tolerance::rounding_m};
+                if (joint.effector != request_.chunk.effector || inside(commanded(row, joint), allowed)) continue;
+                return reject_dof(ViolationCode::joint_position_limit, row, joint.dof, commanded(row, joint), allowed);
+            }
+        }
+        std::fill(workspace_.half_width.begin(), workspace_.half_width.end(), 0.0);
         for (const GripperJointConfig& joint : config().gripper_joints) {
-            if (joint.effector == request_.chunk.effector) std::swap(gate_.half_width_[joint.dof], gate_.uncertainty_[joint.dof]);
+            if (joint.effector == request_.chunk.effector) std::swap(workspace_.half_width[joint.dof], workspace_.uncertainty[joint.dof]);
         }
         begin_tube();
         return true;
     }
-    const bool binary = mode() == ControlMode::gripper_binary;
     constexpr std::size_t strokes = 3;
     if (binary) {
-        gate_.path_rows_ = strokes;
+        workspace_.path_rows = strokes;
         rows_are_segments_ = false;
     }
-    for (std::size_t row = 1; row <= gate_.path_rows_; ++row) {
+    for (std::size_t row = 1; row <= workspace_.path_rows; ++row) {
         std::copy_n(path_row(row - 1), model().variable_count(), path_row(row));
         for (const GripperJointConfig& joint : config().gripper_joints) {
             if (joint.effector != request_.chunk.effector) continue;
@@ -111,8 +134,7 @@ bool Validation::build_gripper_path() noexcept {
                 path_row(row)[joint.dof] = row == 1 ? joint.position_closed : row == 2 ? joint.position_open : path_row(0)[joint.dof];
                 continue;
             }
-            const double share = (cell(row - 1, 0) - joint.channel_closed) / (joint.channel_open - joint.channel_closed);
-            path_row(row)[joint.dof] = joint.position_closed + share * (joint.position_open - joint.position_closed);
+            path_row(row)[joint.dof] = commanded(row - 1, joint);
         }
     }
     return true;
@@ -141,7 +163,7 @@ bool Validation::build_base_path() noexcept {
         const double length_m = norm(v);
         widest_m = std::max(widest_m, length_m * (std::abs(turn) / 8.0 + turn * turn / 24.0));
     }
-    sweep_.widen(widest_m);
+    sweep_.extra_m = widest_m;
     return true;
 }
 
@@ -165,12 +187,12 @@ bool Validation::build_path() noexcept {
     }
     if (!built) return false;
     // A path outside the range in which the arithmetic is bounded cannot be swept.
-    for (std::size_t row = 0; row <= gate_.path_rows_; ++row) {
+    for (std::size_t row = 0; row <= workspace_.path_rows; ++row) {
         for (std::size_t variable = 0; variable < model().variable_count(); ++variable) {
             const double bound = variable < model().dof_count() ? capacity::joint_position_max : capacity::base_travel_m_max;
             const double value = path_row(row)[variable];
             if (std::abs(value) <= bound) continue;
-            return require_inside(value, -bound, bound, blame_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, variable));
+            return require_inside(value, -bound, bound, violation_of_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, variable));
         }
     }
     if (limits_tool_speeds()) sweep_.place_start_tools();
@@ -178,4 +200,4 @@ bool Validation::build_path() noexcept {
     return true;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lastgate/certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lastgate/convex.hpp"
+#include "../sweep/clearance.hpp"
+#include "../sweep/motion_bound.hpp"
+
+namespace lastgate {
+namespace {
+
+using detail::certified;
+using detail::motion_bound;
+using detail::needed_distance;
+
+/// Where bisection ends: an interval of a row's two-millionth.
+constexpr int halvings_max = 21;
+
+/// Farther than any point of a cloud is from any robot, so that the nearest is always measured.
+constexpr double beyond_all_points_m = 1e9;
+
+Transform relative(const Transform& from, const Transform& to) noexcept {
+    return {{transposed_times(from.rotation, to.rotation.x), transposed_times(from.rotation, to.rotation.y), transposed_times(from.rotation, to.rotation.z)},
+            inverse_times(from, to.translation)};
+}
+
+/// Corners of a shape in a frame of its own, with what it moves by.
+struct Shape {
+    ConvexView corners;
+    Transform in_base;
+    double radius_m = 0.0;
+    std::size_t body = 0;
+    const double* reach = nullptr;  ///< None for what does not move.
+    const Vec3* half_space = nullptr;  ///< Its outward normal; the corner is then a point of its face.
+};
+
+/// Memory for the corners of shapes that have no list of their own.
+struct Corners {
+    double x[8];
+    double y[8];
+    double z[8];
+
+    ConvexView segment(const Segment& core) noexcept {
+        x[0] = core.a.x, y[0] = core.a.y, z[0] = core.a.z;
+        x[1] = core.b.x, y[1] = core.b.y, z[1] = core.b.z;
+        return {x, y, z, 2};
+    }
+    ConvexView box(Vec3 half) noexcept {
+        for (int corner = 0; corner < 8; ++corner) {
+            x[corner] = (corner & 1) != 0 ? half.x : -half.x;
+            y[corner] = (corner & 2) != 0 ? half.y : -half.y;
+            z[corner] = (corner & 4) != 0 ? half.z : -half.z;
+        }
+        return {x, y, z, 8};
+    }
+};
+
+/// The farthest a shape's corners reach along a direction of the base frame.
+double support(const Shape& shape, Vec3 direction) noexcept {
+    const Vec3 local = transposed_times(shape.in_base.rotation, direction);
+    double most = -1e300;
+    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
+        most = std::max(most, local.x * shape.corners.x[index] + local.y * shape.corners.y[index] + local.z * shape.corners.z[index]);
+    }
+    return most + dot(direction, shape.in_base.translation);
+}
+
+class Certifier {
+  public:
+    Certifier(const Gate& gate, const WorldSnapshot& world) : gate_(gate), model_(gate.model()), world_(world), frames_(model_.bodies().size()) {}
+
+    PathCertificate run();
+
+  private:
+    std::size_t variables() const noexcept { return model_.variable_count(); }
+    std::size_t row_count() const noexcept { return gate_.path().size() / variables() - 1; }
+
+    void write_apart();
+    bool certify(CertificateKind kind, std::uint16_t a, std::uint16_t b);
+    bool certify_between(CertificateRecord record, double low, double high, int halvings);
+    void stand_at(double at);
+    void bound_step(double low, double high, double at);
+    bool certify_by_volumes(CertificateRecord& record);
+    bool certify_points(CertificateRecord& record);
+    bool certify_points_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found);
+    bool certify_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found);
+    bool certify_shapes(const Shape& a, const Shape& b, CertificateRecord& record);
+    Shape shape_of(std::uint16_t volume, Corners& memory) const;
+    Shape piece_of(std::uint32_t piece) const;
+    Shape obstacle_of(const CertificateRecord& record, Corners& memory) const;
+    double motion_of(const Shape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
+    double margin_m(CertificateKind kind) const noexcept { return kind == CertificateKind::self ? gate_.config().self_margin_m : gate_.config().world_margin_m; }
+
+    const Gate& gate_;
+    const RobotModel& model_;
+    const WorldSnapshot& world_;
+    std::vector<Transform> frames_;
+    std::vector<double> sample_;
+    std::vector<double> step_;
+    PathCertificate certificate_;
+};
+
+/// Places the robot at an instant of the path, counted in rows.
+void Certifier::stand_at(double at) {
+    const auto path = gate_.path();
+    const auto row = std::min(static_cast<std::size_t>(at), row_count() == 0 ? 0 : row_count() - 1);
+    const double t = at - static_cast<double>(row);
+    sample_.resize(variables());
+    for (std::size_t variable = 0; variable < variables(); ++variable) {
+        const double from = path[row * variables() + variable];
+        const double to = row_count() == 0 ? from : path[(row + 1) * variables() + variable];
+        sample_[variable] = from + t * (to - from);
+    }
+    forward_kinematics(model_, sample_.data(), frames_);
+}
+
+/// How far each variable strays from an instant between two others. It is piecewise linear: rows and ends tell.
+void Certifier::bound_step(double low, double high, double at) {
+    stand_at(at);
+    const std::vector<double> middle = sample_;
+    step_.assign(variables(), 0.0);
+    const auto include = [&](double instant) {
+        stand_at(instant);
+        for (std::size_t variable = 0; variable < variables(); ++variable) step_[variable] = std::max(step_[variable], std::abs(sample_[variable] - middle[variable]));
+    };
+    include(low);
+    include(high);
+    for (auto row = static_cast<std::size_t>(std::ceil(low)); static_cast<double>(row) <= high; ++row) include(static_cast<double>(row));
+    stand_at(at);
+}
+
+double Certifier::motion_of(const Shape& shape, std::size_t from_depth, std::span<const double> step) const noexcept {
+    return shape.reach == nullptr ? 0.0 : motion_bound(model_, shape.body, shape.reach, from_depth, step);
+}
+
+Shape Certifier::shape_of(std::uint16_t volume, Corners& memory) const {
+    const Volume& own = gate_.shapes().volumes()[volume];
+    return {memory.segment({own.end_a, own.end_b}), frames_[own.body], own.radius_m, own.body, own.reach.data(), nullptr};
+}
+
+Shape Certifier::piece_of(std::uint32_t index) const {
+    const Piece& piece = model_.pieces()[index];
+    return {model_.corners(piece), frames_[piece.body], piece.radius_m, piece.body, piece.reach.data(), nullptr};
+}
+
+Shape Certifier::obstacle_of(const CertificateRecord& record, Corners& memory) const {
+    const WorldSnapshot& world = record.kind == CertificateKind::zone ? gate_.no_go_zones() : world_;
+    const Primitive& primitive = world.primitives()[record.b];
+    switch (primitive.kind) {
+        case PrimitiveKind::box: return {memory.box(primitive.half_extents_m), primitive.in_base, 0.0, 0, nullptr, nullptr};
+        case PrimitiveKind::half_space: {
+            Shape face{memory.segment({}), primitive.in_base, 0.0, 0, nullptr, &primitive.in_base.rotation.z};
+            return face;
+        }
+        default: return {memory.segment(primitive.core), {}, primitive.radius_m, 0, nullptr, nullptr};
+    }
+}
+
+/// Writes the slab between two placed shapes into the record. True when it is wide enough.
+bool Certifier::certify_shapes(const Shape& a, const Shape& b, CertificateRecord& record) {
+    const std::size_t common = record.kind == CertificateKind::self ? model_.common_depth(a.body, b.body) : 0;
+    record.motion_m = motion_of(a, common, step_) + motion_of(b, common, step_);
+    record.required_m = margin_m(record.kind) + motion_of(a, common, gate_.uncertainty()) + motion_of(b, common, gate_.uncertainty());
+    if (b.half_space != nullptr) {
+        record.direction = -*b.half_space;
+    } else {
+        const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), {});
+        const Vec3 across = a.in_base.rotation * (found.on_second - found.on_first);
+        const double across_m = norm(across);
+        if (!(across_m > 0.0)) return false;
+        record.direction = (1.0 / across_m) * across;
+    }
+    record.distance_m = -support(b, -record.direction) - support(a, record.direction) - a.radius_m - b.radius_m;
+    return certified(record.distance_m, record.required_m, record.motion_m);
+}
+
+bool Certifier::certify_by_volumes(CertificateRecord& record) {
+    Corners memory_a;
+    Corners memory_b;
+    record.shape_a = record.a;
+    record.shape_b = record.b;
+    if (record.kind == CertificateKind::points) return certify_points(record);
+    const Shape b = record.kind == CertificateKind::self ? shape_of(record.b, memory_b) : obstacle_of(record, memory_b);
+    return certify_shapes(shape_of(record.a, memory_a), b, record);
+}
+
+bool Certifier::certify_points(CertificateRecord& record) {
+    const Volume& volume = gate_.shapes().volumes()[record.a];
+    Corners memory;
+    const Shape shape = shape_of(record.a, memory);
+    record.motion_m = motion_of(shape, 0, step_);
+    record.required_m = margin_m(record.kind) + motion_of(shape, 0, gate_.uncertainty());
+    const Segment core{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
+    std::uint32_t nearest = none;
+    record.distance_m = world_.field(point_slot)->distance(core, beyond_all_points_m, nearest).distance_m - volume.radius_m;
+    return certified(record.distance_m, record.required_m, record.motion_m);
+}
+
+/// Every piece that the volume meets against every point that the volume itself is not certified clear of.
+bool Certifier::certify_points_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
+    const auto pieces = model_.pieces_of_volume(record.a);
+    const Volume& volume = gate_.shapes().volumes()[record.a];
+    const ObstacleField& cloud = *world_.field(point_slot);
+    Corners memory;
+    const Shape shape = shape_of(record.a, memory);
+    const Segment core{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
+    const double near_m = volume.radius_m + needed_distance(margin_m(record.kind) + motion_of(shape, 0, gate_.uncertainty()), motion_of(shape, 0, step_));
+    const Vec3 reach{near_m, near_m, near_m};
+    const Vec3 low{std::min(core.a.x, core.b.x), std::min(core.a.y, core.b.y), std::min(core.a.z, core.b.z)};
+    const Vec3 high{std::max(core.a.x, core.b.x), std::max(core.a.y, core.b.y), std::max(core.a.z, core.b.z)};
+    const bool all_certified = cloud.every_obstacle_in(low - reach, high + reach, [&](Vec3 point, std::uint32_t obstacle) {
+        if (distance_segment_segment(core, {point, point}).distance_m > near_m) return true;
+        for (const std::uint16_t piece : pieces) {
+            Corners point_memory;
+            CertificateRecord certified = record;
+            certified.by_pieces = certified.piece_a = true;
+            certified.shape_a = piece;
+            certified.shape_b = cloud.label(obstacle);
+            if (!certify_shapes(piece_of(piece), {point_memory.segment({point, point}), {}, 0.0, 0, nullptr, nullptr}, certified)) return false;
+            found.push_back(certified);
+        }
+        return true;
+    });
+    return all_certified && !found.empty();
+}
+
+bool Certifier::certify_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
+    if (record.kind == CertificateKind::points) return certify_points_by_pieces(record, found);
+    const auto pieces_a = model_.pieces_of_volume(record.a);
+    const bool self = record.kind == CertificateKind::self;
+    const auto pieces_b = self ? model_.pieces_of_volume(record.b) : std::span<const std::uint16_t>{};
+    if (pieces_a.empty() && pieces_b.empty()) return false;
+    for (std::size_t i = 0; i < std::max<std::size_t>(pieces_a.size(), 1); ++i) {
+        for (std::size_t j = 0; j < std::max<std::size_t>(pieces_b.size(), 1); ++j) {
+            Corners memory_a;
+            Corners memory_b;
+            CertificateRecord certified = record;
+            certified.by_pieces = true;
+            certified.piece_a = !pieces_a.empty();
+            certified.piece_b = !pieces_b.empty();
+            certified.shape_a = certified.piece_a ? pieces_a[i] : record.a;
+            certified.shape_b = certified.piece_b ? pieces_b[j] : record.b;
+            const Shape a = certified.piece_a ? piece_of(pieces_a[i]) : shape_of(record.a, memory_a);
+            const Shape b = certified.piece_b ? piece_of(pieces_b[j]) : self ? shape_of(record.b, memory_b) : obstacle_of(record, memory_b);
+            if (!certify_shapes(a, b, certified)) return false;
+            found.push_back(certified);
+        }
+    }
+    return true;
+}
+
+// Bounded by `halvings`; certificates are written after the verdict, so no decision waits for it.
+// NOLINTNEXTLINE(misc-no-recursion)
+bool Certifier::certify_between(CertificateRecord record, double low, double high, int halvings) {
+    record.low = low;
+    record.high = high;
+    record.at = 0.5 * (low + high);
+    bound_step(low, high, record.at);
+    if (certify_by_volumes(record)) {
+        certificate_.records.push_back(record);
+        return true;
+    }
+    std::vector<CertificateRecord> found;
+    if (certify_by_pieces(record, found)) {
+        certificate_.records.insert(certificate_.records.end(), found.begin(), found.end());
+        return true;
+    }
+    if (halvings == 0) return false;
+    const double middle = record.at;
+    return certify_between(record, low, middle, halvings - 1) && certify_between(record, middle, high, halvings - 1);
+}
+
+bool Certifier::certify(CertificateKind kind, std::uint16_t a, std::uint16_t b) {
+    CertificateRecord record;
+    record.kind = kind;
+    record.a = a;
+    record.b = b;
+    const auto rows = static_cast<double>(row_count());
+    return certify_between(record, 0.0, rows, halvings_max + static_cast<int>(std::ceil(std::log2(std::max(rows, 1.0)))));
+}
+
+void Certifier::write_apart() {
+    const auto volumes = model_.volumes();
+    for (std::size_t index = 0; index < volumes.size(); ++index) {
+        const Volume& volume = volumes[index];
+        const auto met = model_.pieces_of_volume(index);
+        for (std::uint32_t piece = model_.piece_first(volume.link); piece < model_.piece_first(volume.link + std::size_t{1}); ++piece) {
+            if (std::ranges::binary_search(met, piece)) continue;
+            Corners memory;
+            const ConvexDistance found = convex_distance(memory.segment({volume.end_a, volume.end_b}), model_.corners(model_.pieces()[piece]), Transform{}, {});
+            const Vec3 across = found.on_second - found.on_first;
+            const Vec3 in_link = transposed_times(model_.link_in_body(volume.link).rotation, across);
+            certificate_.apart.push_back({static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(piece), (1.0 / norm(across)) * in_link});
+        }
+    }
+}
+
+PathCertificate Certifier::run() {
+    write_apart();
+    bool complete = true;
+    for (const VolumePair pair : gate_.shapes().volume_pairs()) complete = complete && certify(CertificateKind::self, pair.a, pair.b);
+    const auto volumes = gate_.shapes().volumes();
+    for (std::size_t index = 0; index < volumes.size(); ++index) {
+        // A body that no joint carries is not compared with what it stands on; see Sweep::shortlist_primitives.
+        if (model_.bodies()[volumes[index].body].depth == 0) continue;
+        const auto volume = static_cast<std::uint16_t>(index);
+        if (!world_.is_declared_absent()) {
+            for (std::size_t other = 0; other < world_.primitives().size(); ++other) {
+                complete = complete && certify(CertificateKind::world, volume, static_cast<std::uint16_t>(other));
+            }
+        }
+        if (world_.field(point_slot) != nullptr) complete = complete && certify(CertificateKind::points, volume, 0);
+        for (std::size_t other = 0; other < gate_.no_go_zones().primitives().size(); ++other) {
+            complete = complete && certify(CertificateKind::zone, volume, static_cast<std::uint16_t>(other));
+        }
+    }
+    certificate_.complete = complete;
+    return std::move(certificate_);
+}
+
+}  // namespace
+
+PathCertificate certify_path(const Gate& gate, const WorldSnapshot& world) { return Certifier(gate, world).run(); }
+
+}  // namespace lastgate

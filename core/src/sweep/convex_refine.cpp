@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// The narrow-phase query at a pair: its links by their convex pieces instead of their volumes. It may clear the pair it
+// checked and nothing else.
+#include "convex_refine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "clearance.hpp"
+#include "lastgate/tolerance.hpp"
+#include "pair_table.hpp"
+
+namespace lastgate::detail {
+
+namespace {
+
+Transform relative(const Transform& from, const Transform& to) noexcept {
+    return {{transposed_times(from.rotation, to.rotation.x), transposed_times(from.rotation, to.rotation.y), transposed_times(from.rotation, to.rotation.z)},
+            inverse_times(from, to.translation)};
+}
+
+/// Pieces are checked once their volumes move less than this within half an interval. Before that, halving the
+/// interval costs one placement for all pairs together, and the volumes alone show most of them. For g1's steps of
+/// half a radian near contact this takes a tenth of the queries at pieces, with the same answers.
+constexpr double refine_below_m = 0.02;
+
+}  // namespace
+
+double ConvexRefinement::motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept {
+    return shape.reach == nullptr ? 0.0 : motion_bound(*sweep_.setup.model, shape.body, shape.reach, from_depth, step);
+}
+
+/// What a volume stands for: the pieces it meets or, where there are none, itself.
+template <typename Visit>
+void ConvexRefinement::for_each_shape(std::uint16_t volume, Visit visit) const noexcept {
+    const RobotModel& model = *sweep_.setup.model;
+    const Volume& own = sweep_.setup.shapes.volumes()[volume];
+    PlacedShape shape;
+    shape.body = own.body;
+    shape.in_base = frames_[own.body];
+    const auto met = model.pieces_of_volume(volume);
+    if (met.empty()) {
+        shape.set_segment({own.end_a, own.end_b});
+        shape.radius_m = own.radius_m;
+        shape.centre = shape.in_base * (0.5 * (own.end_a + own.end_b));
+        shape.sphere_radius_m = 0.5 * norm(own.end_b - own.end_a) + own.radius_m;
+        shape.reach = own.reach.data();
+        visit(shape);
+        return;
+    }
+    for (const std::uint16_t index : met) {
+        const Piece& piece = model.pieces()[index];
+        shape.corners = model.corners(piece);
+        shape.radius_m = piece.radius_m;
+        shape.centre = shape.in_base * piece.centre;
+        shape.sphere_radius_m = piece.sphere_radius_m;
+        shape.reach = piece.reach.data();
+        if (!visit(shape)) return;
+    }
+}
+
+/// Keeps the worst; `at_most_m` is never below the true distance. False when something was not certified: checking
+/// the rest would cost more than looking again at half the motion, which must be done anyway.
+bool ConvexRefinement::record(const Witness& witness, double required_m, double moved_m, double at_most_m) noexcept {
+    const double spare_m = witness.distance_m - required_m - moved_m;
+    const bool first = !refined_.applies;
+    refined_.applies = true;
+    if (first || !(spare_m >= refined_.spare_m)) refined_.spare_m = spare_m;
+    refined_.motion_m = std::max(refined_.motion_m, moved_m);
+    if (first || witness.distance_m - required_m < refined_.witness.distance_m - refined_.required_m) {
+        refined_.witness = witness;
+        refined_.required_m = required_m;
+        refined_.obstacle = none;
+    }
+    if (certified(witness.distance_m, required_m, moved_m)) return true;
+    refined_.certified = false;
+    refined_.violated = violated(at_most_m, required_m);
+    return measuring_;
+}
+
+void ConvexRefinement::give_up() noexcept { (void)record({deepest_m_, {}, {}}, margin_m_, 0.0, 0.0); }
+
+/// Two convex shapes. False when the answer is settled.
+bool ConvexRefinement::compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept {
+    const double required_m = margin_m_ + motion_of(a, common_depth, sweep_.workspace.uncertainty) + motion_of(b, common_depth, sweep_.workspace.uncertainty);
+    const double moved_m = motion_.share * (motion_of(a, common_depth, motion_.step) + motion_of(b, common_depth, motion_.step));
+    const double needed_m = needed_distance(required_m, moved_m);
+    const double wanted_m = needed_m + std::max(sweep_.min_clearance_m, 0.0);
+    const Vec3 apart = b.centre - a.centre;
+    const double length = norm(apart);
+    const double gap_m = length - a.sphere_radius_m - b.sphere_radius_m;
+    if (gap_m > wanted_m) {
+        return record({gap_m, a.centre + (a.sphere_radius_m / length) * apart, b.centre - (b.sphere_radius_m / length) * apart}, required_m, moved_m);
+    }
+    if (sweep_.is_budget_spent()) {
+        give_up();
+        return false;
+    }
+    const double radii_m = a.radius_m + b.radius_m;
+    const ConvexGoal goal{wanted_m + radii_m, measuring_ ? 0.0 : needed_m + radii_m};
+    const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), goal);
+    sweep_.charge_queries(found.iterations + 2);
+    Witness witness{(found.lower_m > 0.0 ? found.lower_m : deepest_m_) - radii_m, a.in_base * found.on_first, a.in_base * found.on_second};
+    const Vec3 across = witness.on_second - witness.on_first;
+    const double across_m = norm(across);
+    if (across_m > 0.0) {
+        witness.on_first = witness.on_first + (a.radius_m / across_m) * across;
+        witness.on_second = witness.on_second - (b.radius_m / across_m) * across;
+    }
+    return record(witness, required_m, moved_m, found.upper_m - radii_m);
+}
+
+void ConvexRefinement::compare_with_second(const PlacedShape& shape) noexcept {
+    const auto volumes = sweep_.setup.shapes.volumes();
+    const std::size_t common_depth = sweep_.setup.model->common_depth(volumes[item_.a].body, volumes[item_.b].body);
+    for_each_shape(item_.b, [&](const PlacedShape& second) noexcept { return compare(shape, second, common_depth); });
+}
+
+void ConvexRefinement::compare_with_half_space(const PlacedShape& shape, const Transform& in_base) noexcept {
+    const double required_m = margin_m_ + motion_of(shape, 0, sweep_.workspace.uncertainty);
+    const double moved_m = motion_.share * motion_of(shape, 0, motion_.step);
+    const Vec3 out = in_base.rotation.z;
+    double lowest_m = 1e300;
+    Vec3 at;
+    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
+        const Vec3 corner = shape.in_base * Vec3{shape.corners.x[index], shape.corners.y[index], shape.corners.z[index]};
+        const double height_m = dot(out, corner - in_base.translation);
+        if (height_m < lowest_m) {
+            lowest_m = height_m;
+            at = corner;
+        }
+    }
+    sweep_.charge_queries(1);
+    (void)record({lowest_m - shape.radius_m, at - shape.radius_m * out, at - lowest_m * out}, required_m, moved_m);
+}
+
+void ConvexRefinement::compare_with_primitive(const PlacedShape& shape, const Primitive& primitive) noexcept {
+    if (primitive.kind == PrimitiveKind::half_space) return compare_with_half_space(shape, primitive.in_base);
+    PlacedShape obstacle;
+    if (!obstacle.set_primitive(primitive)) return give_up();
+    (void)compare(shape, obstacle, 0);
+}
+
+/// A field keeps the surface of what is solid. A shape that meets no cell of it and has one corner outside all
+/// solid cells is outside altogether, because it is connected.
+void ConvexRefinement::compare_with_field(const PlacedShape& shape, const ObstacleField& field) noexcept {
+    const double required_m = margin_m_ + motion_of(shape, 0, sweep_.workspace.uncertainty);
+    const double moved_m = motion_.share * motion_of(shape, 0, motion_.step);
+    const double needed_m = needed_distance(required_m, moved_m);
+    Vec3 low{1e300, 1e300, 1e300};
+    Vec3 high{-1e300, -1e300, -1e300};
+    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
+        const Vec3 p = shape.in_base * Vec3{shape.corners.x[index], shape.corners.y[index], shape.corners.z[index]};
+        low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
+        high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
+    }
+    const Vec3 corner = shape.in_base * Vec3{shape.corners.x[0], shape.corners.y[0], shape.corners.z[0]};
+    if (field.is_solid(corner)) return give_up();
+    if (!record({field.room(low, high) - shape.radius_m, corner, corner}, required_m, moved_m)) return;
+    // Nothing farther than the clearance that is still of interest needs to be checked.
+    const double reach_m = needed_m + std::max(sweep_.min_clearance_m, tolerance::resolution_m) + shape.radius_m;
+    const Vec3 reach{reach_m, reach_m, reach_m};
+    (void)record({reach_m - shape.radius_m, corner, corner}, required_m, moved_m);
+    (void)field.every_obstacle_in(low - reach, high + reach, [&](Vec3, std::uint32_t index) noexcept {
+        return is_left_out(index) || compare_with_obstacle(shape, field, index);
+    });
+}
+
+bool ConvexRefinement::is_left_out(std::uint32_t obstacle) const noexcept {
+    const auto before = [](const TouchedObstacle& entry, std::uint32_t wanted) noexcept { return entry.obstacle < wanted; };
+    const auto found = std::lower_bound(left_out_.begin(), left_out_.end(), obstacle, before);
+    return found != left_out_.end() && found->obstacle == obstacle;
+}
+
+/// One point, cell or sphere of a field. False when the answer is settled.
+bool ConvexRefinement::compare_with_obstacle(const PlacedShape& shape, const ObstacleField& field, std::uint32_t obstacle) noexcept {
+    PlacedShape cell;
+    if (field.half_m() > 0.0) {
+        cell.set_box({field.half_m(), field.half_m(), field.half_m()});
+        cell.sphere_radius_m = field.half_m() * 1.7320508075688773;
+    } else {
+        cell.set_segment({});
+        cell.corners.count = 1;
+        cell.radius_m = cell.sphere_radius_m = field.radius_m(obstacle);
+    }
+    cell.in_base.translation = cell.centre = field.centre(obstacle);
+    const double before_m = refined_.witness.distance_m;
+    const bool first = !refined_.applies;
+    const bool open = compare(shape, cell, 0);
+    if (first || refined_.witness.distance_m < before_m) refined_.obstacle = obstacle;
+    return open;
+}
+
+Refined ConvexRefinement::hold_touched(std::span<const TouchedObstacle> entries) noexcept {
+    if (motion_.share * sweep_.pair_motion(kind_, item_, motion_.step) > refine_below_m) return {.violated = false};
+    deepest_m_ = -std::numeric_limits<double>::infinity();
+    refined_.certified = true;
+    refined_.violated = false;
+    const ObstacleField& field = *sweep_.world->field(item_.b);
+    const double margin_m = sweep_.whole_margin(kind_);
+    for_each_shape(item_.a, [&](const PlacedShape& shape) noexcept {
+        for (const TouchedObstacle& entry : entries) {
+            if (!std::isfinite(entry.pieces_m)) continue;
+            margin_m_ = required_of_piece(entry.pieces_m, margin_m);
+            if (!compare_with_obstacle(shape, field, entry.obstacle)) return false;
+        }
+        return true;
+    });
+    return refined_;
+}
+
+Refined ConvexRefinement::measure_one(std::uint32_t obstacle, double margin_m) noexcept {
+    measuring_ = true;
+    deepest_m_ = -std::numeric_limits<double>::infinity();
+    margin_m_ = margin_m;
+    refined_.certified = true;
+    const ObstacleField& field = *sweep_.world->field(item_.b);
+    for_each_shape(item_.a, [&](const PlacedShape& shape) noexcept { return compare_with_obstacle(shape, field, obstacle); });
+    return refined_;
+}
+
+Refined ConvexRefinement::query(double margin_m) noexcept {
+    if (motion_.share * sweep_.pair_motion(kind_, item_, motion_.step) > refine_below_m) return {.violated = false};
+    margin_m_ = margin_m;
+    // Until something speaks against it; what was never compared does not count as certified.
+    refined_.certified = true;
+    refined_.violated = false;
+    for_each_shape(item_.a, [&](const PlacedShape& shape) noexcept {
+        functions_of(kind_).compare_hulls(*this, shape);
+        return measuring_ || refined_.certified;
+    });
+    if (!refined_.applies) return {};
+    return refined_;
+}
+
+namespace {
+
+/// Only pairs that must stay apart: what must stay inside a box or a zone is evaluated by its volumes.
+bool has_pieces(const Sweep& sweep, PairKind kind, const OpenItem& item) noexcept {
+    const PairFunctions& functions = functions_of(kind);
+    return functions.has_hulls != nullptr && functions.has_hulls(sweep, item);
+}
+
+}  // namespace
+
+/// A pair that starts in contact is held to its own distance, which its volumes measure: pieces that overlap all
+/// have the distance 0 and could not tell closer from farther. Where they can, they are held to theirs as well (recovery.cpp).
+/// Of a field that goes for the obstacles that were touched; pieces may clear the others.
+Refined refine(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept {
+    if (!has_pieces(sweep, kind, item)) return {};
+    ConvexRefinement refinement(sweep, kind, item, frames, motion);
+    if (const StartContact* contact = sweep.start_contact(kind, item.a, item.b)) {
+        if (kind != PairKind::field) return {};
+        const double nearest_m = sweep.nearest_touched(*contact, frames, true);
+        // Not certified yet, or really too close: the others may still be clear.
+        if (!certified(nearest_m, sweep.whole_margin(kind), motion.share * sweep.pair_motion(kind, item, motion.step))) {
+            return {.violated = violated(nearest_m, sweep.whole_margin(kind))};
+        }
+        refinement.leave_out(sweep.touched(*contact));
+    }
+    return refinement.query(sweep.whole_margin(kind));
+}
+
+double distance_of_pieces(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept {
+    if (!has_pieces(sweep, kind, item)) return StartContact{}.pieces_m;
+    const Refined found = ConvexRefinement(sweep, kind, item, frames, {sweep.workspace.no_step, 0.0}).measure(sweep.whole_margin(kind));
+    return found.applies ? found.witness.distance_m : StartContact{}.pieces_m;
+}
+
+double distance_of_pieces(Sweep& sweep, const OpenItem& item, std::uint32_t obstacle, const Transform* frames) noexcept {
+    if (!has_pieces(sweep, PairKind::field, item)) return TouchedObstacle{}.pieces_m;
+    const Refined found = ConvexRefinement(sweep, PairKind::field, item, frames, {sweep.workspace.no_step, 0.0}).measure_one(obstacle, sweep.whole_margin(PairKind::field));
+    return found.applies ? found.witness.distance_m : TouchedObstacle{}.pieces_m;
+}
+
+Refined hold_pieces(Sweep& sweep, const StartContact& contact, const MotionShare& motion, double required_m) noexcept {
+    const OpenItem item{0, contact.a, contact.b, 0.0, required_m};
+    ConvexRefinement query(sweep, contact.kind, item, sweep.workspace.sample_frames.data(), motion);
+    return contact.kind == PairKind::field ? query.hold_touched(sweep.touched(contact)) : query.hold(required_m);
+}
+
+}  // namespace lastgate::detail

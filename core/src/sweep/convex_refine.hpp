@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The narrow phase by convex hulls (GJK): the second query of a pair that its volumes could not certify.
+#pragma once
+
+#include <limits>
+
+#include "../placed_corners.hpp"
+#include "lastgate/convex.hpp"
+#include "sweep.hpp"
+
+namespace lastgate::detail {
+
+/// What the convex pieces of a pair's links say about it.
+struct Refined {
+    bool applies = false;  ///< False where no pieces were checked: then only `violated` counts.
+    bool certified = false;
+    bool violated = true;  ///< Touching at the instant itself; also where there are no pieces, so that the volumes decide.
+    double spare_m = 0.0;  ///< Distance minus required distance minus motion, of the worst two pieces; queries end at the first that are not certified.
+    double motion_m = 0.0;  ///< Of the fastest two that were checked.
+    double required_m = 0.0;
+    Witness witness{};  ///< Of the nearest two pieces, radii subtracted; its distance is never above the truth.
+    std::uint32_t obstacle = none;
+};
+
+/// Joint motion that an instant must vouch for: `share` of `step`, per variable.
+struct MotionShare {
+    std::span<const double> step;
+    double share = 1.0;
+};
+
+/// A piece, a volume that has no pieces, or an obstacle, at one instant.
+struct PlacedShape : PlacedCorners {
+    std::uint16_t body = 0;
+    const double* reach = nullptr;  ///< None for what does not move.
+};
+
+/// One narrow-phase query.
+class ConvexRefinement {
+  public:
+    ConvexRefinement(Sweep& of, PairKind kind, const OpenItem& pair, const Transform* frames, const MotionShare& motion) noexcept
+        : sweep_(of), kind_(kind), item_(pair), frames_(frames), motion_(motion) {}
+
+    /// The pair, which has pieces, against a margin.
+    Refined query(double margin_m) noexcept;
+    /// The same against a required distance that may be negative: what overlaps so far that its depth cannot be told is
+    /// as deep as can be.
+    Refined hold(double required_m) noexcept {
+        deepest_m_ = -std::numeric_limits<double>::infinity();
+        return query(required_m);
+    }
+    /// The same without ending at the first two that are not certified: `Refined::witness` is that of the nearest, up
+    /// to the margin.
+    Refined measure(double margin_m) noexcept {
+        measuring_ = true;
+        return hold(margin_m);
+    }
+    /// The pieces against those obstacles of a field that were touched at the start, each with a required distance of
+    /// its own.
+    Refined hold_touched(std::span<const TouchedObstacle> entries) noexcept;
+    /// How far the pieces are from one obstacle of a field, up to the margin.
+    Refined measure_one(std::uint32_t obstacle, double margin_m) noexcept;
+    /// Leaves these obstacles of a field out: something else holds them.
+    void leave_out(std::span<const TouchedObstacle> entries) noexcept { left_out_ = entries; }
+
+    // For the kinds of pairs (pairs/): one shape of the first volume against all of the second.
+    const Sweep& sweep() const noexcept { return sweep_; }
+    const OpenItem& item() const noexcept { return item_; }
+    void compare_with_second(const PlacedShape& shape) noexcept;
+    void compare_with_primitive(const PlacedShape& shape, const Primitive& primitive) noexcept;
+    void compare_with_field(const PlacedShape& shape, const ObstacleField& field) noexcept;
+
+  private:
+    double motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
+    template <typename Visit>
+    void for_each_shape(std::uint16_t volume, Visit visit) const noexcept;
+
+    bool compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept;
+    void compare_with_half_space(const PlacedShape& shape, const Transform& in_base) noexcept;
+    bool compare_with_obstacle(const PlacedShape& shape, const ObstacleField& field, std::uint32_t obstacle) noexcept;
+    bool is_left_out(std::uint32_t obstacle) const noexcept;
+    bool record(const Witness& witness, double required_m, double moved_m) noexcept { return record(witness, required_m, moved_m, witness.distance_m); }
+    bool record(const Witness& witness, double required_m, double moved_m, double at_most_m) noexcept;
+    void give_up() noexcept;
+
+    Sweep& sweep_;
+    PairKind kind_;
+    const OpenItem& item_;
+    const Transform* frames_;
+    MotionShare motion_;
+    double margin_m_ = 0.0;
+    double deepest_m_ = 0.0;  ///< What shapes without a distance count as.
+    bool measuring_ = false;
+    std::span<const TouchedObstacle> left_out_;
+    Refined refined_;
+};
+
+/// Tries the convex pieces of a pair that its volumes could not certify.
+Refined refine(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept;
+/// How far the pieces of a pair are apart, up to its margin; see StartContact.
+double distance_of_pieces(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept;
+/// The same from one obstacle of a field.
+double distance_of_pieces(Sweep& sweep, const OpenItem& item, std::uint32_t obstacle, const Transform* frames) noexcept;
+/// Whether the pieces of a pair that started in contact exceed a required distance of their own: with a field, one for each obstacle.
+Refined hold_pieces(Sweep& sweep, const StartContact& contact, const MotionShare& motion, double required_m) noexcept;
+/// What pieces that started `pieces_m` apart must keep (recovery.cpp).
+double required_of_piece(double pieces_m, double margin_m) noexcept;
+
+}  // namespace lastgate::detail

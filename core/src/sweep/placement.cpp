@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the bodies stand: in all rows by SIMD, in single rows and between them in double.
+#include <algorithm>
+#include <cmath>
+
+#include "../simd_builds.hpp"
+#include "sweep.hpp"
+
+namespace lastgate::detail {
+namespace {
+
+/// How much of a row stands in double.
+constexpr std::uint8_t row_frames = 1;
+constexpr std::uint8_t row_cores = 2;
+
+}  // namespace
+
+void Sweep::place_rows() noexcept {
+    std::fill_n(workspace.row_placed.begin(), workspace.path_rows + 1, std::uint8_t{0});
+    const SimdKernels& kernels = setup.simd.kernels();
+    const SimdTables& tables = setup.simd.tables();
+    for (std::size_t index = 0; index < group_count_for(workspace.path_rows); ++index) {
+        const SimdGroup group = workspace.simd_groups[index] = workspace.simd_group(index);
+        kernels.fill_rows(tables, group, workspace.path.data(), variable_count(), 1 + index * lane_count, workspace.path_rows,
+                          workspace.uncertainty.data());
+        kernels.place(tables, group);
+        kernels.place_spheres(tables, group);
+        kernels.place_tools(tables, group);
+        kernels.sum_tails(tables, group);
+    }
+    evaluations += static_cast<std::uint32_t>(workspace.path_rows);
+}
+
+/// Row 0 has no lane: its tools are placed in the memory of the first rows, before these are.
+void Sweep::place_start_tools() noexcept {
+    const SimdKernels& kernels = setup.simd.kernels();
+    const SimdTables& tables = setup.simd.tables();
+    SimdGroup group = workspace.simd_group(0);
+    group.tool = workspace.start_tools.data();
+    kernels.fill_rows(tables, group, workspace.path.data(), variable_count(), 0, 0, workspace.uncertainty.data());
+    kernels.place(tables, group);
+    kernels.place_tools(tables, group);
+    ++evaluations;
+}
+
+const Transform* Sweep::frames_of_row(std::size_t row_index) noexcept {
+    Transform* frames = workspace.frames.data() + row_index * body_count();
+    if (workspace.row_placed[row_index] == 0) {
+        workspace.row_placed[row_index] = row_frames;
+        forward_kinematics(*setup.model, row(row_index), {frames, body_count()});
+        ++evaluations;
+    }
+    return frames;
+}
+
+void Sweep::place_cores(std::size_t row_index) noexcept {
+    const Transform* frames = frames_of_row(row_index);
+    if (workspace.row_placed[row_index] == row_cores) return;
+    workspace.row_placed[row_index] = row_cores;
+    Segment* cores = workspace.cores.data() + row_index * (setup.model->volumes().size() + capacity::attached_max);
+    for (std::size_t index = 0; index < volume_count(); ++index) cores[index] = core_in_base(index, frames);
+    const auto spheres = setup.shapes.spheres();
+    Vec3* centres = workspace.centres.data() + row_index * body_count();
+    for (std::size_t body = 0; body < body_count(); ++body) centres[body] = frames[body] * spheres[body].centre;
+}
+
+void Sweep::sample_segment(std::size_t segment, double t) noexcept {
+    ++evaluations;
+    const double* from = row(segment - 1);
+    const double* to = row(segment);
+    for (std::size_t variable = 0; variable < variable_count(); ++variable) {
+        workspace.sample[variable] = from[variable] + t * (to[variable] - from[variable]);
+    }
+    forward_kinematics(*setup.model, workspace.sample.data(), workspace.sample_frames);
+}
+
+const Transform* Sweep::frames_between(std::size_t segment, double t) noexcept {
+    if (is_budget_spent()) return nullptr;
+    sample_segment(segment, t);
+    return workspace.sample_frames.data();
+}
+
+void Sweep::measure_segment_step(std::size_t segment) noexcept {
+    for (std::size_t variable = 0; variable < variable_count(); ++variable) {
+        workspace.segment_step[variable] = std::abs(row(segment)[variable] - row(segment - 1)[variable]);
+    }
+}
+
+}  // namespace lastgate::detail
