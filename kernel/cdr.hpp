@@ -11,7 +11,7 @@
 
 namespace lastgate {
 
-/// Reads the plain CDR that ROS 2 puts on the wire (XCDR version 1, final types), from bytes that nobody has
+/// Reads the plain CDR that ROS 2 puts on the wire (XCDR version 1, final types), from bytes that no other part has
 /// checked. After the first number that is not there, nothing is believed any more: every read gives zero and
 /// `ok()` stays false. Text and arrays point into the bytes; nothing is copied, nothing is allocated.
 class CdrReader {

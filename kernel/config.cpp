@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "flat_yaml.hpp"
@@ -10,7 +12,7 @@ namespace {
 
 Vec3 vec3(const std::vector<double>& values, std::size_t first) { return {values[first], values[first + 1], values[first + 2]}; }
 
-/// An index as the file gives it. Range is judged by the core, which knows the counts; here it only has to fit.
+/// An index as the file gives it. Range is evaluated by the core, which knows the counts; here it only has to fit.
 template <typename Integer>
 Integer index(const FlatYaml& file, std::int64_t value, const char* key) {
     if (value < -1 || value > 65535) file.refuse_value(key, "holds an index out of range");
@@ -40,6 +42,18 @@ void read_links(FlatYaml& file, KernelConfig& config) {
         spec.axis = vec3(axis, 3 * link);
         config.model.links.push_back(spec);
     }
+}
+
+/// Both keys or none: a description whose root is its base has one frame.
+void read_root_frame(FlatYaml& file, KernelConfig& config) {
+    config.frames.base = config.base_frame;
+    if (!file.has("root_frame")) return;
+    config.frames.root = file.string("root_frame");
+    if (config.frames.root.empty() || config.frames.root == config.base_frame) file.refuse_value("root_frame", "must be another name than the base frame's");
+    const auto numbers = file.numbers("root_in_base_xyzrpy", 6);
+    // The sine of `rotation_from_rpy` is exact up to here, and no world is larger.
+    if (!std::all_of(numbers.begin(), numbers.end(), [](double number) { return std::abs(number) <= capacity::joint_position_max; })) file.refuse_value("root_in_base_xyzrpy", "holds a number beyond 1e4");
+    std::copy(numbers.begin(), numbers.end(), config.frames.root_in_base_xyzrpy.begin());
 }
 
 void read_dofs(FlatYaml& file, KernelConfig& config) {
@@ -194,10 +208,12 @@ KernelConfig read_config(std::string_view text) {
     KernelConfig config;
     config.robot_name = file.string("robot_name");
     config.base_frame = file.string("base_frame");
+    read_root_frame(file, config);
     config.skill_id = file.string("skill_id");
     config.skill_version = file.string("skill_version");
     config.gate.step_s = file.number("step_s");
     config.model.mobile_base = file.boolean("mobile_base");
+    if (file.has("unproved_volumes")) config.gate.unproved_volumes = file.boolean("unproved_volumes");
     read_links(file, config);
     read_dofs(file, config);
     read_volumes(file, config);

@@ -7,13 +7,15 @@
 #include <vector>
 
 #include "lastgate/gate.hpp"
+#include "world_frames.hpp"
 
 namespace lastgate {
 
-/// What a deployment consists of: the robot by index for the core, and the names for everybody else.
+/// What a deployment consists of: the robot by index for the core, and the names for all other parts.
 struct KernelConfig {
     std::string robot_name;
     std::string base_frame;
+    WorldFrames frames;  ///< `base_frame`, and the second frame that worlds may be in.
     std::string skill_id;
     std::string skill_version;
     std::vector<std::string> link_names;

@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cstdio>
+#include <iterator>
+#include <span>
 
 #include "json_text.hpp"
 
@@ -16,7 +18,8 @@ struct Entry {
     const char* state;  ///< Of a controller failure; empty where it is the word.
 };
 
-// One line per code, in the order of their numbers. tests/kernel/test_evidence_words.py compares it with the catalogue.
+// One line per code, in the order of their numbers.
+// `tests/kernel/test_messages.py::test_catalogue_of_the_kernel_is_that_of_python` compares it with the catalogue.
 constexpr Entry entries[] = {
     {ViolationCode::not_checked, "not_checked", FailureKind::controller, ""},
     {ViolationCode::internal_fault, "internal_fault", FailureKind::controller, ""},
@@ -60,7 +63,7 @@ const Entry& entry_of(ViolationCode code) noexcept {
     for (const Entry& entry : entries) {
         if (entry.code == code) return entry;
     }
-    return entries[1];  // a code nobody knows is a fault of ours
+    return entries[1];  // an unknown code is a fault of ours
 }
 
 /// One name at a time, in memory that outlives the JSON it goes into.
@@ -75,7 +78,7 @@ std::string_view at_or(const std::vector<std::string>& names, std::uint32_t inde
     return index < names.size() && !names[index].empty() ? std::string_view(names[index]) : otherwise;
 }
 
-std::string_view held_name(const HeldNames& held, std::uint32_t number, NameText& text) noexcept {
+std::string_view held_name(const AttachedNames& held, std::uint32_t number, NameText& text) noexcept {
     return number < held.size() && !held[number].empty() ? held[number].view() : numbered(text, "attached_", number);
 }
 
@@ -91,7 +94,64 @@ bool is_cartesian(std::uint8_t mode) noexcept {
     return known == ControlMode::cartesian_pose || known == ControlMode::cartesian_delta || known == ControlMode::cartesian_twist;
 }
 
-std::string_view subject_name(const Violation& violation, const ActionChunkMessage& chunk, const KernelConfig& config, const HeldNames& held, NameText& text) noexcept {
+bool is_about_the_effector(ViolationCode code) noexcept {
+    switch (code) {
+        case ViolationCode::cartesian_step:
+        case ViolationCode::cartesian_rotation_step:
+        case ViolationCode::cartesian_unreachable:
+        case ViolationCode::ee_speed:
+        case ViolationCode::ee_angular_speed:
+        case ViolationCode::quaternion_norm:
+        case ViolationCode::workspace_box: return true;
+        default: return false;
+    }
+}
+
+bool is_about_the_base(ViolationCode code) noexcept {
+    return code == ViolationCode::base_linear_speed || code == ViolationCode::base_angular_speed || code == ViolationCode::recovery_speed;
+}
+
+/// The joint that joint rows command in this column.
+std::string_view commanded_joint(std::uint32_t column, const KernelConfig& config, NameText& text) noexcept {
+    std::uint32_t at = 0;
+    for (std::uint32_t dof = 0; dof < config.model.dofs.size(); ++dof) {
+        if (!config.model.dofs[dof].in_rows) continue;
+        if (at++ == column) return at_or(config.joint_names, dof, "joint");
+    }
+    return numbered(text, "column ", column);
+}
+
+/// What one column of a row commands, in the words of its control mode.
+std::string_view column_name(std::uint32_t column, std::uint8_t mode, const KernelConfig& config, NameText& text) noexcept {
+    static constexpr std::string_view pose[] = {"qx", "qy", "qz", "qw", "x", "y", "z"};
+    static constexpr std::string_view delta[] = {"dx", "dy", "dz", "rx", "ry", "rz"};
+    static constexpr std::string_view twist[] = {"vx", "vy", "vz", "wx", "wy", "wz"};
+    static constexpr std::string_view gripper[] = {"gripper"};
+    const auto at = [&](std::span<const std::string_view> names) { return column < names.size() ? names[column] : numbered(text, "column ", column); };
+    switch (static_cast<ControlMode>(mode)) {
+        case ControlMode::cartesian_pose: return at(pose);
+        case ControlMode::cartesian_delta: return at(delta);
+        case ControlMode::cartesian_twist:
+        case ControlMode::body_twist: return at(twist);
+        case ControlMode::gripper_binary:
+        case ControlMode::gripper_position:
+        case ControlMode::composite_mode: return at(gripper);
+        default: return commanded_joint(column, config, text);
+    }
+}
+
+/// A whole row, or one number of it, as `naming.py` names them.
+std::string_view element_name(const Violation& violation, const ActionChunkMessage& chunk, const KernelConfig& config, NameText& text) noexcept {
+    if (is_about_the_effector(violation.code) && is_cartesian(chunk.control_mode)) {
+        return !chunk.ee_name.empty() ? chunk.ee_name : at_or(config.effector_names, 0, "end effector");
+    }
+    if (!is_about_the_base(violation.code)) return column_name(violation.subject, chunk.control_mode, config, text);
+    // Speed along the floor and turn rate are the base's; the other columns must be zero.
+    constexpr std::string_view of_base[] = {"base", "base vy", "base vz", "base wx", "base wy", "base"};
+    return violation.subject < std::size(of_base) ? of_base[violation.subject] : "base";
+}
+
+std::string_view subject_name(const Violation& violation, const ActionChunkMessage& chunk, const KernelConfig& config, const AttachedNames& held, NameText& text) noexcept {
     switch (violation.subject_kind) {
         case SubjectKind::dof: {
             if (violation.subject < config.joint_names.size()) return config.joint_names[violation.subject];
@@ -102,19 +162,13 @@ std::string_view subject_name(const Violation& violation, const ActionChunkMessa
         case SubjectKind::link: return at_or(config.link_names, violation.subject, "link");
         case SubjectKind::effector: return at_or(config.effector_names, violation.subject, "end effector");
         case SubjectKind::attached: return held_name(held, violation.subject, text);
-        case SubjectKind::element:
-            if (violation.code == ViolationCode::base_linear_speed || violation.code == ViolationCode::base_angular_speed) return "base";
-            if (is_cartesian(chunk.control_mode)) {
-                if (!chunk.ee_name.empty()) return chunk.ee_name;
-                return at_or(config.effector_names, 0, "end effector");
-            }
-            return numbered(text, "column ", violation.subject);
+        case SubjectKind::element: return element_name(violation, chunk, config, text);
         case SubjectKind::nothing: break;
     }
     return "chunk";
 }
 
-std::string_view against_name(const Violation& violation, const KernelConfig& config, const WorldNames* world, const HeldNames& held, NameText& text) noexcept {
+std::string_view against_name(const Violation& violation, const KernelConfig& config, const WorldNames* world, const AttachedNames& held, NameText& text) noexcept {
     switch (violation.against_kind) {
         case AgainstKind::link: return at_or(config.link_names, violation.against, "link");
         case AgainstKind::primitive: {
@@ -133,6 +187,7 @@ std::string_view against_name(const Violation& violation, const KernelConfig& co
 }
 
 bool is_prismatic(const Violation& violation, const KernelConfig& config) noexcept {
+    if (violation.subject_kind == SubjectKind::element) return violation.subject < 3;  // of a base twist: vx, vy, vz
     if (violation.subject >= config.joint_names.size()) return violation.subject - config.joint_names.size() < 2;
     for (const LinkSpec& link : config.model.links) {
         if (link.dof == static_cast<std::int32_t>(violation.subject) && link.kind != JointKind::fixed) return link.kind == JointKind::prismatic;
@@ -160,7 +215,7 @@ std::string_view joint_unit(ViolationCode code, bool prismatic) noexcept {
     }
 }
 
-void write_collision(JsonText& json, const Verdict& verdict, std::string_view subject, const KernelConfig& config, const WorldNames* world, const HeldNames& held) noexcept {
+void write_collision(JsonText& json, const Verdict& verdict, std::string_view subject, const KernelConfig& config, const WorldNames* world, const AttachedNames& held) noexcept {
     const Violation& violation = verdict.violation;
     const bool self = violation.against_kind == AgainstKind::link || violation.against_kind == AgainstKind::attached;
     NameText text;
@@ -189,7 +244,7 @@ bool write_workspace(JsonText& json, const Violation& violation, std::string_vie
     const WorkspaceBox& box = *config.gate.workspace_box;
     Vec3 measured = violation.witness_a;
     if (violation.subject_kind == SubjectKind::element) {
-        const std::size_t first = std::size_t{violation.row} * chunk.n_dof + 4;  // a pose row: quaternion, then position
+        const std::size_t first = std::size_t{violation.row} * chunk.n_dof + 4;  // a pose step: quaternion, then position
         if (violation.row == none || first + 3 > chunk.flat.size()) return false;
         measured = {chunk.flat[first], chunk.flat[first + 1], chunk.flat[first + 2]};
     }
@@ -203,8 +258,9 @@ bool write_workspace(JsonText& json, const Violation& violation, std::string_vie
 
 /// What is missing, where something that the gate must know is: `Violation::element`, as the checks of stage 7 and 9 set it.
 std::string_view missing_part(const Violation& violation) noexcept {
-    constexpr std::string_view of_state[] = {"no state was given", "the state is incomplete", "the state is not finite or beyond any joint", "the state is stale"};
-    constexpr std::string_view of_world[] = {"no world was given", "the world is in another frame", "the world holds numbers that cannot be used", "the world is stale", "nobody filled the world", "the map of the floor, or where the robot stands on it, is stale"};
+    constexpr std::string_view of_state[] = {"no state was given", "the state is incomplete", "the state is not finite or beyond any joint", "the state is stale",
+                                             "the tool moves with a joint that was not measured"};
+    constexpr std::string_view of_world[] = {"no world was given", "the world is in another frame", "the world holds numbers that cannot be used", "the world is stale", "the world was not filled", "the map of the floor, or where the robot stands on it, is stale"};
     constexpr std::string_view of_grid[] = {"no grid was given", "the grid is in another frame", "the grid holds numbers that cannot be used", "the grid is stale"};
     const auto at = [&](std::span<const std::string_view> texts) { return violation.element < texts.size() ? texts[violation.element] : std::string_view(); };
     switch (violation.code) {
@@ -241,7 +297,7 @@ std::string_view controller_state(ViolationCode code) noexcept {
     return entry.state[0] == '\0' ? entry.word : entry.state;
 }
 
-std::string_view write_evidence(const Verdict& verdict, const ActionChunkMessage& chunk, const KernelConfig& config, const WorldNames* world, const HeldNames& held, std::span<char> memory) noexcept {
+std::string_view write_evidence(const Verdict& verdict, const ActionChunkMessage& chunk, const KernelConfig& config, const WorldNames* world, const AttachedNames& held, std::span<char> memory) noexcept {
     const Violation& violation = verdict.violation;
     JsonText json(memory);
     NameText text;

@@ -38,12 +38,12 @@ struct WorldNames {
 };
 
 /// What the robot holds, by the number under which the gate knows it; empty where nothing is.
-using HeldNames = std::array<ShortText<200>, capacity::attached_max>;
+using AttachedNames = std::array<ShortText<200>, capacity::attached_max>;
 
 /// Enough for names of 200 bytes, each byte escaped, and twenty numbers.
 inline constexpr std::size_t evidence_bytes_max = 4096;
 
 /// Puts a rejected verdict into the JSON of `FailureEvidence`, in memory it was given.
-std::string_view write_evidence(const Verdict& verdict, const ActionChunkMessage& chunk, const KernelConfig& config, const WorldNames* world, const HeldNames& held, std::span<char> memory) noexcept;
+std::string_view write_evidence(const Verdict& verdict, const ActionChunkMessage& chunk, const KernelConfig& config, const WorldNames* world, const AttachedNames& held, std::span<char> memory) noexcept;
 
 }  // namespace lastgate

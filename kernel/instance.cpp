@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "doors.hpp"
+#include "channels.hpp"
 
 namespace lastgate {
 namespace {
@@ -14,7 +14,7 @@ SharedMemory claimed_lock(const std::string& instance) {
         SharedMemory lock = SharedMemory::create_or_open(name, 8);
         if (!lock.claim()) throw std::runtime_error("a kernel for `" + instance + "` is already running");
         // The kernel before us removes the name when it ends. Opened before that and claimed after it, this would be a lock
-        // that nobody else can find.
+        // that no other process can find.
         if (lock.is_named(name)) return lock;
     }
 }
@@ -25,8 +25,8 @@ Instance::Instance(const std::string& name) : name_(name), lock_(claimed_lock(na
 
 Instance::~Instance() {
     for (const char* ring : {"board", "safe_actions", "failures", "statuses", "traces", "inputs"}) SharedMemory::remove(ring_name(name_, ring));
-    for (std::size_t door = 0; door < doors_max; ++door) {
-        for (const char* ring : {"chunks", "states", "worlds", "verdicts"}) SharedMemory::remove(door_ring_name(name_, ring, door));
+    for (std::size_t channel = 0; channel < channels_max; ++channel) {
+        for (const char* ring : {"chunks", "states", "worlds", "verdicts"}) SharedMemory::remove(channel_ring_name(name_, ring, channel));
     }
     SharedMemory::remove(ring_name(name_, "lock"));  // last, and while it is still ours
 }

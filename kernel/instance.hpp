@@ -8,7 +8,7 @@
 namespace lastgate {
 
 /// The right to be the kernel of a name, for as long as this object lives. The system gives it back when a process dies,
-/// however it dies; what a killed one left under the name is removed by whoever claims it next.
+/// however it dies; what a killed one left under the name is removed by the next owner of the name.
 class Instance {
   public:
     /// Throws std::runtime_error when another process has it.

@@ -26,7 +26,7 @@ bool is_stale_code(ViolationCode code) noexcept {
 }
 
 /// The older of what the source says and of what we saw: a source whose clock runs ahead cannot stay fresh, and
-/// a clock that somebody steps cannot make old data young.
+/// stepping the system clock cannot make old data young.
 double effective_stamp_s(double stamp_s, double arrived_s, Now now) noexcept {
     const double by_arrival = now.wall_s - (now.monotonic_s - arrived_s);
     return std::isfinite(stamp_s) && stamp_s > by_arrival && stamp_s <= now.wall_s ? by_arrival : stamp_s;
@@ -34,18 +34,22 @@ double effective_stamp_s(double stamp_s, double arrived_s, Now now) noexcept {
 
 }  // namespace
 
-Kernel::Kernel(KernelConfig config, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
+Kernel::Kernel(const KernelConfig& config, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
     : Kernel(config, std::make_shared<Gate>(std::make_shared<RobotModel>(config.model), config.gate), std::move(settings), std::move(model_digest), restored) {}
 
 Kernel::Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings settings, std::string model_digest, const LatchRecord& restored)
     : config_(std::move(config)), settings_(std::move(settings)), model_digest_(std::move(model_digest)), gate_(std::move(gate)), latch_(settings_.reset_cooldown_s) {
     if (!(std::isfinite(settings_.reset_cooldown_s) && settings_.reset_cooldown_s > 0.0)) throw std::invalid_argument("the reset cooldown must be finite and greater than 0");
-    // Nobody can sit down under another name, and a source or an actuator that cannot come would be waited for in vain.
-    const auto is_seat_name = [](const std::string& name) { return !name.empty() && name.size() <= seat_name_bytes_max; };
+    // Here, not where a kernel is started: every way to start one is bound by the envelope.
+    auto& required = settings_.required_sources;
+    if (config_.deadman_required && std::find(required.begin(), required.end(), deadman_name) == required.end()) required.emplace_back(deadman_name);
+    // A program cannot register under another name, and a source or an actuator that cannot come would be waited for in
+    // vain.
+    const auto is_registration_name = [](const std::string& name) { return !name.empty() && name.size() <= registration_name_bytes_max; };
     const auto& sources = settings_.required_sources;
-    if (sources.size() > sources_max || !std::all_of(sources.begin(), sources.end(), is_seat_name)) throw std::invalid_argument("required sources must be at most 16 names of 1 to 31 bytes");
+    if (sources.size() > sources_max || !std::all_of(sources.begin(), sources.end(), is_registration_name)) throw std::invalid_argument("required sources must be at most 16 names of 1 to 31 bytes");
     for (const std::string& name : settings_.required_actuators) {
-        if (!is_seat_name(name) || !latch_.require_actuator(name)) throw std::invalid_argument("required actuators must be at most 16 names of 1 to 31 bytes");
+        if (!is_registration_name(name) || !latch_.require_actuator(name)) throw std::invalid_argument("required actuators must be at most 16 names of 1 to 31 bytes");
     }
     latch_.restore(restored);
     if (settings_.without_world) {
@@ -134,7 +138,7 @@ StateView Kernel::measured_state(Now now) noexcept {
     return view;
 }
 
-Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* with) noexcept {
+Verdict Kernel::check_chunk(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* with) noexcept {
     CheckRequest request;
     if (with != nullptr) {
         request.recovery = with->recovery;
@@ -151,7 +155,7 @@ Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, 
     if (chunk.frame_id.empty() || chunk.frame_id == config_.base_frame) {
         request.chunk.frame = CartesianFrame::base;
     } else if (request.chunk.effector < config_.effector_names.size() && chunk.frame_id == config_.effector_names[request.chunk.effector]) {
-        // The rows are turned by the axes of the effector they move; another effector's axes are not these.
+        // The steps are turned by the axes of the effector they move; another effector's axes are not these.
         request.chunk.frame = CartesianFrame::tool;
     }
     request.state = measured_state(now);
@@ -160,7 +164,7 @@ Verdict Kernel::judge(const ActionChunkMessage& chunk, const NamedWorld* world, 
         request.world_held_s = held_s(*world, now);
     }
     request.now_s = now.wall_s;
-    looked_at_ = {true, request.state, world, request.world_held_s, request.recovery, request.contacts.size()};
+    evaluation_inputs_ = {true, request.state, world, request.world_held_s, request.recovery, request.contacts.size()};
     return gate_->check(request);
 }
 
@@ -179,7 +183,7 @@ std::optional<ChunkRequest> Kernel::read_request(std::span<const std::byte> payl
     return read_chunk_request(payload, config_, held_, world == nullptr ? nullptr : &world->names);
 }
 
-Finding Kernel::look(std::span<std::byte> payload, const NamedWorld* world, Now now, const ChunkRequest* request) noexcept {
+Finding Kernel::evaluate(std::span<std::byte> payload, const NamedWorld* world, Now now, const ChunkRequest* request) noexcept {
     const auto chunk = read_action_chunk(payload);
     if (!chunk) return not_a_chunk(payload.size());
     Finding finding{*chunk, {}};
@@ -191,9 +195,9 @@ Finding Kernel::look(std::span<std::byte> payload, const NamedWorld* world, Now 
         finding.verdict.violation.limit_max = static_cast<double>(capacity::declared_contacts_max);
         return finding;
     }
-    finding.verdict = judge(*chunk, world_or_none(world), now, request);
+    finding.verdict = check_chunk(*chunk, world_or_none(world), now, request);
     if (request != nullptr) {
-        // The gate counts those it was given; whoever asked counts those they sent.
+        // The gate counts those it was given; the client counts those it sent.
         std::uint32_t used = 0;
         for (std::size_t i = 0; i < request->contact_count; ++i) used |= (finding.verdict.contacts_used >> i & 1U) << request->sent_as[i];
         finding.verdict.contacts_used = used;
@@ -203,14 +207,14 @@ Finding Kernel::look(std::span<std::byte> payload, const NamedWorld* world, Now 
     return finding;
 }
 
-HeldOutcome Kernel::attach(std::span<const std::byte> payload) noexcept {
-    const auto shape = read_held_shape(payload, config_);
+AttachOutcome Kernel::attach(std::span<const std::byte> payload) noexcept {
+    const auto shape = read_attached_shape(payload, config_);
     if (!shape) return {false, none, {"not a shape to hold"}};
     if (!shape->links_known) return {false, none, {"a link that it names does not exist"}};
     if (shape->object_id.size() > 200) return {false, none, {"its name is longer than 200 bytes"}};
     // Several shapes may make one object; a new object gets the first number that is free.
     std::uint16_t number = capacity::attached_max;
-    for (std::uint16_t i = 0; i < held_.size(); ++i) {
+    for (std::uint16_t i = 0; i < capacity::attached_max; ++i) {
         if (held_[i].view() == shape->object_id) {
             number = i;
             break;
@@ -228,12 +232,12 @@ HeldOutcome Kernel::attach(std::span<const std::byte> payload) noexcept {
     return {true, number, {"attached"}};
 }
 
-HeldOutcome Kernel::let_go(std::span<const std::byte> payload) noexcept {
-    const auto object_id = read_let_go(payload);
+AttachOutcome Kernel::detach(std::span<const std::byte> payload) noexcept {
+    const auto object_id = read_detach(payload);
     if (!object_id) return {false, none, {"not a name"}};
     bool holds = false;
-    HeldOutcome outcome{false, none, {"it is not attached"}};
-    for (std::uint16_t i = 0; i < held_.size(); ++i) {
+    AttachOutcome outcome{false, none, {"it is not attached"}};
+    for (std::uint16_t i = 0; i < capacity::attached_max; ++i) {
         if (held_[i].view() == *object_id && gate_->detach(i)) {
             held_[i] = {};
             outcome = {true, i, {"let go"}};
@@ -247,10 +251,10 @@ HeldOutcome Kernel::let_go(std::span<const std::byte> payload) noexcept {
 NavAnswer Kernel::nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept {
     const auto goal = read_nav_goal(payload);
     if (!goal) return {false, {"not a goal"}};
-    return judge_nav_goal(*goal, world == nullptr ? nullptr : world->nav_map.get(), config_.gate, config_.robot_name, now.wall_s, world == nullptr ? 0.0 : held_s(*world, now));
+    return evaluate_nav_goal(*goal, world == nullptr ? nullptr : world->occupancy_map.get(), config_.gate, config_.robot_name, now.wall_s, world == nullptr ? 0.0 : held_s(*world, now));
 }
 
-Finding Kernel::look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {
+Finding Kernel::evaluate_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {
     const auto twist = read_twist(payload);
     if (!twist) return not_a_chunk(payload.size());
     ActionChunkMessage chunk;
@@ -259,33 +263,41 @@ Finding Kernel::look_at_twist(std::span<const std::byte> payload, const NamedWor
     chunk.n_dof = 6;
     std::copy(twist->begin(), twist->end(), twist_.begin());
     chunk.flat = twist_;
-    return {chunk, judge(chunk, world_or_none(world), now)};
+    return {chunk, check_chunk(chunk, world_or_none(world), now)};
 }
 
-Decision Kernel::conclude(const Finding& finding, const NamedWorld* world, Now now) noexcept {
+Decision Kernel::dropped_at_stage_one(ViolationCode code) noexcept {
+    Decision decision;
+    decision.verdict.stage = 1;
+    decision.verdict.violation.code = code;
+    dropped_ += 1;
+    return decision;
+}
+
+Decision Kernel::take_back(Now now) noexcept {
+    passed_ -= 1;
+    estop("external", "a stop was asked for", now);
+    Decision decision = dropped_at_stage_one(ViolationCode::estop_latched);
+    decision.latch = true;
+    return decision;
+}
+
+Decision Kernel::decide(const Finding& finding, const NamedWorld* world, Now now) noexcept {
     world = world_or_none(world);
     const auto& [chunk, verdict] = finding;
     Decision decision;
     decision.verdict = verdict;
-    // Stage 1 comes last in time: a stop that was asked for while the chunk was looked at counts.
+    // Stage 1 comes last in time: a stop that was asked for while the chunk was evaluated counts.
     ViolationCode stage_one = ViolationCode::not_checked;
     if (latch_.latched()) stage_one = ViolationCode::estop_latched;
     else if (!active_) stage_one = ViolationCode::envelope_unconfigured;
-    if (stage_one != ViolationCode::not_checked) {
-        decision.verdict = {};
-        decision.verdict.stage = 1;
-        decision.verdict.violation.code = stage_one;
-        last_drop_ = stage_one;
-        dropped_ += 1;
-        return decision;
-    }
+    if (stage_one != ViolationCode::not_checked) return dropped_at_stage_one(stage_one);
     const ViolationCode code = verdict.violation.code;
     if (verdict.accepted == 1) {
         decision.pass = true;
         passed_ += 1;
         return decision;
     }
-    last_drop_ = code;
     decision.report = true;
     decision.evidence = write_evidence(verdict, chunk, config_, world == nullptr ? nullptr : &world->names, held_, evidence_);
     FailureTriggerMessage failure;
@@ -316,6 +328,11 @@ std::span<const std::byte> Kernel::status(const NamedWorld* world, Now now) noex
     status.state = static_cast<std::uint8_t>(state());
     status.source = latch_.record().source.view();
     status.reason = latch_.record().reason.view();
+    if (settings_.warn_only && !latch_.latched()) {
+        // Where a stop would be told: a client that reads that nothing is stopped reads that nothing is rejected, either.
+        status.source = "kernel";
+        status.reason = "warn only: chunks that break a rule pass";
+    }
     status.sequence = latch_.record().sequence;
     status.passed = passed_;
     status.dropped = dropped_;

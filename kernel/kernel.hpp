@@ -19,9 +19,6 @@
 
 namespace lastgate {
 
-/// `SafetyStatus.state`.
-enum class LifecycleState : std::uint8_t { unconfigured = 0, inactive = 1, active = 2, latched = 3 };
-
 enum class OnViolation : std::uint8_t { estop, hold };
 enum class OnStale : std::uint8_t { estop, stop, drop };
 
@@ -29,13 +26,13 @@ struct KernelSettings {
     OnViolation on_violation = OnViolation::estop;
     OnStale on_stale = OnStale::estop;
     bool warn_only = false;       ///< Simulation and bring-up: everything is checked, and passes with a warning.
-    bool without_world = false;   ///< Said aloud: nobody looks at the world.
+    bool without_world = false;   ///< Declared: the world is not observed.
     double reset_cooldown_s = 0.5;
-    std::vector<std::string> required_sources;    ///< Must be alive before anything passes.
+    std::vector<std::string> required_sources;    ///< Must be alive before anything passes; a deadman that the envelope requires is one of them, named or not.
     std::vector<std::string> required_actuators;  ///< Must acknowledge a stop before it can be reset.
 };
 
-/// Both clocks: sources stamp by the one that people set, ages are held to by the one that nobody can.
+/// Both clocks: sources stamp by the one that people set, ages are held to by the monotonic one.
 struct Now {
     double wall_s = 0.0;
     double monotonic_s = 0.0;
@@ -47,12 +44,12 @@ struct NamedWorld {
     WorldNames names;
     double arrived_s = 0.0;  ///< Monotonic.
     std::array<MessageSource, 2> sources{};  ///< What it was made of.
-    std::unique_ptr<const NavMap> nav_map;
+    std::unique_ptr<const OccupancyMap> occupancy_map;
 };
 
-/// What the last look depended on beside the chunk.
-struct LookedAt {
-    bool judged = false;  ///< False when the bytes were no chunk.
+/// What the last evaluation depended on beside the chunk.
+struct EvaluationInputs {
+    bool evaluated = false;  ///< False when the bytes were no chunk.
     StateView state;
     const NamedWorld* world = nullptr;
     double world_held_s = 0.0;
@@ -61,13 +58,13 @@ struct LookedAt {
 };
 
 /// What came of attaching or letting go.
-struct HeldOutcome {
+struct AttachOutcome {
     bool success = false;
     std::uint32_t number = none;  ///< Under which verdicts speak of it.
     ShortText<240> message;
 };
 
-/// What a look at a chunk gave; no decision yet.
+/// What the evaluation of a chunk gave; no decision yet.
 struct Finding {
     ActionChunkMessage chunk;  ///< Views into the payload it was read from.
     Verdict verdict;
@@ -90,7 +87,7 @@ struct Decision {
 class Kernel {
   public:
     /// Throws std::invalid_argument for a configuration or settings that cannot be used.
-    Kernel(KernelConfig config, KernelSettings settings, std::string model_digest, const LatchRecord& restored);
+    Kernel(const KernelConfig& config, KernelSettings settings, std::string model_digest, const LatchRecord& restored);
     /// The same with a gate that was built from `config` before: its memory is the costly part.
     Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings settings, std::string model_digest, const LatchRecord& restored);
 
@@ -100,30 +97,33 @@ class Kernel {
     LifecycleState state() const noexcept;
     bool is_active() const noexcept { return active_; }
 
-    /// Looks at the bytes of one ActionChunk, which it may turn round in place. Takes as long as a check takes, and
+    /// Evaluates the bytes of one ActionChunk, which it may turn round in place. Takes as long as a check takes, and
     /// touches neither the latch nor the counters: a stop that arrives meanwhile need not wait for it.
     /// `request` is what came with it, when something did; its contacts are those of this `world`.
-    Finding look(std::span<std::byte> payload, const NamedWorld* world, Now now, const ChunkRequest* request = nullptr) noexcept;
+    Finding evaluate(std::span<std::byte> payload, const NamedWorld* world, Now now, const ChunkRequest* request = nullptr) noexcept;
     std::optional<ChunkRequest> read_request(std::span<const std::byte> payload, const NamedWorld* world) const noexcept;
     /// Of bytes that say nothing.
     static Finding not_a_chunk(std::size_t bytes) noexcept;
-    /// The same for the base twist of `/cmd_vel`, as a BODY_TWIST chunk of one row.
-    Finding look_at_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept;
+    /// The same for the base twist of `/cmd_vel`, as a BODY_TWIST chunk of one step.
+    Finding evaluate_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept;
     /// Decides, by what was found and by how things stand now: latch, lifecycle, settings. Short.
-    Decision conclude(const Finding& finding, const NamedWorld* world, Now now) noexcept;
+    Decision decide(const Finding& finding, const NamedWorld* world, Now now) noexcept;
+    /// Instead of what `decide` gave, when a stop was asked for before the chunk had left: latches, and drops it.
+    Decision take_back(Now now) noexcept;
 
     /// Takes one JointState; joints of others are ignored. False when the bytes are not one.
     bool observe(std::span<const std::byte> payload, Now now) noexcept;
 
-    /// Makes something part of the robot from the next look on, or no longer: `MessageType::held_shape`, `let_go`.
-    HeldOutcome attach(std::span<const std::byte> payload) noexcept;
-    HeldOutcome let_go(std::span<const std::byte> payload) noexcept;
+    /// Makes something part of the robot from the next evaluation on, or no longer: `MessageType::attached_shape`,
+    /// `detach`.
+    AttachOutcome attach(std::span<const std::byte> payload) noexcept;
+    AttachOutcome detach(std::span<const std::byte> payload) noexcept;
 
     /// Whether the base may be sent somewhere, by the map of this world.
     NavAnswer nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept;
 
-    /// Once per look: nobody is told twice, or of the look before.
-    LookedAt take_looked_at() noexcept { return std::exchange(looked_at_, LookedAt{}); }
+    /// Once per evaluation: no client is told twice, or of the evaluation before.
+    EvaluationInputs take_evaluation_inputs() noexcept { return std::exchange(evaluation_inputs_, EvaluationInputs{}); }
     std::size_t held_count() const noexcept;
 
     void estop(std::string_view source, std::string_view reason, Now now) noexcept { latch_.trip(source, reason, now.monotonic_s); }
@@ -137,7 +137,6 @@ class Kernel {
     const KernelSettings& settings() const noexcept { return settings_; }
     std::uint64_t passed() const noexcept { return passed_; }
     std::uint64_t dropped() const noexcept { return dropped_; }
-    ViolationCode last_drop() const noexcept { return last_drop_; }
     const std::string& model_digest() const noexcept { return model_digest_; }
 
   private:
@@ -150,10 +149,11 @@ class Kernel {
         bool has_velocity = false;
     };
 
-    Verdict judge(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* request = nullptr) noexcept;
+    Verdict check_chunk(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* request = nullptr) noexcept;
     static double held_s(const NamedWorld& world, Now now) noexcept { return world.snapshot.is_declared_absent() ? 0.0 : now.monotonic_s - world.arrived_s; }
     const NamedWorld* world_or_none(const NamedWorld* world) const noexcept { return world == nullptr ? no_world_.get() : world; }
     StateView measured_state(Now now) noexcept;
+    Decision dropped_at_stage_one(ViolationCode code) noexcept;
 
     KernelConfig config_;
     KernelSettings settings_;
@@ -163,10 +163,9 @@ class Kernel {
     bool active_ = false;
     std::uint64_t passed_ = 0;
     std::uint64_t dropped_ = 0;
-    ViolationCode last_drop_ = ViolationCode::not_checked;
-    std::unique_ptr<NamedWorld> no_world_;  ///< Null unless the settings say aloud that nobody looks.
-    HeldNames held_;
-    LookedAt looked_at_;
+    std::unique_ptr<NamedWorld> no_world_;  ///< Null unless the settings declare that the world is not observed.
+    AttachedNames held_;
+    EvaluationInputs evaluation_inputs_;
 
     std::vector<Measured> measured_;  ///< Per degree of freedom.
     std::vector<JointReading> readings_;

@@ -22,7 +22,7 @@ template <typename Text>
 void put_text(const Text& text, std::byte*& at, std::size_t room) noexcept {
     const std::string_view view = text.view();
     *at++ = static_cast<std::byte>(view.size());
-    std::memcpy(at, view.data(), view.size());
+    if (!view.empty()) std::memcpy(at, view.data(), view.size());
     at += room;
 }
 
@@ -70,6 +70,7 @@ void Latch::stop(std::string_view source, std::string_view reason, double now_s)
         record_.sequence += 1;  // wraps like the uint32 of SafetyStatus
         for (Actuator& actuator : actuators_) actuator.acknowledged = false;
     }
+    stops_ += 1;
     record_.source.assign(source);
     record_.reason.assign(reason);
     has_last_stop_ = advance(now_s);

@@ -8,6 +8,9 @@
 
 namespace lastgate {
 
+/// `SafetyStatus.state`.
+enum class LifecycleState : std::uint8_t { unconfigured = 0, inactive = 1, active = 2, latched = 3 };
+
 /// Text of bounded length that never allocates; what is too long is cut at a whole character.
 template <std::size_t capacity>
 class ShortText {
@@ -32,8 +35,11 @@ using StopReason = ShortText<160>;
 
 /// E-stop sources and actuators of one robot: pendants, deadmen, people, drives. Sixteen of each is a lot.
 inline constexpr std::size_t sources_max = 16;
-/// Of a name on the board, which ends with a zero.
-inline constexpr std::size_t seat_name_bytes_max = 31;
+/// Of a name on the status block, which ends with a zero.
+inline constexpr std::size_t registration_name_bytes_max = 31;
+
+/// The source that an envelope with `deadman_required` asks for.
+inline constexpr std::string_view deadman_name = "deadman";
 
 /// What is written down, so that a stop outlives the process.
 struct LatchRecord {
@@ -54,13 +60,16 @@ class Latch {
     /// Adds an actuator that must acknowledge every stop; false when there is no room.
     bool require_actuator(std::string_view name) noexcept;
     /// Goes on where a process before this one ended: the cooldown begins again with the first reset. What that one
-    /// knew to be held nobody checks any more, so this is a stop too.
+    /// knew to be held is no longer checked, so this is a stop too.
     void restore(const LatchRecord& record) noexcept;
     /// Notes whether the robot holds something.
     void note_held(bool held) noexcept { record_.held = held; }
 
     bool latched() const noexcept { return record_.latched; }
     const LatchRecord& record() const noexcept { return record_; }
+
+    /// How many stops there were since the start, those that came while it was latched too.
+    std::uint64_t stops() const noexcept { return stops_; }
 
     /// Latches for an event that is over at once.
     void trip(std::string_view source, std::string_view reason, double now_s) noexcept;
@@ -96,10 +105,11 @@ class Latch {
     std::array<Held, sources_max> held_{};
     std::array<Actuator, sources_max> actuators_{};
     std::size_t actuator_count_ = 0;
-    bool too_many_held_ = false;  ///< A source that found no room: nobody can tell when it lets go.
+    bool too_many_held_ = false;  ///< A source that found no room: when it lets go is unknown.
     double latest_s_ = 0.0;
     bool has_latest_ = false;
     double last_stop_s_ = 0.0;
+    std::uint64_t stops_ = 0;
     bool has_last_stop_ = false;  ///< False while latched: the stop happened at a time this clock cannot place.
 };
 

@@ -9,10 +9,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <string_view>
 
-#include "lastgate/lanes.hpp"
+#include "lastgate/simd.hpp"
 #include "process.hpp"
 
 namespace {
@@ -28,7 +29,7 @@ constexpr const char* usage = R"(usage: lastgate-kernel --config F --instance NA
   --require-source NAME          --require-actuator NAME         (each may be repeated)
   --spin-us N                    look for work this long before sleeping; -1: always
   --lanes avx2|generic           --sched-fifo PRIORITY           --cpu N
-  --lock-memory                  --exit-with-parent              --remove-config
+  --lock-memory                  --exit-with-parent PID          --remove-config
 )";
 
 struct Arguments {
@@ -36,7 +37,7 @@ struct Arguments {
     std::string digest;
     KernelSettings settings;
     ProcessOptions options;
-    LaneBuild lanes = best_lane_build();
+    SimdBuild simd = best_simd_build();
     bool remove_config = false;  ///< The file was made for this start only.
 };
 
@@ -87,11 +88,12 @@ Arguments read_arguments(int count, char** values) {
         else if (flag == "--require-source") arguments.settings.required_sources.emplace_back(next());
         else if (flag == "--require-actuator") arguments.settings.required_actuators.emplace_back(next());
         else if (flag == "--spin-us") arguments.options.spin_ns = static_cast<std::int64_t>(number_of(flag, next()) * 1000.0);
-        else if (flag == "--lanes") arguments.lanes = choice_of<LaneBuild>(flag, next(), {{"avx2", LaneBuild::avx2}, {"generic", LaneBuild::generic}});
+        else if (flag == "--lanes") arguments.simd = choice_of<SimdBuild>(flag, next(), {{"avx2", SimdBuild::avx2}, {"generic", SimdBuild::generic}});
         else if (flag == "--sched-fifo") arguments.options.real_time.fifo_priority = whole_number_of(flag, next(), fifo_priority_max);
         else if (flag == "--cpu") arguments.options.real_time.cpu = whole_number_of(flag, next(), CPU_SETSIZE - 1);
         else if (flag == "--lock-memory") arguments.options.real_time.lock_memory = true;
-        else if (flag == "--exit-with-parent") arguments.options.parent = getppid();
+        // Given, not asked of the system here: a parent that has ended by now is no longer ours, and would not be missed.
+        else if (flag == "--exit-with-parent") arguments.options.parent = whole_number_of(flag, next(), std::numeric_limits<int>::max());
         else if (flag == "--remove-config") arguments.remove_config = true;
         else throw std::invalid_argument("unknown option `" + std::string(flag) + "`");
     }
@@ -100,7 +102,7 @@ Arguments read_arguments(int count, char** values) {
     }
     const bool plain = arguments.options.instance.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == std::string::npos && arguments.options.instance.size() <= 64;
     if (!plain) throw std::invalid_argument("--instance must be at most 64 letters, digits, `_` and `-`");
-    if (arguments.lanes == LaneBuild::avx2 && best_lane_build() != LaneBuild::avx2) throw std::invalid_argument("--lanes avx2 cannot run on this machine");
+    if (arguments.simd == SimdBuild::avx2 && best_simd_build() != SimdBuild::avx2) throw std::invalid_argument("--lanes avx2 cannot run on this machine");
     return arguments;
 }
 
@@ -108,8 +110,9 @@ KernelProcess* running = nullptr;
 void end_process(int) { running->shut_down(); }
 
 int serve(const Arguments& arguments, const std::string& text) {
+    if (arguments.options.parent >= 0 && getppid() != arguments.options.parent) throw std::runtime_error("the program that started this kernel has ended");
     KernelConfig config = read_config(text);
-    config.gate.lane_build = arguments.lanes;
+    config.gate.simd_build = arguments.simd;
     const std::string robot = config.robot_name;
     KernelProcess process(std::move(config), arguments.settings, arguments.digest, arguments.options);
     running = &process;
@@ -119,7 +122,7 @@ int serve(const Arguments& arguments, const std::string& text) {
     sigaction(SIGINT, &action, nullptr);
     lock_memory_if_asked(arguments.options.real_time);
     if (arguments.settings.warn_only) std::fprintf(stderr, "lastgate-kernel: WARN ONLY: chunks that break a rule pass too\n");
-    // For whoever started us: from this line on the doors are open, and they are ours.
+    // For the parent process: from this line on the channels are open, and they are ours.
     std::printf("ready %s\n", robot.c_str());
     std::fflush(stdout);
     process.run();
@@ -136,7 +139,7 @@ int main(int count, char** values) {
         std::fputs(usage, stdout);
         return 0;
     }
-    // Whoever read what is said here may be gone; that is no reason to be gone too.
+    // The reader of this output may be gone; the kernel goes on.
     std::signal(SIGPIPE, SIG_IGN);
     try {
         const Arguments arguments = read_arguments(count, values);

@@ -98,7 +98,7 @@ struct FloorMapMessage {
     std::string_view frame_id;                ///< Of the map.
     double stamp_s = 0.0;                     ///< When the map was made.
     double age_s_max = 0.0;                   ///< How long it is believed.
-    double placed_stamp_s = 0.0;              ///< When somebody measured where the robot stands on it.
+    double placed_stamp_s = 0.0;              ///< When localisation measured where the robot stands on it.
     std::array<double, 2> origin_xy{};        ///< The corner of cell 0, 0 in its frame,
     double origin_yaw = 0.0;                  ///< and how far rows and columns are turned there.
     double resolution_m = 0.0;
@@ -133,8 +133,8 @@ struct WorldSnapshotMessage {
     bool unknown_is_free = false;
     bool outside_is_free = false;
     std::span<const std::uint8_t> occupancy;
-    bool declared_absent = false;          ///< `NO_WORLD`, said aloud.
-    std::uint32_t obstacle_count = 0;      ///< The first so many are obstacles; the others are zones, which nobody may touch.
+    bool declared_absent = false;          ///< `NO_WORLD`, declared.
+    std::uint32_t obstacle_count = 0;      ///< The first so many are obstacles; the others are zones, which no link may touch.
     bool has_floor = false;
     FloorMapMessage floor;
 };

@@ -16,7 +16,7 @@ constexpr double tilt_max = 1e-6;
 /// Farther out is no coordinate in metres, and a quaternion this far off length 1 is no rotation.
 constexpr double coordinate_m_max = 1.0e6;
 constexpr double quaternion_norm_tolerance = 1e-6;
-/// Cells that one question may look at: ten metres squared at a centimetre, and some tens of milliseconds at worst.
+/// Cells that one question may check: ten metres squared at a centimetre, and some tens of milliseconds at worst.
 constexpr double window_cells_max = 1 << 20;
 
 struct Point {
@@ -108,12 +108,12 @@ bool is_polygon_free(const FloorMapMessage& map, std::span<const Point> corners,
 
 }  // namespace
 
-NavMap::NavMap(const FloorMapMessage& message) : frame_id(message.frame_id), bits(message.blocked_bits.begin(), message.blocked_bits.end()), map(message) {
+OccupancyMap::OccupancyMap(const FloorMapMessage& message) : frame_id(message.frame_id), bits(message.blocked_bits.begin(), message.blocked_bits.end()), map(message) {
     map.frame_id = frame_id;
     map.blocked_bits = bits;
 }
 
-NavAnswer judge_nav_goal(const NavGoalRequest& goal, const NavMap* known, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept {
+NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const OccupancyMap* known, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept {
     char text[240];
     const auto answer = [&](bool ok, const char* format, auto... values) {
         std::snprintf(text, sizeof text, format, values...);
@@ -121,7 +121,7 @@ NavAnswer judge_nav_goal(const NavGoalRequest& goal, const NavMap* known, const 
         return NavAnswer{ok, CdrReader::is_utf8(text) ? std::string_view(text) : "the answer cannot be written"};
     };
     const auto size_of = [](std::string_view name) { return static_cast<int>(std::min<std::size_t>(name.size(), 80)); };
-    if (known == nullptr) return answer(false, "%s", "there is no map: nobody knows whether the goal is free");
+    if (known == nullptr) return answer(false, "%s", "there is no map: whether the goal is free is unknown");
     const FloorMapMessage& map = known->map;
     if (goal.frame_id != map.frame_id) {
         return answer(false, "the goal is in frame `%.*s`, the map in `%.*s`", size_of(goal.frame_id), goal.frame_id.data(), size_of(map.frame_id), map.frame_id.data());

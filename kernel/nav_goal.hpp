@@ -11,9 +11,9 @@
 
 namespace lastgate {
 
-/// The whole map of a world, for goals that lie beyond what checks look at.
-struct NavMap {
-    explicit NavMap(const FloorMapMessage& message);
+/// The whole map of a world, for goals that lie beyond what checks cover.
+struct OccupancyMap {
+    explicit OccupancyMap(const FloorMapMessage& message);
     // `map` has views of these.
     std::string frame_id;
     std::vector<std::uint8_t> bits;
@@ -26,7 +26,7 @@ struct NavAnswer {
 };
 
 /// Whether the base may be sent to a pose on the map: what it covers of the floor, and the margin around it, touches
-/// free cells only. The way there is not looked at. The same answers as `lastgate.Gate.check_nav_goal`.
-NavAnswer judge_nav_goal(const NavGoalRequest& goal, const NavMap* map, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept;
+/// free cells only. The way there is not checked. The same answers as `lastgate.Gate.check_nav_goal`.
+NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const OccupancyMap* map, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept;
 
 }  // namespace lastgate

@@ -3,11 +3,12 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "doors.hpp"
+#include "channels.hpp"
 #include "instance.hpp"
 #include "kernel.hpp"
 #include "latch_file.hpp"
@@ -27,6 +28,9 @@ struct ProcessOptions {
     RealTime real_time;
 };
 
+/// Of two counts that begin again after 2^32: whether the first has come as far as the second.
+inline bool is_reached(std::uint32_t count, std::uint32_t goal) noexcept { return static_cast<std::int32_t>(count - goal) >= 0; }
+
 /// The process around a `Kernel`: rings in, rings out, four threads.
 ///
 /// One thread decides. One listens for stops and nothing else: it latches, writes that down and says so while the
@@ -38,12 +42,12 @@ class KernelProcess {
     KernelProcess(KernelConfig config, KernelSettings settings, std::string model_digest, ProcessOptions options);
     ~KernelProcess();
 
-    /// Serves until `shut_down` is called, or somebody asks through a door.
+    /// Serves until `shut_down` is called, or a client asks through a channel.
     void run();
     void shut_down() noexcept;  ///< May be called from a signal handler.
 
   private:
-    struct Door {
+    struct Channel {
         Ring chunks;
         Ring states;
         Ring worlds;
@@ -56,26 +60,33 @@ class KernelProcess {
     void listen_for_stops();
     void wait_for_disk(const std::stop_token& ending);
     void build_worlds();
+    void show_latched() noexcept;
     void warn_loudly();
-    bool serve_door(std::size_t index);
-    void take_states(Door& door);
+    bool serve_channel(std::size_t index);
+    void take_states(Channel& channel);
     void serve_chunk(std::size_t index, const MessageHead& head, std::span<std::byte> payload);
     void serve_twist(std::size_t index, const MessageHead& head, std::span<const std::byte> payload);
     void settle(std::size_t index, const MessageHead& head, const Finding& finding, std::span<const std::byte> safe, const NamedWorld* world, Now begun);
-    void write_inputs(std::size_t index, const MessageHead& head, const LookedAt& looked, const Verdict& found, std::span<const std::byte> chunk, Now begun);
+    void write_inputs(std::size_t index, const MessageHead& head, const EvaluationInputs& inputs, const Verdict& found, std::span<const std::byte> chunk, Now begun);
     void serve_request(std::size_t index, const MessageHead& head, std::span<std::byte> payload);
     void serve_question(std::size_t index, const MessageHead& head, std::span<const std::byte> payload);
     void answer(std::size_t index, const MessageHead& head, AnswerFrame frame);
     void serve_command(std::size_t index, const MessageHead& head, std::span<const std::byte> payload);
     AnswerFrame answer_to(Command command);
+    void answer_reset_when_kept();
 
     // With `gate_lock_` held.
-    AnswerFrame reset();
+    bool stop_is_unheard() const noexcept { return safe_actions_.stops_asked() != stops_heard_; }
+    std::optional<AnswerFrame> begin_reset(std::size_t channel, const MessageHead& head);  ///< Nothing while the disk is waited for.
+    AnswerFrame end_reset();
+    AnswerFrame refusal_of_reset(Now now);
+    void poll_disk(Now now);
+    bool write_down(const LatchRecord& record);
     bool try_activate();
-    bool look_at_seats(Now now);  ///< Whether somebody there asked for a stop since the last look.
+    bool poll_registrations(Now now);  ///< Whether a program there asked for a stop since the last look.
     void note_change(Now now);
     void write_status(Now now);
-    void report_for(const BoardSeat& seat, Now now);
+    void report_for(const RegistrationSlot& registration, Now now);
     Now now() const noexcept;
 
     ProcessOptions options_;
@@ -83,8 +94,8 @@ class KernelProcess {
     LatchFile latch_file_;
     Kernel kernel_;
     std::uint64_t kernel_id_;
-    BoardView board_;
-    std::array<Door, doors_max> doors_;
+    StatusBlockView status_block_;
+    std::array<Channel, channels_max> channels_;
     Ring safe_actions_;
     Ring failures_;
     Ring statuses_;
@@ -94,12 +105,11 @@ class KernelProcess {
     const NamedWorld* world_ = nullptr;  ///< Of the deciding thread.
 
     std::mutex gate_lock_;
-    std::atomic<bool> stop_asked_{false};  ///< Set before the lock is taken: from then on nothing passes.
     std::atomic<bool> ending_{false};
-    std::uint32_t estop_seen_ = 0;         ///< How often the bell had rung when the latch last heard it.
+    std::uint32_t stops_heard_ = 0;        ///< Of those asked for: the latch knows of these. With `gate_lock_` held.
     std::array<std::uint32_t, sources_max> presses_seen_{};
     std::array<bool, sources_max> held_{};
-    std::array<SourceName, sources_max> held_as_{};  ///< The name that the latch knows a held seat by.
+    std::array<SourceName, sources_max> held_as_{};  ///< The name that the latch knows a held registration by.
     std::vector<std::string> absences_;        ///< What it is called when a required source is gone,
     std::array<bool, sources_max> missing_{};  ///< and which are.
     std::atomic<std::uint64_t> passed_broken_{0};  ///< Under `warn_only`.
@@ -107,7 +117,21 @@ class KernelProcess {
     bool wants_active_ = false;            ///< Becomes active as soon as every required source is there.
     std::int64_t status_ns_ = 0;           ///< When the last status was written.
     LatchRecord written_;                  ///< What the file holds.
-    Bell disk_bell_{};                     ///< Rung when that has changed.
+    Event disk_event_{};                     ///< Signalled when that has changed. Its count names what was written up to then.
+    std::atomic<std::uint32_t> kept_{0};   ///< Up to which count the disk has kept it,
+    std::atomic<std::uint32_t> failed_{0}; ///< and up to which it was last found that it has not.
+    std::atomic<bool> disk_fails_{false};  ///< It does not keep what it is given.
+    std::atomic<bool> misplaced_{false};   ///< The file was removed, replaced or moved away.
+    bool disk_failure_told_ = false;
+    std::uint32_t kept_as_latched_ = 0;    ///< The count under which the latest stop was written down.
+    struct PendingReset {
+        bool waiting = false;
+        std::size_t channel = 0;
+        MessageHead head;
+        std::uint32_t count = 0;   ///< Of the record without the latch.
+        std::uint64_t stops = 0;   ///< Of the latch, when it was written.
+    };
+    PendingReset reset_;                   ///< Written down, and not yet in force.
     bool unwritten_ = false;               ///< The system would not take the record; tried again until it does.
     std::uint64_t lost_ = 0;
     std::uint64_t safe_sequence_ = 0;      ///< Of the last chunk that passed.

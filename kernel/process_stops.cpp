@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the process hears stops, writes them down and says how it stands.
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,10 +10,8 @@
 namespace lastgate {
 namespace {
 
-/// A status at least this often, so that one who starts late learns how things stand.
+/// A status at least this often, so that a late client learns how things stand.
 constexpr std::int64_t status_period_ns = 1'000'000'000;
-/// Who waits for the disk is rung for; this is for a ring that was missed.
-constexpr std::int64_t disk_look_period_ns = 1'000'000'000;
 
 }  // namespace
 
@@ -23,53 +20,62 @@ constexpr std::int64_t disk_look_period_ns = 1'000'000'000;
 void KernelProcess::listen_for_stops() {
     become_listener(options_.real_time);
     for (bool ending = false; !ending;) {
-        // Before the last look, not after it: a stop that is asked for now is written down and found by the next kernel.
+        // Before the last poll, not after it: a stop that is asked for now is written down and found by the next
+        // kernel.
         ending = ending_.load(std::memory_order_acquire);
-        const std::uint32_t rung = board_->estop_bell.rung();
-        const bool asked = rung != estop_seen_;
-        if (asked) {
-            // Before any lock: the decision that is being made right now will find it, and drivers read the board.
-            stop_asked_.store(true, std::memory_order_release);
-            board_->state.store(static_cast<std::uint32_t>(LifecycleState::latched), std::memory_order_release);
-        }
+        const std::uint32_t signals = status_block_->estop_event.signals();
+        const std::uint32_t stops = safe_actions_.stops_asked();
+        const bool asked = stops != stops_heard_;  // which no other thread writes
+        // Before any lock: a client that waits for the kernel to hear it reads the status block.
+        if (asked) show_latched();
         {
             const std::lock_guard hold(gate_lock_);
             const Now moment = now();
-            estop_seen_ = rung;
-            const bool explained = look_at_seats(moment);
+            stops_heard_ = stops;  // latched below, before the lock is let go
+            const bool explained = poll_registrations(moment);
+            poll_disk(moment);
             if (wants_active_ && !kernel_.is_active()) (void)try_activate();
             const LatchRecord& record = kernel_.latch().record();
-            // Nobody on a seat said why. While latched this is a stop like the one before it: the cooldown begins again.
+            // No program on a registration said why. While latched this is a stop like the one before it: the cooldown
+            // begins again.
             if (asked && !explained && record.latched) kernel_.estop(record.source.view(), record.reason.view(), moment);
             else if (asked && !explained) kernel_.estop("external", "a stop was asked for", moment);
             note_change(moment);
+            status_block_->stops_heard.store(stops, std::memory_order_release);
             if (monotonic_ns() - status_ns_ >= status_period_ns) write_status(moment);
         }
         if (options_.parent >= 0 && getppid() != options_.parent) shut_down();
-        if (!ending) board_->estop_bell.wait(rung, heartbeat_period_ns);
+        if (!ending) status_block_->estop_event.wait(signals, heartbeat_period_ns);
     }
 }
 
-bool KernelProcess::look_at_seats(Now moment) {
+void KernelProcess::show_latched() noexcept {
+    constexpr auto latched = static_cast<std::uint32_t>(LifecycleState::latched);
+    if (status_block_->state.load(std::memory_order_acquire) == latched) return;
+    status_block_->latch_kept.store(0, std::memory_order_release);
+    status_block_->state.store(latched, std::memory_order_release);
+}
+
+bool KernelProcess::poll_registrations(Now moment) {
     const std::int64_t now_ns = monotonic_ns();
     bool asked = false;
     const auto readable = [](std::string_view text, std::string_view otherwise) { return CdrReader::is_utf8(text) && !text.empty() ? text : otherwise; };
     for (std::size_t i = 0; i < sources_max; ++i) {
-        BoardSeat& seat = board_->sources[i];
-        const std::string_view name = readable(text_of(seat.name), "external");
-        const std::string_view reason = readable(text_of(seat.reason), "a stop was asked for");
-        // Whoever has left since was still here when they pressed.
-        const std::uint32_t presses = seat.presses.load(std::memory_order_acquire);
+        RegistrationSlot& registration = status_block_->sources[i];
+        const std::string_view name = readable(text_of(registration.name), "external");
+        const std::string_view reason = readable(text_of(registration.reason), "a stop was asked for");
+        // A program that has left since was still here when it pressed.
+        const std::uint32_t presses = registration.presses.load(std::memory_order_acquire);
         if (presses != presses_seen_[i]) {
             presses_seen_[i] = presses;
             kernel_.estop(name, reason, moment);
-            report_for(seat, moment);
+            report_for(registration, moment);
             asked = true;
         }
-        const bool taken = seat.owner.load(std::memory_order_acquire) != 0;
-        if (taken && seat.named.load(std::memory_order_acquire) != 1) continue;  // somebody is sitting down
-        // One that died while it held stays asserted: only who takes its seat can say that it let go.
-        const bool holds = taken && seat.asserted.load(std::memory_order_acquire) != 0;
+        const bool taken = registration.owner.load(std::memory_order_acquire) != 0;
+        if (taken && registration.named.load(std::memory_order_acquire) != 1) continue;  // a program is sitting down
+        // One that died while it held stays asserted: only the program that registers can say that it let go.
+        const bool holds = taken && registration.asserted.load(std::memory_order_acquire) != 0;
         const bool held_by_another = held_[i] && held_as_[i].view() != name;
         if (held_[i] && (!holds || held_by_another)) kernel_.latch().release_source(held_as_[i].view());
         if (holds && (!held_[i] || held_by_another)) {
@@ -82,7 +88,7 @@ bool KernelProcess::look_at_seats(Now moment) {
     if (!kernel_.is_active()) return asked;
     const auto& required = kernel_.settings().required_sources;
     for (std::size_t k = 0; k < required.size(); ++k) {
-        const bool alive = std::any_of(board_->sources.begin(), board_->sources.end(), [&](const BoardSeat& seat) { return live_name(seat, now_ns) == required[k]; });
+        const bool alive = std::any_of(status_block_->sources.begin(), status_block_->sources.end(), [&](const RegistrationSlot& registration) { return live_name(registration, now_ns) == required[k]; });
         // Only told here: the latch cuts names, and two that begin alike would be one. `reset` asks `missing_`.
         if (!alive && !missing_[k]) kernel_.estop(absences_[k], "a required e-stop source is gone", moment);
         missing_[k] = !alive;
@@ -90,12 +96,12 @@ bool KernelProcess::look_at_seats(Now moment) {
     return asked;
 }
 
-void KernelProcess::report_for(const BoardSeat& seat, Now moment) {
-    const std::string_view evidence = text_of(seat.evidence);
+void KernelProcess::report_for(const RegistrationSlot& registration, Now moment) {
+    const std::string_view evidence = text_of(registration.evidence);
     if (evidence.empty() || !CdrReader::is_utf8(evidence)) return;
     FailureTriggerMessage failure;
     failure.stamp = Stamp::of_seconds(moment.wall_s);
-    failure.kind = static_cast<std::uint8_t>(seat.failure_kind.load(std::memory_order_relaxed));
+    failure.kind = static_cast<std::uint8_t>(registration.failure_kind.load(std::memory_order_relaxed));
     failure.severity = severity_abort;
     failure.evidence_json = evidence;
     std::array<std::byte, 1024> memory;
@@ -104,45 +110,22 @@ void KernelProcess::report_for(const BoardSeat& seat, Now moment) {
 
 void KernelProcess::note_change(Now moment) {
     const LatchRecord& record = kernel_.latch().record();
-    if (record.latched) stop_asked_.store(true, std::memory_order_release);
-    const auto state = static_cast<std::uint32_t>(kernel_.state());
-    const bool changed = record.latched != written_.latched || record.sequence != written_.sequence || record.held != written_.held || unwritten_;
-    if (changed) {
-        unwritten_ = !latch_file_.write(record);
-        // A stop that cannot be written down is still a stop here; a reset that cannot is none.
-        if (unwritten_ && !record.latched) kernel_.estop("kernel", "the latch file cannot be written", moment);
-        if (!unwritten_) {
-            written_ = record;
-            disk_bell_.ring();
-        }
-    }
-    const auto shown = stop_asked_.load(std::memory_order_acquire) ? static_cast<std::uint32_t>(LifecycleState::latched) : state;
-    const bool moved = board_->state.exchange(shown, std::memory_order_acq_rel) != shown;
-    board_->latch_sequence.store(record.sequence, std::memory_order_release);
+    const bool same = record.latched == written_.latched && record.sequence == written_.sequence && record.held == written_.held && !unwritten_;
+    // A reset that is on its way to the disk stands there already; a stop that came since does not.
+    const bool changed = !same && !(reset_.waiting && kernel_.latch().stops() == reset_.stops && !unwritten_);
+    // A stop that cannot be written down is still a stop here; anything else that cannot becomes one.
+    if (changed && !write_down(record) && !record.latched) kernel_.estop("kernel", "the latch file cannot be written", moment);
+    const auto shown = static_cast<std::uint32_t>(stop_is_unheard() ? LifecycleState::latched : kernel_.state());
+    const bool kept = record.latched && !unwritten_ && !reset_.waiting && is_reached(kept_.load(std::memory_order_acquire), kept_as_latched_);
+    status_block_->latch_kept.store(kept ? 1 : 0, std::memory_order_release);  // first: a reader of the state sees no older word about it
+    const bool moved = status_block_->state.exchange(shown, std::memory_order_acq_rel) != shown;
+    status_block_->latch_sequence.store(record.sequence, std::memory_order_release);
     if (changed || moved) write_status(moment);
 }
 
 void KernelProcess::write_status(Now moment) {
     status_ns_ = monotonic_ns();
     statuses_.write(MessageType::safety_status, kernel_.status(world_, moment), kernel_id_);
-}
-
-// ---- The thread that waits for the disk ------------------------------------------------------------
-
-void KernelProcess::wait_for_disk(const std::stop_token& ending) {
-    pthread_setname_np(pthread_self(), "lastgate-disk");
-    std::uint32_t kept = 0;
-    while (true) {
-        const std::uint32_t rung = disk_bell_.rung();
-        if (rung != kept) {
-            latch_file_.sync();
-            kept = rung;
-        } else if (ending.stop_requested()) {
-            return;
-        } else {
-            disk_bell_.wait(rung, disk_look_period_ns);
-        }
-    }
 }
 
 }  // namespace lastgate

@@ -41,7 +41,7 @@ void become_listener(const RealTime& wanted) {
     if (wanted.fifo_priority != 0 && ask_for_priority(wanted.fifo_priority + 1) != 0) {
         if (const int why = ask_for_priority(wanted.fifo_priority); why != 0) warn("--sched-fifo, for stops,", why);
     }
-    pthread_setname_np(pthread_self(), "lastgate-stop");  // last: whoever sees the name sees the priority
+    pthread_setname_np(pthread_self(), "lastgate-stop");  // last: a reader of the name sees the priority
 }
 
 void become_builder() { pthread_setname_np(pthread_self(), "lastgate-world"); }

@@ -5,7 +5,7 @@ namespace lastgate {
 
 /// What makes a kernel punctual, where the system allows it.
 struct RealTime {
-    int fifo_priority = 0;     ///< Of the thread that decides; 0: as everybody else.
+    int fifo_priority = 0;     ///< Of the thread that decides; 0: ordinary priority.
     int cpu = -1;              ///< Where that thread stays; -1: anywhere.
     bool lock_memory = false;  ///< Keep all pages of the process in memory.
 };
@@ -20,7 +20,7 @@ void lock_memory_if_asked(const RealTime& wanted);
 void become_decider(const RealTime& wanted);
 /// Above the decider and on any processor: a check that is under way, wherever it was told to stay, never delays a stop.
 void become_listener(const RealTime& wanted);
-/// As everybody else: tables of a large cloud take milliseconds, and nobody may wait for them.
+/// At ordinary priority: tables of a large cloud take milliseconds, and no deciding thread may wait for them.
 void become_builder();
 
 }  // namespace lastgate

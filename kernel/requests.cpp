@@ -43,7 +43,7 @@ void write_doubles(CdrWriter& writer, const std::array<double, count>& numbers) 
 }
 
 /// Reads one declaration; the blame when a name in it stands for nothing.
-std::uint32_t read_contact(CdrReader& reader, const KernelConfig& config, const HeldNames& held, const WorldNames* world, DeclaredContact& contact) noexcept {
+std::uint32_t read_contact(CdrReader& reader, const KernelConfig& config, const AttachedNames& held, const WorldNames* world, DeclaredContact& contact) noexcept {
     std::uint32_t blame = none;
     every_text(reader, [&](std::string_view name) {
         const std::size_t link = index_of(config.link_names, name);
@@ -79,7 +79,7 @@ std::uint32_t read_contact(CdrReader& reader, const KernelConfig& config, const 
 
 }  // namespace
 
-std::optional<ChunkRequest> read_chunk_request(std::span<const std::byte> payload, const KernelConfig& config, const HeldNames& held, const WorldNames* world) noexcept {
+std::optional<ChunkRequest> read_chunk_request(std::span<const std::byte> payload, const KernelConfig& config, const AttachedNames& held, const WorldNames* world) noexcept {
     CdrReader reader(payload);
     ChunkRequest request;
     request.recovery = reader.number<std::uint8_t>() == 1;
@@ -123,9 +123,9 @@ std::span<const std::byte> write_chunk_request(bool recovery, std::span<const Na
     return writer.bytes();
 }
 
-std::optional<HeldShapeRequest> read_held_shape(std::span<const std::byte> payload, const KernelConfig& config) noexcept {
+std::optional<AttachedShapeRequest> read_attached_shape(std::span<const std::byte> payload, const KernelConfig& config) noexcept {
     CdrReader reader(payload);
-    HeldShapeRequest shape;
+    AttachedShapeRequest shape;
     shape.object_id = reader.text();
     shape.link = reader.text();
     shape.radius_m = reader.number<double>();
@@ -137,7 +137,7 @@ std::optional<HeldShapeRequest> read_held_shape(std::span<const std::byte> paylo
         if (known) shape.touch.set(index);
         shape.links_known = shape.links_known && known;
     };
-    // Who carries it always touches it.
+    // The link that carries it always touches it.
     touch(shape.link);
     if (shape.links_known) shape.link_index = static_cast<std::int32_t>(index_of(config.link_names, shape.link));
     every_text(reader, touch);
@@ -145,7 +145,7 @@ std::optional<HeldShapeRequest> read_held_shape(std::span<const std::byte> paylo
     return shape;
 }
 
-std::span<const std::byte> write_held_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory) noexcept {
+std::span<const std::byte> write_attached_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory) noexcept {
     CdrWriter writer(memory);
     writer.text(object_id);
     writer.text(link);
@@ -155,14 +155,14 @@ std::span<const std::byte> write_held_shape(std::string_view object_id, std::str
     return writer.bytes();
 }
 
-std::optional<std::string_view> read_let_go(std::span<const std::byte> payload) noexcept {
+std::optional<std::string_view> read_detach(std::span<const std::byte> payload) noexcept {
     CdrReader reader(payload);
     const std::string_view object_id = reader.text();
     if (!reader.at_end() || object_id.empty()) return std::nullopt;
     return object_id;
 }
 
-std::span<const std::byte> write_let_go(std::string_view object_id, std::span<std::byte> memory) noexcept {
+std::span<const std::byte> write_detach(std::string_view object_id, std::span<std::byte> memory) noexcept {
     CdrWriter writer(memory);
     writer.text(object_id);
     return writer.bytes();

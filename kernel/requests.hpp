@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked through a door and has no message of its own on the wire.
+// What is asked through a channel and has no message of its own on the wire.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace lastgate {
 
-/// A chunk together with what an ActionChunk cannot say. In one message, so that a chunk can never be looked at
+/// A chunk together with what an ActionChunk cannot say. In one message, so that a chunk can never be checked
 /// under a declaration that was meant for another.
 struct ChunkRequest {
     bool recovery = false;
@@ -28,7 +28,7 @@ struct ChunkRequest {
 };
 
 /// Reads a request, names turned into what they stand for here and now. Nothing when the bytes are not exactly one.
-std::optional<ChunkRequest> read_chunk_request(std::span<const std::byte> payload, const KernelConfig& config, const HeldNames& held, const WorldNames* world) noexcept;
+std::optional<ChunkRequest> read_chunk_request(std::span<const std::byte> payload, const KernelConfig& config, const AttachedNames& held, const WorldNames* world) noexcept;
 
 /// One declaration, by names.
 struct NamedContact {
@@ -44,7 +44,7 @@ struct NamedContact {
 std::span<const std::byte> write_chunk_request(bool recovery, std::span<const NamedContact> contacts, std::span<const std::byte> chunk, std::span<std::byte> memory) noexcept;
 
 /// A sphere or capsule that a link carries from now on.
-struct HeldShapeRequest {
+struct AttachedShapeRequest {
     std::string_view object_id;
     std::string_view link;
     double radius_m = 0.0;
@@ -53,12 +53,12 @@ struct HeldShapeRequest {
     std::int32_t link_index = -1;
     bool links_known = false;  ///< Every link it names exists.
 };
-std::optional<HeldShapeRequest> read_held_shape(std::span<const std::byte> payload, const KernelConfig& config) noexcept;
-std::span<const std::byte> write_held_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory) noexcept;
+std::optional<AttachedShapeRequest> read_attached_shape(std::span<const std::byte> payload, const KernelConfig& config) noexcept;
+std::span<const std::byte> write_attached_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory) noexcept;
 
 /// The name of what is let go of.
-std::optional<std::string_view> read_let_go(std::span<const std::byte> payload) noexcept;
-std::span<const std::byte> write_let_go(std::string_view object_id, std::span<std::byte> memory) noexcept;
+std::optional<std::string_view> read_detach(std::span<const std::byte> payload) noexcept;
+std::span<const std::byte> write_detach(std::string_view object_id, std::span<std::byte> memory) noexcept;
 
 /// Where a base is to stand, in the frame of the map.
 struct NavGoalRequest {

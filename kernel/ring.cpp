@@ -5,6 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "test_point.hpp"
+
 namespace lastgate {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share these");
@@ -15,8 +17,10 @@ struct Ring::Header {
     std::uint32_t version;
     std::uint32_t slots;
     std::uint32_t slot_bytes;
+    /// How many stops were asked for, above `stops_shift`, and the newest message that can be read, below it. One word,
+    /// so that one step can ask for the first and change the second. Rings that are never stopped count none.
     alignas(64) std::atomic<std::uint64_t> newest;
-    alignas(64) Bell bell;
+    alignas(64) Event event;
 };
 
 /// `turn` is 2n when message n can be read and 2n - 1 while it is being written. The words of a message are
@@ -33,7 +37,10 @@ struct Ring::Slot {
 namespace {
 
 constexpr std::uint32_t ring_magic = 0x6C67526EU;
-constexpr std::uint32_t ring_version = 1;
+constexpr std::uint32_t ring_version = 2;
+/// Below it, a thousand messages a second for 34 years; above it, 16 million stops before their number begins again.
+constexpr unsigned stops_shift = 40;
+constexpr std::uint64_t newest_mask = (std::uint64_t{1} << stops_shift) - 1;
 constexpr std::size_t header_bytes = 192;
 constexpr std::size_t slot_head_bytes = 32;
 
@@ -74,13 +81,12 @@ Ring Ring::open(const std::string& name, RingShape shape) {
     return ring;
 }
 
-std::uint64_t Ring::write(MessageType type, std::span<const std::byte> payload, std::uint64_t origin) noexcept {
+std::uint64_t Ring::fill_next_slot(MessageType type, std::span<const std::byte> payload, std::uint64_t origin) noexcept {
     if (payload.empty() || payload.size() > shape_.slot_bytes) return 0;
-    Header* header = this->header();
-    const std::uint64_t sequence = header->newest.load(std::memory_order_relaxed) + 1;
+    const std::uint64_t sequence = newest() + 1;
     Slot* slot = this->slot(sequence);
     slot->turn.store(2 * sequence - 1, std::memory_order_relaxed);
-    // Every store releases the turn before it: who reads one of these words sees, after it, that a write began.
+    // Every store releases the turn before it: a reader of one of these words sees, after it, that a write began.
     slot->origin.store(origin, std::memory_order_release);
     slot->written_ns.store(monotonic_ns(), std::memory_order_release);
     slot->type.store(static_cast<std::uint32_t>(type), std::memory_order_release);
@@ -91,10 +97,39 @@ std::uint64_t Ring::write(MessageType type, std::span<const std::byte> payload, 
         slot->words()[word].store(bits, std::memory_order_release);
     }
     slot->turn.store(2 * sequence, std::memory_order_release);
-    header->newest.store(sequence, std::memory_order_release);
-    header->bell.ring();
     return sequence;
 }
+
+std::uint64_t Ring::write(MessageType type, std::span<const std::byte> payload, std::uint64_t origin) noexcept {
+    const std::uint64_t sequence = fill_next_slot(type, payload, origin);
+    if (sequence == 0) return 0;
+    header()->newest.store(sequence, std::memory_order_release);
+    header()->event.signal();
+    return sequence;
+}
+
+// Why no message comes after a stop. Asking (`ask_stop`) and passing on (below) each change the same atomic word, in one
+// indivisible step, and all changes of one atomic word happen one after the other. So a stop comes either before or after
+// the step in which a message passes. If it comes before, the word no longer holds `stops_heard`, and the step does
+// nothing, now and whenever it is tried with that number. If it comes after, the message had passed when the stop was asked
+// for. There is no third case, wherever either side is held up: the point at which a message passes is the exchange, and
+// readers find no message before it, because they look for none beyond `newest`.
+std::uint64_t Ring::write_unless_stopped(MessageType type, std::span<const std::byte> payload, std::uint64_t origin, std::uint32_t stops_heard) noexcept {
+    LASTGATE_POINT("slot not begun");
+    const std::uint64_t sequence = fill_next_slot(type, payload, origin);
+    if (sequence == 0) return 0;
+    LASTGATE_POINT("slot written");
+    std::uint64_t expected = (std::uint64_t{stops_heard} << stops_shift) | (sequence - 1);
+    if (!header()->newest.compare_exchange_strong(expected, expected + 1, std::memory_order_seq_cst)) return 0;
+    LASTGATE_POINT("passed on");
+    header()->event.signal();
+    LASTGATE_POINT("event signalled");
+    return sequence;
+}
+
+void Ring::ask_stop() noexcept { header()->newest.fetch_add(std::uint64_t{1} << stops_shift, std::memory_order_seq_cst); }
+
+std::uint32_t Ring::stops_asked() const noexcept { return static_cast<std::uint32_t>(header()->newest.load(std::memory_order_seq_cst) >> stops_shift); }
 
 bool Ring::read(std::uint64_t& cursor, MessageHead& head, std::span<std::byte> into, std::uint64_t& lost) const noexcept {
     while (true) {
@@ -109,7 +144,7 @@ bool Ring::read(std::uint64_t& cursor, MessageHead& head, std::span<std::byte> i
         Slot* slot = this->slot(sequence);
         cursor = sequence;
         const std::uint64_t turn = slot->turn.load(std::memory_order_acquire);
-        // Copied out first; believed only if nobody wrote meanwhile.
+        // Copied out first; believed only if the writer did not write meanwhile.
         const std::uint32_t size = slot->size.load(std::memory_order_acquire);
         const bool fits = turn == 2 * sequence && size <= shape_.slot_bytes && size <= into.size();
         if (fits) {
@@ -125,8 +160,8 @@ bool Ring::read(std::uint64_t& cursor, MessageHead& head, std::span<std::byte> i
     }
 }
 
-std::uint64_t Ring::newest() const noexcept { return header()->newest.load(std::memory_order_acquire); }
+std::uint64_t Ring::newest() const noexcept { return header()->newest.load(std::memory_order_acquire) & newest_mask; }
 
-Bell& Ring::bell() const noexcept { return header()->bell; }
+Event& Ring::event() const noexcept { return header()->event; }
 
 }  // namespace lastgate

@@ -26,8 +26,8 @@ enum class MessageType : std::uint32_t {
     answer = 11,
     trace = 12,
     chunk_request = 13,  ///< A chunk with what ActionChunk has no room for: recovery, declared contacts.
-    held_shape = 14,
-    let_go = 15,
+    attached_shape = 14,
+    detach = 15,
     nav_goal = 16,
     inputs = 17,
 };
@@ -41,10 +41,10 @@ struct MessageHead {
     std::uint32_t size = 0;
 };
 
-/// Names one message of one door.
+/// Names one message of one channel.
 struct MessageSource {
     MessageType type = MessageType::nothing;
-    std::uint32_t door = 0;
+    std::uint32_t channel = 0;
     std::uint64_t sequence = 0;
 };
 
@@ -69,14 +69,21 @@ class Ring {
     /// Writes one message, if it fits, and returns its sequence number; 0 when it does not fit.
     std::uint64_t write(MessageType type, std::span<const std::byte> payload, std::uint64_t origin) noexcept;
 
+    /// The same, if no stop was asked for beyond those that were heard; otherwise 0, and no reader ever sees the message.
+    std::uint64_t write_unless_stopped(MessageType type, std::span<const std::byte> payload, std::uint64_t origin, std::uint32_t stops_heard) noexcept;
+    /// From the return of this call on, `write_unless_stopped` passes nothing to a writer that has not heard of it.
+    void ask_stop() noexcept;
+    /// How often that was called, as far as the word has room: compare for equality only.
+    std::uint32_t stops_asked() const noexcept;
+
     /// Copies the message after `cursor` into `into` and moves the cursor. False when there is none yet.
     /// `lost` grows by what was overwritten before it could be read; a message that does not fit is lost too.
     bool read(std::uint64_t& cursor, MessageHead& head, std::span<std::byte> into, std::uint64_t& lost) const noexcept;
 
     /// The newest sequence number; a reader that starts here sees only what comes after.
     std::uint64_t newest() const noexcept;
-    /// Rung with every message.
-    Bell& bell() const noexcept;
+    /// Signalled with every message.
+    Event& event() const noexcept;
 
     const RingShape& shape() const noexcept { return shape_; }
 
@@ -84,6 +91,7 @@ class Ring {
     struct Header;
     struct Slot;
     Header* header() const noexcept;
+    std::uint64_t fill_next_slot(MessageType type, std::span<const std::byte> payload, std::uint64_t origin) noexcept;
     Slot* slot(std::uint64_t sequence) const noexcept;
 
     SharedMemory memory_;

@@ -24,14 +24,14 @@ class SnapshotMailbox {
         free_retired();
         delete incoming_.exchange(world.release(), std::memory_order_acq_rel);
     }
-    /// Builder: frees what the other side no longer looks at.
+    /// Builder: frees what the other side no longer checks.
     void free_retired() {
         for (auto& old : retired_) delete old.exchange(nullptr, std::memory_order_acq_rel);
     }
 
     /// Decider: the newest world there is, or null before the first. Never waits, never frees.
     const NamedWorld* take() noexcept {
-        // Looked at before it is taken: a spinning decider comes by ten million times a second.
+        // Checked before it is taken: a spinning decider comes by ten million times a second.
         if (incoming_.load(std::memory_order_acquire) == nullptr) return current_;
         // Room for the old one first; without it the old world is kept, and grows stale, until there is.
         for (auto& room : retired_) {

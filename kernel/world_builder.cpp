@@ -17,6 +17,40 @@ std::array<double, 7> pose_of_xyzrpy(const double* xyzrpy) {
     return {xyzrpy[0], xyzrpy[1], xyzrpy[2], sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy, cr * cp * cy + sr * sp * sy};
 }
 
+/// Brings numbers of the root frame into the base frame; leaves those of the base frame alone.
+class IntoBase {
+  public:
+    IntoBase(const WorldFrames& frames, std::string_view frame_id) : moves_(frames.is_root(frame_id)), motion_(frames.root_in_base()), turn_(pose_of_xyzrpy(frames.root_in_base_xyzrpy.data())) {}
+
+    Vec3 point(Vec3 p) const { return moves_ ? motion_ * p : p; }
+
+    /// Position and quaternion.
+    std::array<double, 7> pose(const double* p) const {
+        if (!moves_) return {p[0], p[1], p[2], p[3], p[4], p[5], p[6]};
+        const Vec3 at = motion_ * Vec3{p[0], p[1], p[2]};
+        const double ax = turn_[3], ay = turn_[4], az = turn_[5], aw = turn_[6];
+        const double bx = p[3], by = p[4], bz = p[5], bw = p[6];
+        return {at.x, at.y, at.z, aw * bx + ax * bw + ay * bz - az * by, aw * by - ax * bz + ay * bw + az * bx, aw * bz + ax * by - ay * bx + az * bw, aw * bw - ax * bx - ay * by - az * bz};
+    }
+
+    Transform placed(const Transform& pose) const { return moves_ ? motion_ * pose : pose; }
+
+  private:
+    bool moves_;
+    Transform motion_;
+    std::array<double, 7> turn_;
+};
+
+std::vector<double> points_in_base(const std::vector<double>& xyz, const IntoBase& into_base) {
+    std::vector<double> moved;
+    moved.reserve(xyz.size());
+    for (std::size_t i = 0; i + 2 < xyz.size(); i += 3) {
+        const Vec3 p = into_base.point({xyz[i], xyz[i + 1], xyz[i + 2]});
+        moved.insert(moved.end(), {p.x, p.y, p.z});
+    }
+    return moved;
+}
+
 std::shared_ptr<const ObstacleField> field_of(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy) {
     try {
         return std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, occupancy));
@@ -37,10 +71,10 @@ void set_voxels(WorldSnapshot& snapshot, std::shared_ptr<const ObstacleField> fi
 }
 
 /// The cells around the robot as a field for checks, and the whole map for goals.
-void set_floor(NamedWorld& world, const FloorMapMessage& map) {
+void set_floor(NamedWorld& world, const FloorMapMessage& map, const IntoBase& into_base) {
     FloorSpec spec;
     const auto& m = map.window_in_base;
-    spec.in_base = {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
+    spec.in_base = into_base.placed({{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}});
     spec.resolution_m = map.resolution_m;
     spec.size = {map.window_end[0] - map.window_first[0], map.window_end[1] - map.window_first[1]};
     spec.low_m = map.low_m;
@@ -59,7 +93,7 @@ void set_floor(NamedWorld& world, const FloorMapMessage& map) {
     world.names.floor_first_column = map.window_first[0];
     world.names.floor_first_row = map.window_first[1];
     world.names.floor_columns = spec.size[0];
-    world.nav_map = std::make_unique<const NavMap>(map);
+    world.occupancy_map = std::make_unique<const OccupancyMap>(map);
 }
 
 /// An obstacle that no snapshot can hold, so that the snapshot it is added to cannot be used.
@@ -110,22 +144,23 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
     // A cloud that says it is empty has no table to carry its stamp: then all of the world is as old as it.
     const bool bare = message->has_points && message->points.empty();
     const double stamp_s = bare && !(message->stamp_s <= message->points_stamp_s) ? message->points_stamp_s : message->stamp_s;
-    world->snapshot.begin(next_id_++, stamp_s, is_base_frame(message->frame_id));
+    const IntoBase into_base(frames_, message->frame_id);
+    world->snapshot.begin(next_id_++, stamp_s, is_known(message->frame_id, message->has_voxels));
     for (std::size_t i = 0; i < message->kinds.size(); ++i) {
         const double* size = &message->sizes_m[3 * i];
         const bool known = message->kinds[i] <= static_cast<std::uint8_t>(PrimitiveKind::half_space);
-        world->snapshot.add(known ? make_primitive(static_cast<PrimitiveKind>(message->kinds[i]), {size[0], size[1], size[2]}, &message->xyz_quat_xyzw[7 * i]) : unusable_obstacle());
+        world->snapshot.add(known ? make_primitive(static_cast<PrimitiveKind>(message->kinds[i]), {size[0], size[1], size[2]}, into_base.pose(&message->xyz_quat_xyzw[7 * i]).data()) : unusable_obstacle());
         world->names.object_id.emplace_back(message->object_id[i]);
     }
     if (message->has_voxels) {
-        const VoxelSpec spec{{message->origin[0], message->origin[1], message->origin[2]}, message->resolution, message->size, message->unknown_is_free, message->outside_is_free};
+        const VoxelSpec spec{into_base.point({message->origin[0], message->origin[1], message->origin[2]}), message->resolution, message->size, message->unknown_is_free, message->outside_is_free};
         set_voxels(world->snapshot, field_of(spec, message->occupancy), is_too_large(message->size), message->voxels_stamp_s);
     }
     world->names.obstacle_count = message->obstacle_count;
-    if (message->has_floor) set_floor(*world, message->floor);
+    if (message->has_floor) set_floor(*world, message->floor, into_base);
     if (message->has_points && !message->points.empty()) {
         try {
-            world->snapshot.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(message->points)), message->points_stamp_s);
+            world->snapshot.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(points_in_base(message->points, into_base))), message->points_stamp_s);
         } catch (const std::invalid_argument&) {
             world->snapshot.spoil_field(point_slot);
         }
@@ -137,13 +172,14 @@ bool WorldBuilder::read_collision(std::span<const std::byte> payload) {
     const auto message = read_world_collision(payload);
     if (!message) return false;
     has_obstacles_ = true;
-    obstacles_in_base_ = is_base_frame(message->frame_id);
+    obstacles_in_base_ = is_known(message->frame_id, false);
+    const IntoBase into_base(frames_, message->frame_id);
     obstacles_stamp_s_ = message->stamp.in_seconds();
     obstacles_.clear();
     obstacle_ids_.clear();
     for (std::size_t i = 0; i < message->radius.size(); ++i) {
         const double half_length = message->half_length[i];
-        const auto pose = pose_of_xyzrpy(&message->origin_xyzrpy[6 * i]);
+        const auto pose = into_base.pose(pose_of_xyzrpy(&message->origin_xyzrpy[6 * i]).data());
         obstacles_.push_back(make_primitive(half_length == 0.0 ? PrimitiveKind::sphere : PrimitiveKind::capsule, {message->radius[i], half_length, 0.0}, pose.data()));
         obstacle_ids_.emplace_back(message->object_id[i]);
     }
@@ -154,10 +190,11 @@ bool WorldBuilder::read_voxels(std::span<const std::byte> payload) {
     const auto message = read_occupancy_voxels(payload);
     if (!message) return false;
     has_voxels_ = true;
-    voxels_in_base_ = is_base_frame(message->frame_id);
+    voxels_in_base_ = is_known(message->frame_id, true);
+    const IntoBase into_base(frames_, message->frame_id);
     voxels_stamp_s_ = message->stamp.in_seconds();
     // The message cannot say otherwise: what is unknown or outside counts as solid.
-    const VoxelSpec spec{{message->origin[0], message->origin[1], message->origin[2]}, message->resolution, message->size, false, false};
+    const VoxelSpec spec{into_base.point({message->origin[0], message->origin[1], message->origin[2]}), message->resolution, message->size, false, false};
     voxels_ = field_of(spec, message->occupancy);
     voxels_too_large_ = is_too_large(message->size);
     return true;

@@ -7,6 +7,7 @@
 
 #include "kernel.hpp"
 #include "ring.hpp"
+#include "world_frames.hpp"
 
 namespace lastgate {
 
@@ -14,12 +15,12 @@ namespace lastgate {
 /// world is made of the newest of each, and is as old as the oldest of them.
 class WorldBuilder {
   public:
-    explicit WorldBuilder(std::string base_frame, std::uint64_t first_id = 1) : base_frame_(std::move(base_frame)), next_id_(first_id) {}
+    explicit WorldBuilder(WorldFrames frames, std::uint64_t first_id = 1) : frames_(std::move(frames)), next_id_(first_id) {}
 
     /// Takes one message. Null when it is not a world at all; what it says is then ignored, and the world before it
     /// grows stale. A world that can be read but not used (over capacity, not finite, another frame) is returned,
     /// and every check calls it unavailable.
-    /// `source` says where it came from, for whoever wants to know what a world was made of.
+    /// `source` says where it came from, for readers that ask what a world was made of.
     std::unique_ptr<NamedWorld> take(MessageType type, std::span<const std::byte> payload, Now now, MessageSource source = {});
 
   private:
@@ -27,9 +28,10 @@ class WorldBuilder {
     bool read_collision(std::span<const std::byte> payload);
     bool read_voxels(std::span<const std::byte> payload);
     std::unique_ptr<NamedWorld> compose();
-    bool is_base_frame(std::string_view frame_id) const { return frame_id.empty() || frame_id == base_frame_; }
+    /// Whether numbers in this frame can be brought into the base frame; those of a grid only if nothing turns its axes.
+    bool is_known(std::string_view frame_id, bool with_grid) const { return frames_.is_base(frame_id) || (frames_.is_root(frame_id) && !(with_grid && frames_.is_turned())); }
 
-    std::string base_frame_;
+    WorldFrames frames_;
     std::uint64_t next_id_;
     // Newest WorldCollision.
     bool has_obstacles_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer's door to `kernel_input.hpp`.
+// libFuzzer's channel to `kernel_input.hpp`.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

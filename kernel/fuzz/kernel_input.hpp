@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw bytes become what arrives at a kernel: chunks, requests, twists, states, worlds, held things and goals, in any
-// order. Whatever they are, the kernel must keep its promises. Sanitizers watch the memory, the lines below the verdict.
+// Raw bytes become what arrives at a kernel: chunks, requests, twists, states, worlds, attached objects and goals, in
+// any order. Whatever they are, the kernel must keep its promises. Sanitizers watch the memory, the lines below the
+// verdict.
 #pragma once
 
 #include <cmath>
@@ -25,8 +26,8 @@ inline void require(bool holds, const char* promise) {
 
 constexpr double now_s = 1000.0;
 /// What an input may consist of, in the order of their first byte.
-constexpr MessageType types[] = {MessageType::action_chunk, MessageType::chunk_request, MessageType::twist, MessageType::joint_state, MessageType::held_shape,
-                                 MessageType::let_go, MessageType::nav_goal, MessageType::world_snapshot, MessageType::world_collision, MessageType::occupancy_voxels};
+constexpr MessageType types[] = {MessageType::action_chunk, MessageType::chunk_request, MessageType::twist, MessageType::joint_state, MessageType::attached_shape,
+                                 MessageType::detach, MessageType::nav_goal, MessageType::world_snapshot, MessageType::world_collision, MessageType::occupancy_voxels};
 
 /// The smallest robot, on wheels so that every message means something to it.
 inline const KernelConfig& robot() {
@@ -68,7 +69,7 @@ class Bench {
         settings.on_violation = OnViolation::hold;
         settings.on_stale = OnStale::drop;
         kernel_ = std::make_unique<Kernel>(robot(), gate, settings, "digest", LatchRecord{});
-        (void)kernel_->activate({});
+        (void)kernel_->activate(std::array{deadman_name});
     }
 
     void take(MessageType type, std::span<const std::uint8_t> bytes) {
@@ -81,32 +82,32 @@ class Bench {
         const Now now{now_s, now_s};
         const NamedWorld* world = world_.get();
         switch (type) {
-            case MessageType::action_chunk: conclude(kernel_->look(payload, world, now), false); break;
+            case MessageType::action_chunk: decide(kernel_->evaluate(payload, world, now), false); break;
             case MessageType::chunk_request: {
                 const auto request = kernel_->read_request(payload, world);
                 if (!request || request->chunk.empty()) {
-                    conclude(Kernel::not_a_chunk(payload.size()), false);
+                    decide(Kernel::not_a_chunk(payload.size()), false);
                     break;
                 }
                 std::vector<double> aligned((request->chunk.size() + payload_offset + 7) / 8 + 1);
                 auto* chunk = reinterpret_cast<std::byte*>(aligned.data()) + payload_offset;
                 std::memcpy(chunk, request->chunk.data(), request->chunk.size());
-                const Finding finding = kernel_->look({chunk, request->chunk.size()}, world, now, &*request);
-                conclude(finding, request->recovery);
+                const Finding finding = kernel_->evaluate({chunk, request->chunk.size()}, world, now, &*request);
+                decide(finding, request->recovery);
 #ifdef LASTGATE_FUZZ_CANARY
-                // Deep enough that random bytes do not get here: a contact that can be used, and a chunk that is refused for its path.
+                // Deep enough that random bytes do not get here: a contact that can be used, and a chunk that is rejected for its path.
                 if (request->contact_count == 1 && finding.verdict.stage >= 8 && finding.verdict.accepted == 0) give_up("planted bug of the canary");
 #endif
                 break;
             }
-            case MessageType::twist: conclude(kernel_->look_at_twist(payload, world, now), false); break;
+            case MessageType::twist: decide(kernel_->evaluate_twist(payload, world, now), false); break;
             case MessageType::joint_state: (void)kernel_->observe(payload, now); break;
-            case MessageType::held_shape: (void)kernel_->attach(payload); break;
-            case MessageType::let_go: (void)kernel_->let_go(payload); break;
+            case MessageType::attached_shape: (void)kernel_->attach(payload); break;
+            case MessageType::detach: (void)kernel_->detach(payload); break;
             case MessageType::nav_goal: {
                 const NavAnswer answer = kernel_->nav_goal(payload, world, now);
                 require(CdrReader::is_utf8(answer.reason.view()), "an answer is text");
-                require(!answer.ok || (world != nullptr && world->nav_map != nullptr), "no goal is free without a map");
+                require(!answer.ok || (world != nullptr && world->occupancy_map != nullptr), "no goal is free without a map");
                 break;
             }
             default:
@@ -120,9 +121,9 @@ class Bench {
     const Tally& tally() const { return tally_; }
 
   private:
-    void conclude(const Finding& finding, bool recovery) {
+    void decide(const Finding& finding, bool recovery) {
         const Now now{now_s, now_s};
-        const Decision decision = kernel_->conclude(finding, world_.get(), now);
+        const Decision decision = kernel_->decide(finding, world_.get(), now);
         const auto& chunk = finding.chunk;
         if (decision.pass) {
             tally_.passed += 1;
@@ -141,7 +142,7 @@ class Bench {
     }
 
     std::unique_ptr<Kernel> kernel_;
-    WorldBuilder builder_{robot().base_frame};
+    WorldBuilder builder_{robot().frames};
     std::unique_ptr<NamedWorld> world_;
     Tally tally_;
 };
@@ -151,13 +152,40 @@ inline void feed(std::span<const std::uint8_t> input, Tally& tally) {
     Bench bench;
     while (input.size() >= 3) {
         const MessageType type = types[input[0] % std::size(types)];
-        const std::size_t size = std::min<std::size_t>(input[1] | input[2] << 8U, input.size() - 3);
+        const std::size_t size = std::min<std::size_t>(input[1] | std::size_t{input[2]} << 8U, input.size() - 3);
         bench.take(type, input.subspan(3, size));
         input = input.subspan(3 + size);
     }
     tally.messages += bench.tally().messages;
     tally.passed += bench.tally().passed;
     tally.reported += bench.tally().reported;
+}
+
+/// A world with an obstacle, a zone, voxels, a point and a floor.
+inline std::span<const std::byte> write_whole_world(std::span<std::byte> memory) {
+    WorldSnapshotMessage snapshot;
+    snapshot.stamp_s = now_s;
+    snapshot.world_id = "w";
+    snapshot.kinds = {0, 2};
+    snapshot.sizes_m = {0.1, 0, 0, 0.1, 0.1, 0.1};
+    snapshot.xyz_quat_xyzw = {0, 1.7, 0, 0, 0, 0, 1, 0, -1.7, 0, 0, 0, 0, 1};
+    snapshot.object_id = {"table", "zone"};
+    snapshot.obstacle_count = 1;
+    const std::vector<std::uint8_t> cells(27, 0);
+    snapshot.has_voxels = true;
+    snapshot.voxels_stamp_s = now_s;
+    snapshot.origin = {5.0, 5.0, 5.0};
+    snapshot.resolution = 0.1;
+    snapshot.size = {3, 3, 3};
+    snapshot.outside_is_free = true;
+    snapshot.occupancy = cells;
+    snapshot.has_points = true;
+    snapshot.points_stamp_s = now_s;
+    snapshot.points = {2.0, 2.0, 2.0};
+    const std::vector<std::uint8_t> bits(20 * 3, 0);
+    snapshot.has_floor = true;
+    snapshot.floor = {"map", now_s, 60.0, now_s, {-2.0, -2.0}, 0.0, 0.2, {20, 20}, {0, 0}, {20, 20}, {1, 0, 0, -2, 0, 1, 0, -2, 0, 0, 1, 0}, -0.1, 0.2, bits};
+    return write_world_snapshot(snapshot, memory);
 }
 
 /// Inputs in which everything is right: mutation starts here, because random bytes would not become a message in a week.
@@ -191,33 +219,11 @@ inline std::vector<std::vector<std::uint8_t>> whole_inputs() {
     twist = as(2, write_twist({0.2, 0.0, 0.0, 0.0, 0.0, 0.1}, memory));
     const double ends[] = {0.5, 0.0, 0.0, 0.6, 0.0, 0.0};
     const std::string_view touch[] = {"base"};
-    held = as(4, write_held_shape("cup", "arm", 0.03, ends, touch, memory));
-    gone = as(5, write_let_go("cup", memory));
+    held = as(4, write_attached_shape("cup", "arm", 0.03, ends, touch, memory));
+    gone = as(5, write_detach("cup", memory));
     goal = as(6, write_nav_goal({"map", {0.1, 0.2, 0.0}, {0.0, 0.0, 0.0, 1.0}}, memory));
 
-    WorldSnapshotMessage snapshot;
-    snapshot.stamp_s = now_s;
-    snapshot.world_id = "w";
-    snapshot.kinds = {0, 2};
-    snapshot.sizes_m = {0.1, 0, 0, 0.1, 0.1, 0.1};
-    snapshot.xyz_quat_xyzw = {0, 1.7, 0, 0, 0, 0, 1, 0, -1.7, 0, 0, 0, 0, 1};
-    snapshot.object_id = {"table", "zone"};
-    snapshot.obstacle_count = 1;
-    const std::vector<std::uint8_t> cells(27, 0);
-    snapshot.has_voxels = true;
-    snapshot.voxels_stamp_s = now_s;
-    snapshot.origin = {5.0, 5.0, 5.0};
-    snapshot.resolution = 0.1;
-    snapshot.size = {3, 3, 3};
-    snapshot.outside_is_free = true;
-    snapshot.occupancy = cells;
-    snapshot.has_points = true;
-    snapshot.points_stamp_s = now_s;
-    snapshot.points = {2.0, 2.0, 2.0};
-    const std::vector<std::uint8_t> bits(20 * 3, 0);
-    snapshot.has_floor = true;
-    snapshot.floor = {"map", now_s, 60.0, now_s, {-2.0, -2.0}, 0.0, 0.2, {20, 20}, {0, 0}, {20, 20}, {1, 0, 0, -2, 0, 1, 0, -2, 0, 0, 1, 0}, -0.1, 0.2, bits};
-    world = as(7, write_world_snapshot(snapshot, memory));
+    world = as(7, write_whole_world(memory));
 
     const auto joined = [](std::initializer_list<const std::vector<std::uint8_t>*> parts) {
         std::vector<std::uint8_t> all;

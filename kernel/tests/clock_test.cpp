@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // People set clocks. Whatever they set them to, old data must not become young, and a kernel must not forget a stop.
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -21,9 +22,9 @@ struct Bench {
     NamedWorld world;
     bool with_world;
 
-    explicit Bench(bool looks_at_world = false)
-        : kernel(config, settings(!looks_at_world), "digest", {}), with_world(looks_at_world) {
-        (void)kernel.activate({});
+    explicit Bench(bool checks_world = false)
+        : kernel(config, settings(!checks_world), "digest", {}), with_world(checks_world) {
+        (void)kernel.activate(std::array{deadman_name});
     }
     static KernelSettings settings(bool without_world) {
         KernelSettings made;
@@ -41,9 +42,9 @@ struct Bench {
         world.snapshot.begin(1, now.wall_s, true);
         world.arrived_s = now.monotonic_s;
     }
-    /// Why the last chunk was refused, as the wire is told.
+    /// Why the last chunk was rejected, as the wire is told.
     std::string evidence;
-    Violation refusal;
+    Violation rejection;
     ViolationCode submit(Now now) {
         const double row[] = {0.1};
         ActionChunkMessage chunk;
@@ -53,9 +54,9 @@ struct Bench {
         auto* payload = reinterpret_cast<std::byte*>(memory.data()) + payload_offset;
         const auto bytes = write_action_chunk(chunk, {payload, 1024});
         const NamedWorld* seen = with_world ? &world : nullptr;
-        const Decision decision = kernel.conclude(kernel.look({payload, bytes.size()}, seen, now), seen, now);
+        const Decision decision = kernel.decide(kernel.evaluate({payload, bytes.size()}, seen, now), seen, now);
         evidence = decision.evidence;
-        refusal = decision.verdict.violation;
+        rejection = decision.verdict.violation;
         return decision.pass ? ViolationCode::not_checked : decision.verdict.violation.code;
     }
 };
@@ -74,7 +75,7 @@ TEST(state_grows_old_though_the_clock_is_set_back) {
     }
 }
 
-TEST(state_is_refused_when_the_clock_is_set_forward_and_taken_when_its_source_follows) {
+TEST(state_is_rejected_when_the_clock_is_set_forward_and_taken_when_its_source_follows) {
     Bench bench;
     bench.observe({1e6, 50.0});
     REQUIRE(bench.submit({1e6 + 3600.0, 50.01}) == ViolationCode::state_unavailable);
@@ -93,7 +94,7 @@ TEST(world_grows_old_though_the_clock_is_set_back) {
         REQUIRE(bench.submit(later) == ViolationCode::world_unavailable, step_s);
         // It was given, and is old: by its stamp, or, where the clock was set back, by how long it has been here.
         REQUIRE(bench.evidence.find("the world is stale") != std::string::npos, bench.evidence);
-        REQUIRE(bench.refusal.value == 60.0 + step_s, bench.refusal.value);
+        REQUIRE(bench.rejection.value == 60.0 + step_s, bench.rejection.value);
         // Set back by just as much as it has aged: its stamp says that it is fresh.
         const Now again{1e6, 110.0};
         bench.observe(again);
@@ -102,7 +103,7 @@ TEST(world_grows_old_though_the_clock_is_set_back) {
     }
 }
 
-TEST(world_is_refused_one_instant_after_it_has_been_here_for_as_long_as_it_may) {
+TEST(world_is_rejected_one_instant_after_it_has_been_here_for_as_long_as_it_may) {
     Bench bench(true);
     const double age_s_max = bench.config.gate.world_age_s_max;
     bench.see_world({1e6, 64.0});
@@ -119,7 +120,7 @@ TEST(obstacles_that_no_longer_come_grow_old_though_cells_still_do) {
     for (const bool obstacles_end : {true, false}) {
         for (const double step_s : {0.0, -60.0}) {
             Bench bench(true);
-            WorldBuilder builder("base");
+            WorldBuilder builder(WorldFrames{.base = "base", .root = {}});
             // A world of one empty list, or of free cells all round.
             const auto see = [&](MessageType type, Now now) {
                 std::vector<std::byte> memory(1024);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is the kernel of a name, and what lies in memory under it when nobody is.
+// Which process is the kernel of a name, and what lies in memory under it when there is none.
 #include "instance.hpp"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "doors.hpp"
+#include "channels.hpp"
 #include "require.hpp"
 
 using namespace lastgate;
@@ -41,11 +41,11 @@ bool can_claim(const std::string& instance) {
     }
 }
 
-/// What a kernel that was killed leaves: all of it, and nobody who holds the lock.
+/// What a kernel that was killed leaves: all of it, and no holder of the lock.
 void leave_everything(const std::string& instance) {
     (void)SharedMemory::create(ring_name(instance, "lock"), 8);
     (void)SharedMemory::create(ring_name(instance, "board"), 8);
-    (void)SharedMemory::create(door_ring_name(instance, "verdicts", doors_max - 1), 8);
+    (void)SharedMemory::create(channel_ring_name(instance, "verdicts", channels_max - 1), 8);
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ TEST(what_a_killed_kernel_left_keeps_nobody_out_and_can_be_removed) {
     leave_everything(name);
     REQUIRE(remove_what_a_killed_kernel_left(name));
     for (const char* ring : {"lock", "board"}) REQUIRE(!is_there(ring_name(name, ring)));
-    REQUIRE(!is_there(door_ring_name(name, "verdicts", doors_max - 1)));
+    REQUIRE(!is_there(channel_ring_name(name, "verdicts", channels_max - 1)));
 }
 
 TEST(memory_knows_whether_it_still_has_its_name) {
@@ -92,14 +92,12 @@ TEST(memory_knows_whether_it_still_has_its_name) {
 }
 
 TEST(room_is_found_when_memory_is_made_and_not_when_somebody_writes) {
-    // Whoever writes to a page that the system has no room for is killed: that must not be a kernel in the middle of a motion.
+    // A process that writes to a page that the system has no room for is killed: that must not be a kernel in the middle of a motion.
     const std::string name = ring_name(unique_instance("room"), "inputs");
     constexpr std::size_t bytes = 1 << 20;
     const auto blocks = [&] {
         struct stat about {};
-        const int file = shm_open(("/" + name).c_str(), O_RDONLY, 0);
-        REQUIRE(file >= 0 && fstat(file, &about) == 0);
-        close(file);
+        REQUIRE(stat((SharedMemory::folder("") + "/" + name).c_str(), &about) == 0);
         return static_cast<std::size_t>(about.st_blocks) * 512;
     };
     {
@@ -111,27 +109,65 @@ TEST(room_is_found_when_memory_is_made_and_not_when_somebody_writes) {
     SharedMemory::remove(name);
 }
 
-TEST(memory_of_another_user_is_no_kernels) {
+constexpr uid_t stranger = 65533;
+constexpr uid_t victim = 65534;
+
+/// Whether `act` says so as another user.
+template <typename Act>
+bool as_user(uid_t user, Act act) {
+    const pid_t child = fork();
+    if (child == 0) _exit(setgid(user) == 0 && setuid(user) == 0 && act() ? 0 : 1);
+    int status = 1;
+    (void)waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool makes(const std::string& name) {
+    try {
+        (void)SharedMemory::create(name, 64);
+        return true;
+    } catch (const std::runtime_error&) {
+        return false;
+    }
+}
+
+TEST(root_believes_a_kernel_of_another_user_only_where_it_names_that_user) {
     if (getuid() != 0) return;  // only root can be two users
-    const std::string name = ring_name(unique_instance("stranger"), "board");
-    const SharedMemory made = SharedMemory::create(name, 64);
-    REQUIRE(is_there(name));
-    constexpr uid_t stranger = 65533;
-    constexpr uid_t victim = 65534;
-    const std::string path = "/dev/shm/" + name;
-    const auto opens_as = [&](uid_t user) {
-        const pid_t child = fork();
-        if (child == 0) _exit(setuid(user) == 0 && is_there(name) ? 0 : 1);
-        int status = 1;
-        (void)waitpid(child, &status, 0);
-        return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    };
-    REQUIRE(!opens_as(victim));  // 0600
-    // Somebody else put it there, and lets everybody in.
-    REQUIRE(chmod(path.c_str(), 0666) == 0 && chown(path.c_str(), stranger, stranger) == 0);
-    REQUIRE(opens_as(stranger));
-    REQUIRE(!opens_as(victim));
-    SharedMemory::remove(name);
+    const std::string instance = unique_instance("stranger");
+    REQUIRE(as_user(stranger, [&] { return makes(ring_name(instance, "board")); }));
+    REQUIRE(!is_there(ring_name(instance, "board")));
+    REQUIRE(is_there(ring_name(instance + "@65533", "board")));
+    REQUIRE(!is_there(ring_name(instance + "@65534", "board")) && !is_there(ring_name(instance + "@no-such-user", "board")) && !is_there(ring_name(instance + "@", "board")));
+    REQUIRE(as_user(stranger, [&] { return is_there(ring_name(instance, "board")); }));
+    // And no other user can name them in vain.
+    REQUIRE(!as_user(victim, [&] { return is_there(ring_name(instance + "@65533", "board")) || is_there(ring_name(instance, "board")); }));
+    REQUIRE(as_user(stranger, [&] {
+        SharedMemory::remove(ring_name(instance, "board"));
+        return true;
+    }));
+    REQUIRE(!is_there(ring_name(instance + "@65533", "board")));
+    rmdir(("/dev/shm/lastgate-" + std::to_string(stranger)).c_str());
+}
+
+TEST(folder_that_a_stranger_made_in_the_name_of_another_keeps_nobody_out) {
+    if (getuid() != 0) return;  // only root can be two users
+    const std::string instance = unique_instance("kept-out");
+    const std::string folder = "/dev/shm/lastgate-65534";
+    REQUIRE(as_user(stranger, [&] { return mkdir(folder.c_str(), 0777) == 0 && symlink("/tmp", (folder + "-1").c_str()) == 0; }));
+    REQUIRE(as_user(victim, [&] {
+        const Instance claimed(instance);
+        const bool made = makes(ring_name(instance, "board"));
+        return made && is_there(ring_name(instance, "board")) && !can_claim(instance);
+    }));
+    REQUIRE(as_user(victim, [&] { return can_claim(instance); }));
+    REQUIRE(rmdir(folder.c_str()) == 0 && unlink((folder + "-1").c_str()) == 0 && rmdir((folder + "-2").c_str()) == 0);
+}
+
+TEST(name_that_leads_out_of_the_folder_is_refused) {
+    const std::string instance = unique_instance("out");
+    for (const char* name : {"../../tmp/x", "a/b/c", "/x", "a/", "..", ""}) REQUIRE(!is_there(name) && !makes(name), name);
+    REQUIRE(makes(ring_name(instance, "board")));
+    SharedMemory::remove(ring_name(instance, "board"));
 }
 
 TEST(many_who_come_and_go_never_have_it_together) {

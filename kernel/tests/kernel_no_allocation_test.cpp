@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between taking a chunk and answering, nothing is allocated: not when it passes, not when it does not.
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -28,7 +29,7 @@ TEST(deciding_allocates_nothing) {
     settings.on_violation = OnViolation::hold;
     settings.on_stale = OnStale::drop;
     Kernel kernel(read_config(tests::config_text), settings, "digest", {});
-    REQUIRE(kernel.activate({}));
+    REQUIRE(kernel.activate(std::array{deadman_name}));
     std::vector<double> memory(4096);
     auto* payload = reinterpret_cast<std::byte*>(memory.data()) + payload_offset;
     std::vector<std::byte> state(1024);
@@ -47,8 +48,8 @@ TEST(deciding_allocates_nothing) {
         chunk.flat = row;
         chunk.rskill_id = "a skill with a name";
         const auto bytes = write_action_chunk(chunk, {payload, 4096});
-        const Finding finding = kernel.look({payload, round % 7 == 0 ? bytes.size() - 5 : bytes.size()}, nullptr, now);
-        passed += kernel.conclude(finding, nullptr, now).pass ? 1 : 0;
+        const Finding finding = kernel.evaluate({payload, round % 7 == 0 ? bytes.size() - 5 : bytes.size()}, nullptr, now);
+        passed += kernel.decide(finding, nullptr, now).pass ? 1 : 0;
         (void)kernel.status(nullptr, now);
     }
     REQUIRE(allocations == before, allocations - before);

@@ -134,4 +134,23 @@ TEST(reader_beside_a_fast_writer_never_sees_a_mixed_message) {
     REQUIRE(seen + lost == count, seen, lost);
 }
 
+TEST(message_passes_while_every_stop_was_heard_and_none_after_one_that_was_not) {
+    const std::string name = "ring-test-" + std::to_string(getpid()) + "-stopped";
+    Ring ring = Ring::create(name, {4, 64});
+    const std::array<std::byte, 8> payload{};
+    std::array<std::byte, 64> into{};
+    std::uint64_t cursor = 0;
+    std::uint64_t lost = 0;
+    MessageHead head;
+    REQUIRE(ring.stops_asked() == 0 && ring.write_unless_stopped(MessageType::twist, payload, 1, 0) == 1);
+    ring.ask_stop();
+    for (int attempt = 0; attempt < 3; ++attempt) REQUIRE(ring.write_unless_stopped(MessageType::twist, payload, 1, 0) == 0);
+    REQUIRE(ring.stops_asked() == 1 && ring.newest() == 1);
+    REQUIRE(ring.read(cursor, head, into, lost) && head.sequence == 1);
+    REQUIRE(!ring.read(cursor, head, into, lost));
+    REQUIRE(ring.write_unless_stopped(MessageType::twist, payload, 1, 1) == 2);
+    REQUIRE(ring.read(cursor, head, into, lost) && head.sequence == 2 && lost == 0);
+    SharedMemory::remove(name);
+}
+
 TEST_MAIN

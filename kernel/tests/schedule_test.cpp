@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hundred thousand random schedules of chunks, states, stops, resets, kills and driver ticks, against the three
-// sentences that must always hold: nothing moves that was not accepted, nothing passes after a stop, and nobody's
+// sentences that must always hold: nothing moves that was not accepted, nothing passes after a stop, and no client's
 // death leaves the motors driven.
+#include <array>
 #include <random>
 #include <vector>
 
@@ -45,7 +46,7 @@ struct World {
     double killed_s = 0.0;
     bool pendant_held = false;
     long passed = 0;
-    long refused = 0;
+    long rejected = 0;
     long resets = 0;
     std::string broken;
 
@@ -65,7 +66,7 @@ struct World {
         kernel_id += 1;
         observed_s = -1.0;
         if (pendant_held) kernel->latch().assert_source("pendant", "held", now().monotonic_s);
-        (void)kernel->activate({});
+        (void)kernel->activate(std::array{deadman_name});
         driver.kernel_id = kernel_id;
         persist();
     }
@@ -84,19 +85,19 @@ struct World {
         chunk.flat = row;
         auto* payload = reinterpret_cast<std::byte*>(memory.data()) + payload_offset;
         const auto bytes = write_action_chunk(chunk, {payload, 1024});
-        const Finding finding = kernel->look({payload, uniform() < 0.05 ? bytes.size() / 2 : bytes.size()}, nullptr, now());
-        // A stop may come while the chunk is being looked at.
+        const Finding finding = kernel->evaluate({payload, uniform() < 0.05 ? bytes.size() / 2 : bytes.size()}, nullptr, now());
+        // A stop may come while the chunk is being evaluated.
         if (uniform() < 0.05) kernel->estop("human", "in between", now());
         const bool latched_before_deciding = kernel->latch().latched();
-        const Decision decision = kernel->conclude(finding, nullptr, now());
+        const Decision decision = kernel->decide(finding, nullptr, now());
         persist();
         claim(!decision.pass || finding.verdict.accepted == 1, "passed what was not accepted");
         claim(!decision.pass || good, "passed what is outside its limits");
         claim(!decision.pass || !latched_before_deciding, "passed after a stop");
         claim(!decision.pass || now_s - observed_s <= 0.2, "passed without a fresh state");
-        claim(decision.pass || was_latched || kernel->latch().latched(), "refused without a latch under on_violation: estop");
+        claim(decision.pass || was_latched || kernel->latch().latched(), "rejected without a latch under on_violation: estop");
         if (decision.pass) driver.safe_action(kernel_id, now_s, kernel->latch().latched());
-        (decision.pass ? passed : refused) += 1;
+        (decision.pass ? passed : rejected) += 1;
     }
 
     void step() {
@@ -148,18 +149,18 @@ struct World {
 
 TEST(no_schedule_breaks_an_invariant) {
     long passed = 0;
-    long refused = 0;
+    long rejected = 0;
     long resets = 0;
     for (std::uint64_t seed = 0; seed < 100'000; ++seed) {
         World world(seed);
         for (int step = 0; step < 60 && world.broken.empty(); ++step) world.step();
         if (!REQUIRE(world.broken.empty(), seed, world.broken)) return;
         passed += world.passed;
-        refused += world.refused;
+        rejected += world.rejected;
         resets += world.resets;
     }
-    std::cout << "100000 schedules: " << passed << " chunks passed, " << refused << " refused, " << resets << " resets\n";
-    REQUIRE(passed > 100'000 && refused > 100'000 && resets > 10'000, passed, refused, resets);
+    std::cout << "100000 schedules: " << passed << " chunks passed, " << rejected << " rejected, " << resets << " resets\n";
+    REQUIRE(passed > 100'000 && rejected > 100'000 && resets > 10'000, passed, rejected, resets);
 }
 
 TEST_MAIN

@@ -50,7 +50,7 @@ TEST(newest_world_is_taken_and_stays_until_a_newer_one_is) {
     REQUIRE(mailbox.take() == nullptr);
     for (std::uint64_t number = 1; number <= 20; ++number) {
         mailbox.put(made(number));
-        if (number % 3 != 0) continue;  // some are never looked at
+        if (number % 3 != 0) continue;  // some are never checked
         const NamedWorld* held = mailbox.take();
         REQUIRE(held != nullptr && held->snapshot.id() == number, number);
         REQUIRE(mailbox.take() == held);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chunk in, verdict out, through the doors of a running kernel; beside it the same look without any door, and how late
-// this machine's own timer is. Prints JSON: every sample, in nanoseconds. `benchmarks/latency.py` starts it.
+// Chunk in, verdict out, through the channels of a running kernel; beside it the same evaluation without any channel,
+// and how late this machine's own timer is. Prints JSON: every sample, in nanoseconds. `benchmarks/latency.py` starts
+// it.
 #include <time.h>
 
 #include <cstdio>
@@ -40,16 +41,16 @@ void print(const char* name, const std::vector<std::int64_t>& samples, bool last
 /// What a policy on this robot sends: the same rows with fresh stamps, and a world ten times a second.
 class Sender {
   public:
-    Sender(DoorClient& door, const KernelConfig& config, std::vector<std::byte> chunk, std::vector<std::byte> world, const std::vector<double>& positions)
-        : door_(door), chunk_(std::move(chunk)), world_(std::move(world)), positions_(positions) {
+    Sender(ChannelClient& channel, const KernelConfig& config, std::vector<std::byte> chunk, std::vector<std::byte> world, const std::vector<double>& positions)
+        : channel_(channel), chunk_(std::move(chunk)), world_(std::move(world)), positions_(positions) {
         for (const auto& name : config.joint_names) names_.emplace_back(name);
     }
 
     /// False when the kernel did not answer.
-    bool round(std::int64_t spin_ns, std::int64_t& took_ns, DoorClient::Answer& answer) {
+    bool round(std::int64_t spin_ns, std::int64_t& took_ns, ChannelClient::Answer& answer) {
         keep_fresh();
         const std::int64_t begun_ns = monotonic_ns();
-        const auto found = door_.wait_verdict(door_.submit(MessageType::action_chunk, chunk_), 1'000'000'000, spin_ns);
+        const auto found = channel_.wait_verdict(channel_.submit(MessageType::action_chunk, chunk_), 1'000'000'000, spin_ns);
         took_ns = monotonic_ns() - begun_ns;
         if (found) answer = *found;
         return found.has_value();
@@ -58,15 +59,15 @@ class Sender {
 
   private:
     void keep_fresh() {
-        door_.observe(write_joint_state(Stamp::of_seconds(wall_clock_s()), names_, positions_, {}, state_));
+        channel_.observe(write_joint_state(Stamp::of_seconds(wall_clock_s()), names_, positions_, {}, state_));
         if (monotonic_ns() - world_ns_ < 100'000'000) return;
         world_ns_ = monotonic_ns();
         const double stamp_s = wall_clock_s();
         std::memcpy(world_.data() + CdrReader::encapsulation_bytes, &stamp_s, sizeof stamp_s);  // its first number
-        (void)door_.wait_world(door_.publish_world(MessageType::world_snapshot, world_), 1'000'000'000);
+        (void)channel_.wait_world(channel_.publish_world(MessageType::world_snapshot, world_), 1'000'000'000);
     }
 
-    DoorClient& door_;
+    ChannelClient& channel_;
     std::vector<std::byte> chunk_;
     std::vector<std::byte> world_;
     std::vector<double> positions_;
@@ -76,15 +77,15 @@ class Sender {
 };
 
 /// The same look by a kernel in this process: no ring, no thread, no lock. Taken in turns with the way through the
-/// doors: this machine's speed changes from second to second, and both must meet the same of it.
-class LookAlone {
+/// channels: this machine's speed changes from second to second, and both must meet the same of it.
+class EvaluationAlone {
   public:
-    LookAlone(const KernelConfig& config, std::span<const std::byte> chunk, std::vector<std::byte> world, const std::vector<double>& positions) : kernel_(config, {}, "bench", {}), chunk_(chunk), memory_(chunk.size() / 8 + 2) {
-        (void)kernel_.activate({});
+    EvaluationAlone(const KernelConfig& config, std::span<const std::byte> chunk, std::vector<std::byte> world, const std::vector<double>& positions) : kernel_(config, {}, "bench", {}), chunk_(chunk), memory_(chunk.size() / 8 + 2) {
+        (void)kernel_.activate(std::array{deadman_name});
         const double stamp_s = wall_clock_s();
         std::memcpy(world.data() + CdrReader::encapsulation_bytes, &stamp_s, sizeof stamp_s);
         now_ = {stamp_s, static_cast<double>(monotonic_ns()) * 1e-9};
-        world_ = WorldBuilder(config.base_frame).take(MessageType::world_snapshot, world, now_);
+        world_ = WorldBuilder(config.frames).take(MessageType::world_snapshot, world, now_);
         const std::vector<std::string_view> names(config.joint_names.begin(), config.joint_names.end());
         std::vector<std::byte> state(4096);
         (void)kernel_.observe(write_joint_state(Stamp::of_seconds(stamp_s), names, positions, {}, state), now_);
@@ -94,7 +95,7 @@ class LookAlone {
         auto* payload = reinterpret_cast<std::byte*>(memory_.data()) + payload_offset;
         std::memcpy(payload, chunk_.data(), chunk_.size());
         const std::int64_t begun_ns = monotonic_ns();
-        const Finding finding = kernel_.look({payload, chunk_.size()}, world_.get(), now_);
+        const Finding finding = kernel_.evaluate({payload, chunk_.size()}, world_.get(), now_);
         const std::int64_t took = monotonic_ns() - begun_ns;
         if (finding.verdict.accepted != 1) throw std::runtime_error("the chunk is not accepted");
         return took;
@@ -121,13 +122,13 @@ std::vector<std::int64_t> timer_lateness(std::size_t count) {
     return samples;
 }
 
-/// `usage: door_latency INSTANCE CONFIG CHUNK WORLD POSITIONS… -- COUNT SPIN_US PERIOD_US`
+/// `usage: channel_latency INSTANCE CONFIG CHUNK WORLD POSITIONS… -- COUNT SPIN_US PERIOD_US`
 int run(const std::vector<std::string>& words) {
     const std::string instance = words.at(0);
     std::ifstream file(words.at(1));
     const KernelConfig config = [&] {
         KernelConfig read = read_config(std::string((std::istreambuf_iterator<char>(file)), {}));
-        read.gate.lane_build = best_lane_build();
+        read.gate.simd_build = best_simd_build();
         return read;
     }();
     const auto chunk = bytes_of_file(words.at(2));
@@ -139,19 +140,19 @@ int run(const std::vector<std::string>& words) {
     const auto spin_ns = static_cast<std::int64_t>(std::stod(words.at(at + 2)) * 1000.0);
     const auto period_ns = static_cast<std::int64_t>(std::stod(words.at(at + 3)) * 1000.0);
 
-    LookAlone look(config, chunk, world, positions);
+    EvaluationAlone alone_evaluation(config, chunk, world, positions);
     std::vector<std::int64_t> alone;
     const auto late = timer_lateness(std::min<std::size_t>(count, 2000));
-    DoorClient door(instance);
+    ChannelClient channel(instance);
     RingReader passed(instance, "safe_actions", chunk_ring, false);
-    Sender sender(door, config, chunk, world, positions);
+    Sender sender(channel, config, chunk, world, positions);
     std::vector<std::int64_t> trips;
     std::vector<std::int64_t> inside;
     std::size_t refused = 0, latched = 0, wrong = 0, unanswered = 0, lost = 0, reordered = 0, altered = 0;
     std::uint64_t newest = 0;
     // A deadman that was there before the first chunk has stopped the kernel, as it should.
-    if (door.board().state.load() == static_cast<std::uint32_t>(LifecycleState::latched)) {
-        const auto reset = door.command(Command::reset, 1'000'000'000);
+    if (channel.status_block().state.load() == static_cast<std::uint32_t>(LifecycleState::latched)) {
+        const auto reset = channel.command(Command::reset, 1'000'000'000);
         if (!reset || reset->success != 1) throw std::runtime_error("the kernel is latched and cannot be reset");
     }
     std::int64_t passed_ns = monotonic_ns();
@@ -163,9 +164,9 @@ int run(const std::vector<std::string>& words) {
             deadline_ns += period_ns;
             if (monotonic_ns() < deadline_ns) sleep_until(deadline_ns);
         }
-        alone.push_back(look.took_ns());
+        alone.push_back(alone_evaluation.took_ns());
         std::int64_t took_ns = 0;
-        DoorClient::Answer answer;
+        ChannelClient::Answer answer;
         if (!sender.round(spin_ns, took_ns, answer)) {
             ++unanswered;
             continue;
