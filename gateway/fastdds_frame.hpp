@@ -52,7 +52,7 @@ class FrameType final : public eprosima::fastdds::dds::TopicDataType {
     bool getKey(void*, eprosima::fastrtps::rtps::InstanceHandle_t*, bool) override { return false; }
 };
 
-/// A participant over UDP alone (shared memory of one that was killed would stay behind) that also finds those who do
+/// A participant over UDP alone (shared memory of one that was killed would stay behind) that also finds participants that do
 /// not use multicast. Throws std::runtime_error when there is none.
 eprosima::fastdds::dds::DomainParticipant* make_fastdds_participant(std::uint32_t domain, bool loopback_only, const std::string& name);
 void delete_fastdds_participant(eprosima::fastdds::dds::DomainParticipant* participant) noexcept;

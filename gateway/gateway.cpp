@@ -16,8 +16,9 @@ namespace {
 
 constexpr const char* node_name = "lastgate_gateway";
 
-/// How often kernel and seat are looked after; a seat must beat within 0.5 s, a kernel is gone after 0.15 s.
-constexpr std::int64_t look_period_ns = 20'000'000;
+/// How often kernel and registration are looked after; a registration must beat within 0.5 s, a kernel is gone after
+/// 0.15 s.
+constexpr std::int64_t poll_period_ns = 20'000'000;
 constexpr std::int64_t diagnostics_period_ns = 1'000'000'000;
 /// A chunk that was on its way for longer is not motion for now: a policy sends several per second. Sender and receiver
 /// must agree on the time as well as they must for stamps of measured states.
@@ -25,13 +26,9 @@ constexpr std::int64_t chunk_age_ns_max = 500'000'000;
 /// An input that was heard and is silent for longer is reported. DDS itself calls a killed publisher alive for 8 to 18 s.
 constexpr std::int64_t input_age_ns_max = 500'000'000;
 
-/// What no slot can hold arrives cut to a beginning that the kernel cannot read: it is refused, and reported, there.
+/// What no slot can hold arrives cut to a beginning that the kernel cannot read: it is rejected, and reported, there.
 constexpr std::size_t chunk_sample_max = chunk_bytes_max;
 constexpr std::size_t world_sample_max = world_ring.slot_bytes;
-
-constexpr TopicSpec empty_topic(std::string_view name) { return {.name = name, .type = "std_msgs/msg/Empty", .depth = 10}; }
-constexpr TopicSpec chunk_topic(std::string_view name, std::int32_t depth) { return {.name = name, .type = "openral_msgs/msg/ActionChunk", .depth = depth, .bytes_max = chunk_sample_max}; }
-constexpr TopicSpec twist_topic(std::string_view name) { return {.name = name, .type = "geometry_msgs/msg/Twist"}; }
 
 std::string text_of_number(std::uint64_t number) {
     char text[24];
@@ -50,32 +47,57 @@ const char* lifecycle_word(std::uint32_t state) noexcept {
 
 }  // namespace
 
+bool is_namespace(std::string_view name) noexcept {
+    constexpr std::size_t bytes_max = 128;  // leaves room for the longest topic in the 255 bytes that DDS gives a name
+    if (name.empty() || name.size() > bytes_max || name.back() == '/') return false;
+    bool begins_word = false;
+    for (std::size_t i = 0; i < name.size(); ++i) {
+        const char letter = name[i];
+        const bool is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || letter == '_';
+        const bool is_digit = letter >= '0' && letter <= '9';
+        if (i == 0 || (letter == '/' && !begins_word)) {
+            if (letter != '/') return false;
+            begins_word = true;
+        } else {
+            if (!is_letter && !(is_digit && !begins_word)) return false;
+            begins_word = false;
+        }
+    }
+    return true;
+}
+
+TopicSpec Gateway::empty_topic(std::string_view name) const { return {.name = named(name), .type = "std_msgs/msg/Empty", .depth = 10}; }
+TopicSpec Gateway::chunk_topic(std::string_view name) const {
+    return {.name = named(name), .type = "openral_msgs/msg/ActionChunk", .depth = options_.chunk_depth, .bytes_max = chunk_sample_max};
+}
+TopicSpec Gateway::twist_topic(std::string_view name) const { return {.name = named(name), .type = "geometry_msgs/msg/Twist"}; }
+
 Gateway::Gateway(GatewayOptions options)
     : options_(std::move(options)),
-      participant_(options_.domain, options_.loopback_only),
-      safe_action_(participant_, chunk_topic("/openral/safe_action", options_.chunk_depth)),
+      participant_(options_.domain, options_.loopback_only, options_.enclave),
+      safe_action_(participant_, chunk_topic("/openral/safe_action")),
       safe_cmd_vel_(participant_, twist_topic("/openral/safe_cmd_vel")),
       estop_out_(participant_, empty_topic("/openral/estop")),
-      failure_(participant_, {.name = "/openral/failure/safety", .type = "openral_msgs/msg/FailureTrigger", .depth = 50}),
-      safety_status_(participant_, {.name = "/openral/safety_status", .type = "openral_msgs/msg/SafetyStatus", .transient_local = true}),
+      failure_(participant_, {.name = named("/openral/failure/safety"), .type = "openral_msgs/msg/FailureTrigger", .depth = 50}),
+      safety_status_(participant_, {.name = named("/openral/safety_status"), .type = "openral_msgs/msg/SafetyStatus", .transient_local = true}),
       diagnostics_(participant_, {.name = "/diagnostics", .type = "diagnostic_msgs/msg/DiagnosticArray", .depth = 10}),
       discovery_info_(participant_, {.name = "ros_discovery_info", .type = "rmw_dds_common/msg/ParticipantEntitiesInfo", .transient_local = true}),
       session_(std::make_unique<Session>(options_.instance, outputs())),
-      // A stop is a stop, whoever sends it and whatever definition it was built from.
-      estop_in_(participant_, empty_topic("/openral/estop"), TypeCheck::anybody, [this](auto, auto) { stop("/openral/estop", false); }),
-      human_estop_(participant_, empty_topic("/openral/human_estop"), TypeCheck::anybody, [this](auto, auto) { stop("/openral/human_estop", true); }),
-      candidate_action_(participant_, chunk_topic("/openral/candidate_action", options_.chunk_depth), options_.type_check,
+      // A stop is a stop, from any sender and whatever definition it was built from.
+      estop_in_(participant_, empty_topic("/openral/estop"), TypeCheck::any_type, [this](auto, auto) { stop("/openral/estop", false); }),
+      human_estop_(participant_, empty_topic("/openral/human_estop"), TypeCheck::any_type, [this](auto, auto) { stop("/openral/human_estop", true); }),
+      candidate_action_(participant_, chunk_topic("/openral/candidate_action"), options_.type_check,
                         [this](std::span<const std::byte> payload, std::int64_t sent_ns) { take_chunk(payload, sent_ns); }),
       cmd_vel_(participant_, twist_topic("/cmd_vel"), options_.type_check, [this](std::span<const std::byte> payload, std::int64_t sent_ns) { take_twist(payload, sent_ns); }),
-      // Best effort hears reliable publishers too; the other way round it would hear nobody else.
-      joint_states_(participant_, {.name = "/joint_states", .type = "sensor_msgs/msg/JointState", .reliable = false, .bytes_max = state_ring.slot_bytes}, options_.type_check,
+      // Best effort hears reliable publishers too; the other way round it would hear no other.
+      joint_states_(participant_, {.name = named("/joint_states"), .type = "sensor_msgs/msg/JointState", .reliable = false, .bytes_max = state_ring.slot_bytes}, options_.type_check,
                     [this](std::span<const std::byte> payload, auto) { with_session([&](Session& session) { return session.observe(payload); }); }),
-      world_collision_(participant_, {.name = "/openral/world_collision", .type = "openral_msgs/msg/WorldCollision", .bytes_max = world_sample_max}, options_.type_check,
+      world_collision_(participant_, {.name = named("/openral/world_collision"), .type = "openral_msgs/msg/WorldCollision", .bytes_max = world_sample_max}, options_.type_check,
                        [this](std::span<const std::byte> payload, auto) { take_world(MessageType::world_collision, payload); }, true),
-      world_voxels_(participant_, {.name = "/openral/world_voxels", .type = "openral_msgs/msg/OccupancyVoxels", .bytes_max = world_sample_max}, options_.type_check,
+      world_voxels_(participant_, {.name = named("/openral/world_voxels"), .type = "openral_msgs/msg/OccupancyVoxels", .bytes_max = world_sample_max}, options_.type_check,
                     [this](std::span<const std::byte> payload, auto) { take_world(MessageType::occupancy_voxels, payload); }, true) {
-    serve({"/openral/estop_reset", "std_srvs/srv/Trigger"}, [this](std::span<const std::byte> request) { return reset(request); });
-    serve({"/openral/check_nav_goal", "openral_msgs/srv/CheckNavGoal"}, [this](std::span<const std::byte> request) { return check_nav_goal(request); });
+    serve({named("/openral/estop_reset"), "std_srvs/srv/Trigger"}, [this](std::span<const std::byte> request) { return reset(request); });
+    serve({named("/openral/check_nav_goal"), "openral_msgs/srv/CheckNavGoal"}, [this](std::span<const std::byte> request) { return check_nav_goal(request); });
     publish_node();
 }
 
@@ -91,7 +113,7 @@ bool Gateway::with_session(Use use) {
 
 bool Gateway::is_late(std::int64_t sent_ns) {
     const auto now_ns = std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-    // Without a time nobody knows how old it is; from the future by more than the bound, nobody knows what time it is.
+    // Without a time its age is unknown; from the future by more than the bound, the sender's clock is wrong.
     const bool on_time = sent_ns > 0 && now_ns - sent_ns <= chunk_age_ns_max && sent_ns - now_ns <= chunk_age_ns_max;
     if (!on_time) late_.fetch_add(1, std::memory_order_relaxed);
     return !on_time;
@@ -136,11 +158,12 @@ ServiceAnswer Gateway::asked_of_kernel(Ask ask) {
 
 std::optional<ServiceAnswer> Gateway::reset(std::span<const std::byte> request) {
     if (!is_trigger_request(request)) return std::nullopt;
+    if (!options_.allow_reset) return ServiceAnswer{false, "refused: resets over DDS are off, because DDS does not say who asks; `lastgate reset` on the robot's computer, or start the gateway with `--allow-reset`"};
     return asked_of_kernel([](Session& session) { return session.reset(); });
 }
 
 std::optional<ServiceAnswer> Gateway::check_nav_goal(std::span<const std::byte> request) {
-    // A geometry_msgs/PoseStamped. Its stamp says when somebody wished it, which nothing depends on.
+    // A geometry_msgs/PoseStamped. Its stamp says when the client asked, which nothing depends on.
     CdrReader reader(request);
     (void)reader.number<std::int32_t>();
     (void)reader.number<std::uint32_t>();
@@ -169,7 +192,7 @@ void Gateway::pass_status(std::span<const std::byte> payload) {
     passed_.store(status->passed, std::memory_order_relaxed);
     dropped_.store(status->dropped, std::memory_order_relaxed);
     const bool latched = status->state == static_cast<std::uint8_t>(LifecycleState::latched);
-    // Once for every latch, and not again while it lasts: those who come late read the status, and two kernels on one
+    // Once for every latch, and not again while it lasts: late subscribers read the status, and two kernels on one
     // network that repeated their stops would keep each other from ever being reset.
     if (latched && !latched_.exchange(true)) (void)estop_out_.write(empty_message());
     latched_ = latched;
@@ -180,24 +203,24 @@ void Gateway::pass_status(std::span<const std::byte> payload) {
 
 void Gateway::run() {
     while (!ending_.load(std::memory_order_acquire)) {
-        look_after_kernel();
+        watch_kernel();
         if (options_.parent >= 0 && getppid() != options_.parent) end();
         if (monotonic_ns() - diagnosed_ns_ >= diagnostics_period_ns) {
             diagnosed_ns_ = monotonic_ns();
             publish_diagnostics();
         }
-        std::this_thread::sleep_for(std::chrono::nanoseconds(look_period_ns));
+        std::this_thread::sleep_for(std::chrono::nanoseconds(poll_period_ns));
     }
 }
 
-void Gateway::look_after_kernel() {
+void Gateway::watch_kernel() {
     if (session_ && session_->kernel_is_alive()) session_->beat();
     else if (session_) kernel_is_gone();
     else join_kernel(true);
 }
 
 void Gateway::kernel_is_gone() {
-    // The wire first: whoever drives on what arrived before stops now.
+    // The wire first: a driver that executes what arrived before stops now.
     (void)estop_out_.write(empty_message());
     std::array<std::byte, 1024> memory;
     SafetyStatusMessage status;
@@ -219,13 +242,13 @@ void Gateway::kernel_is_gone() {
 void Gateway::join_kernel(bool it_was_gone) {
     std::unique_ptr<Session> session;
     try {
-        const BoardView board = BoardView::open(options_.instance);
-        if (!board.is_alive(monotonic_ns())) return;
+        const StatusBlockView status_block = StatusBlockView::open(options_.instance);
+        if (!status_block.is_alive(monotonic_ns())) return;
         session = std::make_unique<Session>(options_.instance, outputs());
     } catch (const std::runtime_error&) {
         return;  // not yet; asked again in the next round
     }
-    // The wire was told to stop. A kernel that knew nothing of that would let motion go on without anybody's reset.
+    // The wire was told to stop. A kernel that knew nothing of that would let motion go on without a reset.
     if (it_was_gone) session->stop("the kernel was gone", FailureKind::human, "");
     const std::unique_lock hold(session_lock_);
     session_ = std::move(session);
@@ -238,7 +261,7 @@ void Gateway::publish_node() {
     std::vector<Guid> writers;
     for (const Reader* reader : {&estop_in_, &human_estop_, &candidate_action_, &cmd_vel_, &joint_states_, &world_collision_, &world_voxels_}) readers.push_back(guid_of(reader->handle()));
     for (const Writer* writer : {&safe_action_, &safe_cmd_vel_, &estop_out_, &failure_, &safety_status_, &diagnostics_}) writers.push_back(guid_of(writer->handle()));
-    (void)discovery_info_.write(participant_info(options_.gid_width, guid_of(participant_.handle()), node_name, readers, writers));
+    (void)discovery_info_.write(participant_info(options_.gid_width, guid_of(participant_.handle()), options_.name_space.empty() ? "/" : options_.name_space, node_name, readers, writers));
 }
 
 void Gateway::publish_diagnostics() {
@@ -250,18 +273,18 @@ void Gateway::publish_diagnostics() {
         diagnosis.message = std::move(message);
     };
     if (session_) {
-        const Board& board = session_->board();
-        const std::uint32_t state = board.state.load(std::memory_order_acquire);
+        const StatusBlock& status_block = session_->status_block();
+        const std::uint32_t state = status_block.state.load(std::memory_order_acquire);
         const bool latched = state == static_cast<std::uint32_t>(LifecycleState::latched);
-        diagnosis.hardware_id = text_of(board.robot);
+        diagnosis.hardware_id = text_of(status_block.robot);
         values = {{"lifecycle", lifecycle_word(state)},
                   {"fault_latch", latched ? "true" : "false"},
                   {"passed", text_of_number(passed_)},
                   {"dropped", text_of_number(dropped_)},
                   {"last_drop_reason", std::string(session_->last_drop_reason())},
                   {"envelope_loaded", state == static_cast<std::uint32_t>(LifecycleState::unconfigured) ? "false" : "true"},
-                  {"n_dof", text_of_number(board.n_dof)},
-                  {"model_digest", std::string(text_of(board.model_digest))},
+                  {"n_dof", text_of_number(status_block.n_dof)},
+                  {"model_digest", std::string(text_of(status_block.model_digest))},
                   {"withheld", text_of_number(session_->withheld())}};
         if (latched) worse(Diagnosis::Level::error, "an emergency stop is latched");
         else if (state != static_cast<std::uint32_t>(LifecycleState::active)) worse(Diagnosis::Level::warn, "the kernel is not active");
@@ -273,21 +296,21 @@ void Gateway::publish_diagnostics() {
     values.emplace_back("homeless", text_of_number(homeless_));
     const std::int64_t now_ns = monotonic_ns();
     for (const Writer* writer : {&safe_action_, &safe_cmd_vel_, &estop_out_, &failure_, &safety_status_, &diagnostics_}) {
-        values.emplace_back("subscribers " + std::string(writer->name()), text_of_number(writer->subscribers()));
+        values.emplace_back("subscribers " + writer->name(), text_of_number(writer->subscribers()));
     }
     for (const Reader* reader : {&estop_in_, &human_estop_, &candidate_action_, &cmd_vel_, &joint_states_, &world_collision_, &world_voxels_}) {
-        const std::string name(reader->name());
+        const std::string& name = reader->name();
         values.emplace_back("publishers " + name, text_of_number(reader->publishers()));
         values.emplace_back("refused " + name, text_of_number(reader->refused()));
         if (reader->refused() > 0) worse(Diagnosis::Level::warn, "a publisher of " + name + " is refused: its message definition is another one, or not stated");
         if (reader->newest_ns() == 0) continue;
         const std::int64_t age_ns = now_ns - reader->newest_ns();
         values.emplace_back("age_s " + name, std::to_string(static_cast<double>(age_ns) * 1e-9));
-        // Of stops nobody expects more.
+        // Of stops no subscriber expects more.
         if (age_ns > input_age_ns_max && reader != &estop_in_ && reader != &human_estop_) worse(Diagnosis::Level::warn, name + " is silent");
     }
     if (diagnosis.message.empty()) diagnosis.message = "ok";
-    (void)diagnostics_.write(diagnostic_array(Stamp::of_seconds(wall_clock_s()), "lastgate: safety kernel", diagnosis));
+    (void)diagnostics_.write(diagnostic_array(Stamp::of_seconds(wall_clock_s()), "lastgate: safety kernel" + (options_.name_space.empty() ? "" : " " + options_.name_space), diagnosis));
 }
 
 }  // namespace lastgate

@@ -14,10 +14,16 @@
 
 namespace lastgate {
 
+/// `/arm_a`, `/cell_1/arm_a`: words of letters, digits and `_` that start with no digit, each behind a slash.
+bool is_namespace(std::string_view name) noexcept;
+
 struct GatewayOptions {
     std::string instance;
     std::uint32_t domain = 0;
-    bool loopback_only = false;
+    std::string name_space;     ///< Before every topic and service but `/diagnostics`: `/arm_a`; empty for none.
+    bool loopback_only = true;  ///< Peers beyond this machine are neither heard nor told anything.
+    bool allow_reset = false;   ///< Whether a service call may clear a latched stop; DDS does not say who calls.
+    std::string enclave;        ///< A folder of SROS 2: only participants that its files allow are met; empty for none.
     std::int32_t chunk_depth = 1;
     TypeCheck type_check = TypeCheck::same_hash;
     GidWidth gid_width = GidWidth::since_iron;
@@ -26,8 +32,9 @@ struct GatewayOptions {
     int parent = -1;  ///< End when this process is no longer the one that started us; -1: whatever happens to it.
 };
 
-/// The topics and services of the contract on one side, the doors of a kernel on the other. It decides nothing: what it
-/// cannot hand on is refused here or becomes a stop, and its death is silence, which kernel and drivers take for stale.
+/// The topics and services of the contract on one side, the channels of a kernel on the other. It decides nothing: what
+/// it cannot hand on is rejected here or becomes a stop, and its death is silence, which kernel and drivers take for
+/// stale.
 class Gateway {
   public:
     /// Throws std::runtime_error when there is no kernel to stand in front of, or DDS does not start.
@@ -41,6 +48,10 @@ class Gateway {
     bool loopback_only() const noexcept { return participant_.loopback_only(); }
 
   private:
+    std::string named(std::string_view topic) const { return options_.name_space + std::string(topic); }
+    TopicSpec empty_topic(std::string_view name) const;
+    TopicSpec chunk_topic(std::string_view name) const;
+    TopicSpec twist_topic(std::string_view name) const;
     KernelListener outputs();
     void take_chunk(std::span<const std::byte> payload, std::int64_t sent_ns);
     void take_twist(std::span<const std::byte> payload, std::int64_t sent_ns);
@@ -56,7 +67,7 @@ class Gateway {
     template <typename Use>
     bool with_session(Use use);
     bool is_late(std::int64_t sent_ns);
-    void look_after_kernel();
+    void watch_kernel();
     void kernel_is_gone();
     void join_kernel(bool it_was_gone);
     void publish_diagnostics();
@@ -80,7 +91,7 @@ class Gateway {
     Writer diagnostics_;
     Writer discovery_info_;
 
-    std::shared_mutex session_lock_;  ///< Shared by whoever uses the session, alone by who replaces it.
+    std::shared_mutex session_lock_;  ///< Shared by the users of the session, exclusive for its replacement.
     std::unique_ptr<Session> session_;
 
     // Last: they are called from the moment they exist, and use everything above.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lastgate-gateway: ROS 2 topics and services on one side, the doors of a running kernel on the other.
+// lastgate-gateway: ROS 2 topics and services on one side, the channels of a running kernel on the other.
 #include <unistd.h>
 
 #include <charconv>
@@ -19,7 +19,10 @@ constexpr int exit_failed = 3;    // it could, but this machine would not let us
 
 constexpr const char* usage = R"(usage: lastgate-gateway --instance NAME [options]
   --domain N                 ROS_DOMAIN_ID of the others; 0
-  --loopback-only            use no other interface
+  --namespace /NAME          before every topic and service but /diagnostics, for several robots in one domain
+  --network                  use every interface; without it, programs of this machine alone are heard
+  --enclave FOLDER           keys and permissions as SROS 2 makes them: only participants that they allow are met
+  --allow-reset              let /openral/estop_reset clear a stop; without it, the service refuses
   --chunk-depth N            how many candidates may wait, and how many safe actions; 1
   --accept-unhashed          believe publishers that state no type hash (before Iron, or without ROS)
   --humble                   show the node to Humble instead of to what came after it
@@ -46,7 +49,13 @@ GatewayOptions read_arguments(int count, char** values) {
         };
         if (flag == "--instance") options.instance = next();
         else if (flag == "--domain") options.domain = number_of(flag, next(), 0, 232);  // beyond it ports run out
-        else if (flag == "--loopback-only") options.loopback_only = true;
+        else if (flag == "--network") options.loopback_only = false;
+        else if (flag == "--enclave") options.enclave = next();
+        else if (flag == "--allow-reset") options.allow_reset = true;
+        else if (flag == "--namespace") {
+            options.name_space = next();
+            if (!is_namespace(options.name_space)) throw std::invalid_argument("--namespace needs words of letters, digits and `_`, each behind a slash, got `" + options.name_space + "`");
+        }
         else if (flag == "--chunk-depth") options.chunk_depth = static_cast<std::int32_t>(number_of(flag, next(), 1, 1000));
         else if (flag == "--accept-unhashed") options.type_check = TypeCheck::not_another;
         else if (flag == "--humble") options.gid_width = GidWidth::humble;
@@ -59,6 +68,8 @@ GatewayOptions read_arguments(int count, char** values) {
         } else throw std::invalid_argument("unknown option `" + std::string(flag) + "`");
     }
     if (options.instance.empty()) throw std::invalid_argument("--instance is missing");
+    // A second participant without keys would answer every client, and Fast DDS with keys does not shake hands with Cyclone.
+    if (!options.enclave.empty() && options.serve_fastdds) throw std::invalid_argument("--enclave needs --services-for cyclonedds or none");
     if (options.serve_fastdds && !has_fastdds()) {
         std::fprintf(stderr, "lastgate-gateway: warning: built without Fast DDS: rmw_fastrtps is offered no services; use `lastgate reset`\n");
     }
@@ -75,7 +86,7 @@ int main(int count, char** values) {
         std::fputs(usage, stdout);
         return 0;
     }
-    // Whoever read what is said here may be gone; that is no reason to be gone too.
+    // The reader of this output may be gone; the gateway goes on.
     std::signal(SIGPIPE, SIG_IGN);
     try {
         const GatewayOptions options = read_arguments(count, values);
@@ -85,7 +96,7 @@ int main(int count, char** values) {
         action.sa_handler = end_process;
         sigaction(SIGTERM, &action, nullptr);
         sigaction(SIGINT, &action, nullptr);
-        std::printf("ready %s, domain %u%s\n", options.instance.c_str(), options.domain, gateway.loopback_only() ? ", loopback only" : "");
+        std::printf("ready %s, domain %u%s\n", options.instance.c_str(), options.domain, gateway.loopback_only() ? ", loopback only" : ", every interface");
         std::fflush(stdout);
         gateway.run();
         // There is nothing left that a second signal could end.

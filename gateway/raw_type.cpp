@@ -34,7 +34,7 @@ const RawSample* raw(const ddsi_serdata* sample) noexcept { return static_cast<c
 RawSample* new_sample(const ddsi_sertype* type, ddsi_serdata_kind kind, std::size_t size) noexcept {
     std::unique_ptr<RawSample> sample(new (std::nothrow) RawSample);
     if (!sample) return nullptr;
-    // Writers send whole words of four bytes; what rounds them up must be zeros, not somebody's memory.
+    // Writers send whole words of four bytes; what rounds them up must be zeros, not stray memory.
     sample->bytes.reset(new (std::nothrow) std::byte[(size + 3) / 4 * 4]());
     if (!sample->bytes) return nullptr;
     sample->size = size;
@@ -88,7 +88,7 @@ ddsi_serdata* from_parts(const ddsi_sertype* type, ddsi_serdata_kind kind, ddsrt
 }
 
 ddsi_serdata* from_keyhash(const ddsi_sertype* type, const ddsi_keyhash*) { return new_sample(type, SDK_KEY, 0); }
-ddsi_serdata* from_application(const ddsi_sertype*, ddsi_serdata_kind, const void*) { return nullptr; }  // nobody writes structures
+ddsi_serdata* from_application(const ddsi_sertype*, ddsi_serdata_kind, const void*) { return nullptr; }  // structures are never written
 
 void copy_out(const ddsi_serdata* sample, std::size_t offset, std::size_t size, void* into) { std::memcpy(into, raw(sample)->bytes.get() + offset, size); }
 ddsi_serdata* lend(const ddsi_serdata* sample, std::size_t offset, std::size_t size, ddsrt_iovec_t* into) {

@@ -14,10 +14,10 @@ namespace lastgate {
 /// them on this side of the kernel, and nothing can change them.
 ///
 /// `bytes_max` bounds what is kept of one sample. Of a longer one only the beginning is, too short to be read as any
-/// message: whoever gets it refuses it, and knows that there was one.
+/// message: the receiver refuses it, and knows that there was one.
 ddsi_sertype* make_raw_type(const std::string& dds_type_name, std::size_t bytes_max);
 
-/// A sample to be written; it belongs to whoever writes it. Null when there is no memory.
+/// A sample to be written; it belongs to its writer. Null when there is no memory.
 ddsi_serdata* make_raw_sample(const ddsi_sertype* type, std::span<const std::byte> payload) noexcept;
 
 /// The bytes of a sample that was taken, encapsulation included.

@@ -60,7 +60,7 @@ std::vector<std::byte> diagnostic_array(Stamp stamp, std::string_view name, cons
     });
 }
 
-std::vector<std::byte> participant_info(GidWidth width, const Guid& participant, std::string_view node, const std::vector<Guid>& readers, const std::vector<Guid>& writers) {
+std::vector<std::byte> participant_info(GidWidth width, const Guid& participant, std::string_view name_space, std::string_view node, const std::vector<Guid>& readers, const std::vector<Guid>& writers) {
     return composed([&](CdrWriter& writer) {
         const auto gid = [&](const Guid& guid) {
             for (std::size_t i = 0; i < static_cast<std::size_t>(width); ++i) writer.number(i < guid.size() ? guid[i] : std::uint8_t{0});
@@ -71,7 +71,7 @@ std::vector<std::byte> participant_info(GidWidth width, const Guid& participant,
         };
         gid(participant);
         writer.number(std::uint32_t{1});
-        writer.text("/");
+        writer.text(name_space);
         writer.text(node);
         gids(readers);
         gids(writers);

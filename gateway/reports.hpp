@@ -32,6 +32,6 @@ std::vector<std::byte> diagnostic_array(Stamp stamp, std::string_view name, cons
 /// How wide a `Gid` is in `rmw_dds_common`: 16 since Iron, 24 in Humble. With the wrong one the node has no name.
 enum class GidWidth : std::uint8_t { since_iron = 16, humble = 24 };
 /// rmw_dds_common/ParticipantEntitiesInfo: one node, and which ends are its own.
-std::vector<std::byte> participant_info(GidWidth width, const Guid& participant, std::string_view node, const std::vector<Guid>& readers, const std::vector<Guid>& writers);
+std::vector<std::byte> participant_info(GidWidth width, const Guid& participant, std::string_view name_space, std::string_view node, const std::vector<Guid>& readers, const std::vector<Guid>& writers);
 
 }  // namespace lastgate

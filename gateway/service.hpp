@@ -22,7 +22,7 @@ struct ServiceAnswer {
     bool success = false;
     std::string message;
 };
-/// Gets a request as rmw_fastrtps sends it: the encapsulation and the fields. Nothing for what is not one: nobody answers.
+/// Gets a request as rmw_fastrtps sends it: the encapsulation and the fields. Nothing for what is not one: it gets no answer.
 using ServiceHandler = std::function<std::optional<ServiceAnswer>(std::span<const std::byte> request)>;
 
 struct ServiceSpec {
@@ -43,7 +43,7 @@ std::unique_ptr<ServiceServer> serve_over_cyclone(const Participant& participant
 std::unique_ptr<ServiceServer> serve_over_fastdds(std::uint32_t domain, bool loopback_only, const ServiceSpec& spec, ServiceHandler handler);
 bool has_fastdds() noexcept;
 
-/// Requests and answers are short; longer ones are nobody's.
+/// Requests and answers are short; longer ones are not ours.
 inline constexpr std::size_t service_frame_bytes_max = 1024;
 inline constexpr std::int32_t service_depth = 10;
 
@@ -51,7 +51,7 @@ inline constexpr std::int32_t service_depth = 10;
 std::vector<std::byte> answer_frame(std::span<const std::byte> number, const ServiceAnswer& answer);
 
 /// A Trigger request has no fields; ROS 2 sends one byte in their place, and pads to four. Anything of another length is a
-/// frame of the other kind, or of nobody.
+/// frame of the other kind, or of none.
 bool is_trigger_request(std::span<const std::byte> request) noexcept;
 
 }  // namespace lastgate

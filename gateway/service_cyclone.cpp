@@ -14,7 +14,7 @@ class CycloneServer final : public ServiceServer {
         : request_name_("rq" + spec.name + "Request"), reply_name_("rr" + spec.name + "Reply"), request_type_(spec.type + "_Request"), reply_type_(spec.type + "_Response"),
           handler_(std::move(handler)),
           replies_(participant, {.name = reply_name_, .type = reply_type_, .depth = service_depth, .bytes_max = service_frame_bytes_max}),
-          requests_(participant, {.name = request_name_, .type = request_type_, .depth = service_depth, .bytes_max = service_frame_bytes_max}, TypeCheck::anybody,
+          requests_(participant, {.name = request_name_, .type = request_type_, .depth = service_depth, .bytes_max = service_frame_bytes_max}, TypeCheck::any_type,
                     [this](std::span<const std::byte> payload, std::int64_t) { answer(payload); }, true) {}
 
   private:

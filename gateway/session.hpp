@@ -12,7 +12,7 @@
 
 namespace lastgate {
 
-/// What the kernel says to everybody, for whoever passes it on. Called on threads of the session.
+/// What the kernel publishes, for the gateway to pass on. Called on threads of the session.
 struct KernelListener {
     std::function<void(std::span<const std::byte> chunk)> safe_action;
     std::function<void(std::span<const std::byte> twist)> safe_twist;
@@ -20,10 +20,11 @@ struct KernelListener {
     std::function<void(std::span<const std::byte> status)> status;
 };
 
-/// The time with one kernel, from finding it to its death: a door, a seat on the board, and the rings that are followed.
+/// The time with one kernel, from finding it to its death: a channel, a registration in the status block, and the rings
+/// that are followed.
 class Session {
   public:
-    /// Throws std::runtime_error when there is no kernel, no free door, or another gateway in front of it.
+    /// Throws std::runtime_error when there is no kernel, no free channel, or another gateway in front of it.
     Session(const std::string& instance, KernelListener listener);
     ~Session();
     Session(const Session&) = delete;
@@ -34,13 +35,13 @@ class Session {
     bool observe(std::span<const std::byte> joint_state) noexcept;
     bool publish_world(MessageType type, std::span<const std::byte> payload) noexcept;
     /// Waits for no message and no lock.
-    void stop(std::string_view reason, FailureKind kind, std::string_view evidence) noexcept { seat_.press(reason, kind, evidence); }
+    void stop(std::string_view reason, FailureKind kind, std::string_view evidence) noexcept { registration_.press(reason, kind, evidence); }
     std::optional<AnswerFrame> reset();
     std::optional<AnswerFrame> check_nav_goal(const NavGoalRequest& goal);
 
-    void beat() noexcept { seat_.beat(); }
-    bool kernel_is_alive() const noexcept { return seat_.kernel_is_alive(); }
-    const Board& board() const noexcept { return seat_.board(); }
+    void beat() noexcept { registration_.beat(); }
+    bool kernel_is_alive() const noexcept { return registration_.kernel_is_alive(); }
+    const StatusBlock& status_block() const noexcept { return registration_.status_block(); }
     std::string_view last_drop_reason() const noexcept;
     /// Safe actions that were too old to be passed on, or overwritten before they could be.
     std::uint64_t withheld() const noexcept { return withheld_.load(std::memory_order_relaxed); }
@@ -50,8 +51,8 @@ class Session {
     void follow(const std::string& instance, const char* ring, RingShape shape, bool from_newest, Handle handle);
 
     KernelListener listener_;
-    Seat seat_;
-    DoorClient door_;
+    Registration registration_;
+    ChannelClient channel_;
     std::uint64_t kernel_id_;
     std::mutex chunks_lock_;  ///< Chunks and commands go through one ring.
     std::mutex states_lock_;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire.hpp"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -17,11 +22,16 @@ namespace lastgate {
 namespace {
 
 // In this process only: exported settings would break other programs with another version of Cyclone. A peer at
-// 127.0.0.1 finds those who do not use multicast; with the library's own bound the tenth participant would not start, and
-// with its own interval of half a minute who missed one announcement, as happens on a busy machine, waits for the next.
+// 127.0.0.1 finds participants that do not use multicast; with the library's own bound the tenth participant would not start, and
+// with its own interval of half a minute a participant that missed one announcement, as happens on a busy machine, waits for the next.
 constexpr const char* discovery = "<Discovery><SPDPInterval>1s</SPDPInterval><ParticipantIndex>auto</ParticipantIndex><MaxAutoParticipantIndex>99</MaxAutoParticipantIndex><Peers><Peer Address=\"127.0.0.1\"/></Peers></Discovery>";
 constexpr const char* every_interface = "<General><Interfaces><NetworkInterface autodetermine=\"true\"/><NetworkInterface name=\"lo\"/></Interfaces></General>";
+// Programs of this machine may give any of its addresses for theirs, so all are known; but see `bind` below.
+constexpr const char* this_machine = "<General><Interfaces><NetworkInterface autodetermine=\"true\"/><NetworkInterface name=\"lo\"/></Interfaces><AllowMulticast>false</AllowMulticast></General>";
 constexpr const char* loopback = "<General><Interfaces><NetworkInterface name=\"lo\"/></Interfaces><AllowMulticast>false</AllowMulticast></General>";
+
+/// Whether sockets of this process hear and reach the loopback alone. Read by `bind` below.
+std::atomic<bool> binds_to_loopback{false};
 
 std::string configuration(const char* interfaces) { return std::string("<CycloneDDS><Domain Id=\"any\">") + interfaces + discovery + "</Domain></CycloneDDS>"; }
 
@@ -54,6 +64,37 @@ Qos qos_of(const TopicSpec& spec) {
     return qos;
 }
 
+#ifndef LASTGATE_DDS_PLUGINS
+#define LASTGATE_DDS_PLUGINS ""
+#endif
+
+/// Where a plugin of DDS Security is: in the folder in which it was found when this was built, else wherever the linker looks.
+std::string plugin_library(const std::string& name) {
+    const std::string folder = LASTGATE_DDS_PLUGINS;
+    return folder.empty() ? name : folder + "/lib" + name + ".so";
+}
+
+/// What rmw_cyclonedds gives its participants for an enclave of SROS 2. A file that is missing or does not verify fails the
+/// participant: there is no way back to one without security.
+void secure(dds_qos_t* qos, const std::string& enclave) {
+    const auto set = [&](const std::string& property, const std::string& value) { dds_qset_prop(qos, ("dds.sec." + property).c_str(), value.c_str()); };
+    const auto load = [&](const std::string& kind, const std::string& library, const std::string& functions) {
+        set(kind + ".library.path", plugin_library(library));
+        set(kind + ".library.init", "init_" + functions);
+        set(kind + ".library.finalize", "finalize_" + functions);
+    };
+    load("auth", "dds_security_auth", "authentication");
+    load("crypto", "dds_security_crypto", "crypto");
+    load("access", "dds_security_ac", "access_control");
+    const std::string files = "file:" + enclave + "/";
+    set("auth.identity_ca", files + "identity_ca.cert.pem");
+    set("auth.identity_certificate", files + "cert.pem");
+    set("auth.private_key", files + "key.pem");
+    set("access.permissions_ca", files + "permissions_ca.cert.pem");
+    set("access.governance", files + "governance.p7s");
+    set("access.permissions", files + "permissions.p7s");
+}
+
 std::int32_t make_topic(const Participant& participant, const TopicSpec& spec, ddsi_sertype*& type) {
     type = make_raw_type(dds_type_name(spec.type), spec.bytes_max);
     const std::string name = dds_topic_name(spec.name);
@@ -82,16 +123,21 @@ std::string_view hash_in_user_data(std::string_view user_data) noexcept {
     return {};
 }
 
-Participant::Participant(std::uint32_t domain, bool loopback_only) : loopback_only_(loopback_only) {
-    if (!loopback_only_) {
-        domain_handle_ = dds_create_domain(domain, configuration(every_interface).c_str());
+void bind_to_loopback_alone() noexcept { binds_to_loopback = true; }
+
+Participant::Participant(std::uint32_t domain, bool loopback_only, const std::string& enclave_folder) : loopback_only_(loopback_only) {
+    if (loopback_only_) bind_to_loopback_alone();
+    domain_handle_ = dds_create_domain(domain, configuration(loopback_only_ ? this_machine : every_interface).c_str());
+    if (domain_handle_ < 0) {
         // Where the loopback is all there is, naming it twice is an error.
-        loopback_only_ = domain_handle_ < 0;
+        loopback_only_ = true;
+        bind_to_loopback_alone();
+        domain_handle_ = require(dds_create_domain(domain, configuration(loopback).c_str()), "DDS domain " + std::to_string(domain));
     }
-    if (loopback_only_) domain_handle_ = require(dds_create_domain(domain, configuration(loopback).c_str()), "DDS domain " + std::to_string(domain));
     Qos qos(dds_create_qos());
     constexpr std::string_view enclave = "enclave=/;";
     dds_qset_userdata(qos.get(), enclave.data(), enclave.size());
+    if (!enclave_folder.empty()) secure(qos.get(), enclave_folder);
     handle_ = dds_create_participant(domain, qos.get(), nullptr);
     if (handle_ < 0) {
         const std::int32_t why = handle_;
@@ -116,7 +162,7 @@ Guid guid_of(std::int32_t entity) {
 
 Writer::Writer(const Participant& participant, const TopicSpec& spec) : name_(spec.name) {
     const std::int32_t topic = make_topic(participant, spec, type_);
-    handle_ = require(dds_create_writer(participant.handle(), topic, qos_of(spec).get(), nullptr), "writer of " + std::string(spec.name));
+    handle_ = require(dds_create_writer(participant.handle(), topic, qos_of(spec).get(), nullptr), "writer of " + spec.name);
 }
 
 bool Writer::write(std::span<const std::byte> payload) noexcept {
@@ -140,7 +186,7 @@ Reader::Reader(const Participant& participant, const TopicSpec& spec, TypeCheck 
     const std::int32_t topic = make_topic(participant, spec, type);
     const std::unique_ptr<dds_listener_t, decltype(&dds_delete_listener)> listener(dds_create_listener(this), dds_delete_listener);
     dds_lset_data_available_arg(listener.get(), on_data, this, true);
-    handle_ = require(dds_create_reader(participant.handle(), topic, qos_of(spec).get(), listener.get()), "reader of " + std::string(spec.name));
+    handle_ = require(dds_create_reader(participant.handle(), topic, qos_of(spec).get(), listener.get()), "reader of " + spec.name);
     if (takes_long_) {
         thread_ = std::thread([this] {
             while (true) {
@@ -186,10 +232,10 @@ void Reader::take_all() {
 }
 
 bool Reader::is_believed(std::uint64_t publication) {
-    if (check_ == TypeCheck::anybody) return true;
+    if (check_ == TypeCheck::any_type) return true;
     if (const auto known = believed_.find(publication); known != believed_.end()) return known->second;
     const std::unique_ptr<dds_builtintopic_endpoint_t, decltype(&dds_builtintopic_free_endpoint)> publisher(dds_get_matched_publication_data(handle_, publication), dds_builtintopic_free_endpoint);
-    if (!publisher) return false;  // gone already: nobody can say what it meant
+    if (!publisher) return false;  // gone already: what it meant is unknown
     void* bytes = nullptr;
     std::size_t size = 0;
     std::string user_data;
@@ -198,7 +244,7 @@ bool Reader::is_believed(std::uint64_t publication) {
     const std::string_view stated = hash_in_user_data(user_data);
     const bool believed = stated.empty() ? check_ == TypeCheck::not_another : stated == hash_;
     if (!believed) {
-        std::fprintf(stderr, "lastgate-gateway: warning: a publisher of %.*s is refused: it states %s, expected %s\n", static_cast<int>(spec_.name.size()), spec_.name.data(),
+        std::fprintf(stderr, "lastgate-gateway: warning: a publisher of %s is refused: it states %s, expected %s\n", spec_.name.c_str(),
                      stated.empty() ? "no type hash" : std::string(stated).c_str(), hash_.c_str());
     }
     // Publishers come and go; a bound on how many are remembered, far above how many there are.
@@ -212,10 +258,40 @@ bool Reader::is_believed(std::uint64_t publication) {
 // ---- Nothing is asked or told about types -----------------------------------------------------------
 
 // These two stand in for Cyclone's own, which the dynamic linker passes over: its library calls them through its table of
-// exported names. Everybody on the network hears the answers that Fast DDS 3 gives to anybody's question about a type, and
+// exported names. Every participant on the network hears the answers that Fast DDS 3 gives to any question about a type, and
 // Cyclone 0.10.2 reads them all; on such a type that holds a sequence it follows a null pointer, and the gateway is gone.
 // Types are compared by name and hash here, so there is nothing in those messages that could be missed.
 extern "C" {
 [[gnu::visibility("default")]] void ddsi_tl_handle_request(struct ddsi_domaingv*, struct ddsi_serdata*) {}
 [[gnu::visibility("default")]] void ddsi_tl_handle_reply(struct ddsi_domaingv*, struct ddsi_serdata*) {}
+}
+
+// ---- Sockets that hear this machine alone --------------------------------------------------------------
+
+namespace {
+
+int bind_to_loopback(int descriptor, const sockaddr_in& asked) noexcept {
+    sockaddr_in chosen = asked;
+    if (IN_MULTICAST(ntohl(asked.sin_addr.s_addr))) {
+        // Else it hears the group on every interface on which any program of this machine has joined it.
+        const int joined_elsewhere = 0;
+        if (setsockopt(descriptor, IPPROTO_IP, IP_MULTICAST_ALL, &joined_elsewhere, sizeof joined_elsewhere) != 0) return -1;
+    } else {
+        chosen.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    }
+    return static_cast<int>(syscall(SYS_bind, descriptor, &chosen, sizeof chosen));
+}
+
+}  // namespace
+
+// Stands in for the C library's. Cyclone 0.10 binds what it receives on to every address, whichever interfaces it was told
+// to use; a peer that sends to this machine's address would be heard although it is never answered, and joint states and
+// worlds need no answer. From the loopback's address the system sends nothing beyond this machine.
+extern "C" [[gnu::visibility("default")]] int bind(int descriptor, const sockaddr* address, socklen_t size) noexcept {
+    if (lastgate::binds_to_loopback && address != nullptr && address->sa_family == AF_INET && size >= sizeof(sockaddr_in)) {
+        sockaddr_in asked;
+        std::memcpy(&asked, address, sizeof asked);
+        return bind_to_loopback(descriptor, asked);
+    }
+    return static_cast<int>(syscall(SYS_bind, descriptor, address, size));
 }

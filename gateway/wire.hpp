@@ -23,12 +23,12 @@ using Guid = std::array<std::uint8_t, 16>;
 
 /// One topic, or one half of a service, as ROS 2 names it.
 struct TopicSpec {
-    std::string_view name;  ///< Outlives the ends. `/openral/estop`; for halves of services the DDS name, which starts without a slash.
+    std::string name;       ///< `/openral/estop`; for halves of services the DDS name, which starts without a slash.
     std::string_view type;  ///< `std_msgs/msg/Empty`
     bool reliable = true;
     bool transient_local = false;
     std::int32_t depth = 1;
-    std::size_t bytes_max = 16 * 1024;  ///< Longer samples arrive as a beginning that nobody can read.
+    std::size_t bytes_max = 16 * 1024;  ///< Longer samples arrive as an unreadable beginning.
 };
 
 /// `rt/openral/estop`
@@ -38,10 +38,14 @@ std::string dds_type_name(std::string_view ros_type);
 /// The value of `typehash=` in what an end says about itself; empty when it says none.
 std::string_view hash_in_user_data(std::string_view user_data) noexcept;
 
+/// From here on every socket of this process hears and reaches programs of this machine alone, whichever library makes it.
+void bind_to_loopback_alone() noexcept;
+
 class Participant {
   public:
     /// Throws std::runtime_error when DDS cannot start on this machine. Where only the loopback can be used it is.
-    Participant(std::uint32_t domain, bool loopback_only);
+    /// `enclave` is a folder as SROS 2 makes them; with one, only participants that its files allow are met.
+    Participant(std::uint32_t domain, bool loopback_only, const std::string& enclave = {});
     ~Participant();
     Participant(const Participant&) = delete;
     Participant& operator=(const Participant&) = delete;
@@ -62,13 +66,13 @@ class Writer {
     Writer(const Participant& participant, const TopicSpec& spec);
     /// False when DDS would not take it. Never waits for a reader: only the newest `depth` are kept.
     bool write(std::span<const std::byte> payload) noexcept;
-    std::string_view name() const noexcept { return name_; }
+    const std::string& name() const noexcept { return name_; }
     std::int32_t handle() const noexcept { return handle_; }
     /// How many readers DDS believes to be there.
     std::uint32_t subscribers() const noexcept;
 
   private:
-    std::string_view name_;
+    std::string name_;
     ddsi_sertype* type_ = nullptr;
     std::int32_t handle_ = 0;
 };
@@ -77,7 +81,7 @@ class Writer {
 enum class TypeCheck : std::uint8_t {
     same_hash,      ///< Of publishers that state the hash of the same definition.
     not_another,    ///< Also of those that state none (ROS 2 before Iron, programs without ROS).
-    anybody,        ///< Of everybody: stops.
+    any_type,       ///< From every writer: stops.
 };
 
 class Reader {
@@ -91,7 +95,7 @@ class Reader {
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
-    std::string_view name() const noexcept { return spec_.name; }
+    const std::string& name() const noexcept { return spec_.name; }
     std::int32_t handle() const noexcept { return handle_; }
     /// How many writers DDS believes to be there.
     std::uint32_t publishers() const noexcept;

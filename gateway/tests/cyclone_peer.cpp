@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <mutex>
 #include <stdexcept>
@@ -29,7 +30,7 @@ std::vector<std::byte> bytes_of(const std::string& text) {
     return bytes;
 }
 
-/// What arrives, for one who waits.
+/// What arrives, for a thread that waits.
 class Inbox {
   public:
     void put(std::span<const std::byte> payload) {
@@ -58,13 +59,19 @@ class Inbox {
     std::uint64_t count_ = 0;
 };
 
+/// A folder of keys and permissions, or none.
+std::string enclave() {
+    const char* folder = std::getenv("LASTGATE_PEER_ENCLAVE");
+    return folder == nullptr ? std::string() : std::string(folder);
+}
+
 void wait_for_reader(const Writer& writer) {
     for (int i = 0; i < 500; ++i) {
         dds_publication_matched_status_t status;
         if (dds_get_publication_matched_status(writer.handle(), &status) == 0 && status.current_count > 0) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    throw std::runtime_error("nobody is there");
+    throw std::runtime_error("no participant is there");
 }
 void wait_for_writer(const Reader& reader) {
     for (int i = 0; i < 500; ++i) {
@@ -72,7 +79,7 @@ void wait_for_writer(const Reader& reader) {
         if (dds_get_subscription_matched_status(reader.handle(), &status) == 0 && status.current_count > 0) return;
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
-    throw std::runtime_error("nobody is there");
+    throw std::runtime_error("no participant is there");
 }
 
 void print_quantiles(const char* name, std::vector<double> times_us) {
@@ -98,7 +105,7 @@ int measure(std::uint32_t domain, int count) {
     std::cin >> chunk_text >> state_text;
     const std::vector<std::byte> chunk = bytes_of(chunk_text);
     std::vector<std::byte> state = bytes_of(state_text);
-    Participant participant(domain, true);
+    Participant participant(domain, true, enclave());
     Inbox inbox;
     Writer candidates(participant, {.name = "/openral/candidate_action", .type = "openral_msgs/msg/ActionChunk"});
     Writer states(participant, {.name = "/joint_states", .type = "sensor_msgs/msg/JointState"});
@@ -137,10 +144,10 @@ int measure(std::uint32_t domain, int count) {
 }
 
 int trigger(std::uint32_t domain, const std::string& text) {
-    Participant participant(domain, true);
+    Participant participant(domain, true, enclave());
     Inbox inbox;
     Writer requests(participant, {.name = "rq/openral/estop_resetRequest", .type = "std_srvs/srv/Trigger_Request", .depth = 10});
-    Reader replies(participant, {.name = "rr/openral/estop_resetReply", .type = "std_srvs/srv/Trigger_Response", .depth = 10}, TypeCheck::anybody, [&](auto payload, auto) { inbox.put(payload); });
+    Reader replies(participant, {.name = "rr/openral/estop_resetReply", .type = "std_srvs/srv/Trigger_Response", .depth = 10}, TypeCheck::any_type, [&](auto payload, auto) { inbox.put(payload); });
     wait_for_reader(requests);
     wait_for_writer(replies);
     std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the other server has met us as well

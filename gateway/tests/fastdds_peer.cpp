@@ -32,7 +32,7 @@ std::vector<std::byte> bytes_of(const std::string& text) {
 template <typename Met>
 void wait_for(Met met) {
     for (int i = 0; i < 500 && !met(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (!met()) throw std::runtime_error("nobody is there");
+    if (!met()) throw std::runtime_error("no participant is there");
 }
 
 }  // namespace

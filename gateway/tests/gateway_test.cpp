@@ -82,8 +82,8 @@ TEST(status_is_read_as_it_was_written_and_not_when_it_is_cut) {
 
 TEST(node_is_described_with_the_identity_of_the_release) {
     const Guid guid{1, 2, 3};
-    const auto since_iron = participant_info(GidWidth::since_iron, guid, "node", {guid}, {});
-    const auto humble = participant_info(GidWidth::humble, guid, "node", {guid}, {});
+    const auto since_iron = participant_info(GidWidth::since_iron, guid, "/arm_a", "node", {guid}, {});
+    const auto humble = participant_info(GidWidth::humble, guid, "/arm_a", "node", {guid}, {});
     REQUIRE(humble.size() == since_iron.size() + 2 * 8);
 }
 TEST_MAIN
