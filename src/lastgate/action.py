@@ -9,10 +9,10 @@ from lastgate.contracts import ControlMode, ROSConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RobotState:
-    """Is the measured state, stamped by its source.
+    """The measured state, stamped by its source.
 
     Attributes:
-        positions: One per joint of a joint row, in `gate.joint_names` order.
+        positions: One per joint of a joint step, in `gate.joint_names` order.
         stamp_s: When it was measured, on the clock that `now_s` is read from.
         velocities: The same order; without them the acceleration of the first step is not checked.
         gripper_positions: One per joint of `gate.gripper_joint_names`; without them the whole range is assumed.
@@ -36,13 +36,13 @@ class RobotState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ActionChunk:
-    """Is a chunk of motion: rows x width, copied on the way in so that what is checked is what is returned.
+    """A chunk of motion: steps x width, copied on the way in so that what is checked is what is returned.
 
     Attributes:
-        rows: One row per step; what a row holds depends on `mode`.
+        rows: Array with one row per step; what a step holds depends on `mode`.
         mode: Any number is taken, so that the gate can reject the ones it does not know.
         ee_name: Which end effector, for Cartesian and gripper modes; may be empty when the robot has one.
-        frame_id: The axes Cartesian rows are written in: the base frame (also when empty) or the end effector's name.
+        frame_id: The axes Cartesian steps are written in: the base frame (also when empty) or the end effector's name.
         rskill_id: Who proposes it; copied to reports.
         trace_id: W3C traceparent; copied to reports.
     """

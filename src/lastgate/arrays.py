@@ -13,9 +13,9 @@ Float64 = NDArray[np.float64]
 
 
 def require_array(values: object, *, name: str, dimensions: int) -> Float64:
-    """Returns `values` as a read-only copy; lists of numbers are taken, arrays must already be float64 and contiguous.
+    """Returns `values` as an immutable copy; lists of numbers are taken, arrays must already be float64 and contiguous.
 
-    NaN passes: it is the gate that rejects it, with the joint and the row.
+    NaN passes: it is the gate that rejects it, with the joint and the step.
 
     Raises:
         ROSConfigError: Wrong type, dtype, layout or number of dimensions.
@@ -31,7 +31,7 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
             )
         if not values.flags.c_contiguous:
             raise ROSConfigError(f"{name} is strided: pass `np.ascontiguousarray({name})`")
-        array = values.copy()
+        array = values
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         array = _array_of_numbers(values, name)
     else:
@@ -46,14 +46,18 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
         }
         hint = hints.get((array.ndim, dimensions), "")
         raise ROSConfigError(f"{name} has {array.ndim} dimensions and needs {dimensions}{hint}")
-    array.flags.writeable = False
-    return array
+    return immutable(array)
+
+
+def immutable(values: Float64) -> Float64:
+    """Returns a copy that stays as it is: it lies in `bytes`, and NumPy makes no such array writable again."""
+    return np.ndarray(values.shape, dtype=np.float64, buffer=values.tobytes())
 
 
 def require_number(value: object, *, name: str) -> float:
     """Returns `value` as a float, NaN included; anything that is not a number raises `ROSConfigError`."""
     if isinstance(value, np.floating) and not isinstance(value, float):
-        # The time of day in single precision is off by up to a minute; who passes it must see that.
+        # The time of day in single precision is off by up to a minute; the caller must see that.
         raise ROSConfigError(f"{name} is {value.dtype}, the gate reads float64: pass `float({name})`")
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer):
         raise ROSConfigError(f"{name} must be a number, got {value!r}")

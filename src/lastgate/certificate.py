@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why an accepted chunk is clear, written down so that somebody else's program can check it."""
+"""Why an accepted chunk is clear, written down so that an independent program can check it."""
 
 import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from lastgate import _core
+from lastgate.attached_shape import AttachedShape
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.kernel_config import SHAPE_KIND, capsule_ends, shape_size_m
+from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
-if TYPE_CHECKING:
-    from lastgate.gate import Gate
-    from lastgate.verdict import Verdict
-
 CERTIFICATE_FORMAT = "lastgate-certificate 2"
-# One record: a pair of shapes that stay apart between two instants of the path, counted in rows.
+# One record: a pair of shapes that stay apart between two instants of the path, counted in steps.
 RECORD_COLUMNS = (
     "kind",
     "by_pieces",
@@ -38,7 +36,7 @@ RECORD_COLUMNS = (
     "demand_m",
 )
 APART_COLUMNS = ("volume", "piece", "direction_x", "direction_y", "direction_z")
-# Modes whose path runs straight from row to row in joint space, so that a record speaks for all between two instants.
+# Modes whose path runs straight from step to step in joint space, so that a record speaks for all between two instants.
 CERTIFIED_MODES = (
     ControlMode.JOINT_POSITION,
     ControlMode.JOINT_VELOCITY,
@@ -49,10 +47,10 @@ CERTIFIED_MODES = (
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Is the path of one accepted chunk, the model and world it was judged in, and one record per shown pair.
+    """The path of one accepted chunk, its model and world, and one record per certified pair.
 
-    It speaks for the distances of links and held objects from each other, from obstacles, points and no-go zones; not
-    for limits, boxes, keep-in zones or freshness. `lastgate verify` checks it, and so does
+    It speaks for the distances of links and attached objects from each other, from obstacles, points and no-go zones;
+    not for limits, boxes, keep-in zones or freshness. `lastgate verify` checks it, and so does
     `lastgate/certificate_checker.py` by itself.
     """
 
@@ -60,7 +58,7 @@ class Certificate:
 
     @property
     def record_count(self) -> int:
-        """Is how many records there are."""
+        """Number of records."""
         return len(self.content["records"])
 
     def to_json(self) -> str:
@@ -73,13 +71,26 @@ class Certificate:
         path.write_text(self.to_json(), encoding="utf-8")
 
 
+class CheckingGate(Protocol):
+    """The gate that accepted the chunk: its model, and what the robot holds."""
+
+    @property
+    def flat_config(self) -> str: ...
+    @property
+    def model_digest(self) -> str: ...
+    @property
+    def link_names(self) -> tuple[str, ...]: ...
+    @property
+    def attached_shapes(self) -> tuple[tuple[int, AttachedShape], ...]: ...
+
+
 def canonical(content: dict[str, Any]) -> str:
     """Returns the one text of some content that its digest is taken of."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def certificate_of(
-    gate: "Gate", verdict: "Verdict", world: World | NoWorld, native: _core.Gate
+    gate: CheckingGate, verdict: Verdict, world: World | NoWorld, native: _core.Gate
 ) -> Certificate:
     """Returns the certificate of the check that `native` did last.
 
@@ -123,10 +134,10 @@ def _points_of(world: World | NoWorld) -> list[list[float]]:
     return [] if isinstance(world, NoWorld) or world.points is None else world.points.xyz.tolist()
 
 
-def _held_content(gate: "Gate") -> dict[str, list[Any]]:
+def _held_content(gate: CheckingGate) -> dict[str, list[Any]]:
     """Returns what is held, in the order in which its volumes follow those of the robot."""
     index = {name: number for number, name in enumerate(gate.link_names)}
-    shapes = gate.held_shapes
+    shapes = gate.attached_shapes
     return {
         "object": [number for number, _ in shapes],
         "link": [index[held.link] for _, held in shapes],
@@ -141,7 +152,8 @@ def _held_content(gate: "Gate") -> dict[str, list[Any]]:
 def _require_certifiable(verdict: "Verdict", world: World | NoWorld) -> None:
     mode = verdict.chunk.mode
     reasons = {
-        f"rows of {getattr(mode, 'name', mode)} are not straight in joint space": mode not in CERTIFIED_MODES,
+        f"steps of {getattr(mode, 'name', mode)} are not straight in joint space": mode
+        not in CERTIFIED_MODES,
         "it was accepted under the recovery rule": verdict.recovery,
         "it was accepted because of declared contacts": bool(verdict.contacts_used),
         "the world has voxels or a map of the floor": not isinstance(world, NoWorld)
@@ -151,5 +163,5 @@ def _require_certifiable(verdict: "Verdict", world: World | NoWorld) -> None:
         if applies:
             raise ROSConfigError(
                 f"this chunk gets no certificate: {reason}\n\n"
-                "hint: certificates speak for joint rows among shapes and points; the verdict itself stands"
+                "hint: certificates speak for joint steps among shapes and points; the verdict itself stands"
             )

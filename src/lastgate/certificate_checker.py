@@ -4,10 +4,13 @@ pairs are worked out again here, from the numbers in the file alone.
 
 A certificate says of every pair, for every stretch of the path: at this instant a slab this wide separates the two,
 and until the ends of the stretch they cannot come closer by more than this. Instead of a slab, a volume among points
-has the distance of the nearest. What has to be believed is the model, by its digest, and the world and what the robot
-holds, as they are written in the file.
+has the distance of the nearest.
 
-One file on purpose: it is read from top to bottom by whoever has to believe it, and runs where only NumPy is installed.
+What has to be believed: the model, by its digest; that the robot stood at the path's first step; that fingers which
+the file does not call uncertain were measured; the world and what the robot holds, as the file gives them, which is why
+they are printed. Everything else in the file may have been written by an enemy.
+
+One file on purpose: an auditor reads it from top to bottom, and it runs where only NumPy is installed.
 
 Usage: python certificate_checker.py FILE. Exit 0 verified, 1 refused, 2 not readable.
 """
@@ -48,6 +51,15 @@ APART_COLUMNS = ["volume", "piece", "direction_x", "direction_y", "direction_z"]
 # Two programs place a robot of metres to within a few hundred roundings of each other; a nanometre is far above that,
 # and far below anything a margin means.
 SAME_M = 1e-9
+# What a model and a world may be, as the gate takes them. Within these bounds, arithmetic on unit vectors is off by
+# less than `_rounding_m` allows for; a shape beyond them could hide a metre in the last digits of a direction.
+ROBOT_M_MAX, WORLD_M_MAX, JOINT_MAX, GAIN_MAX = 100.0, 1e4, 1e4, 1e3
+ROWS_MAX, LINKS_MAX, VARIABLES_MAX, VOLUMES_MAX, PIECES_MAX, CORNERS_MAX = 256, 256, 64, 320, 768, 256
+HELD_MAX, OBSTACLES_MAX = 16, 1024
+# A quaternion written with seven digits is this close to unit length. An axis and a direction are written in full.
+UNIT_QUATERNION, UNIT_AXIS = 1e-6, 1e-5
+# No honest file is near this; a longer one would be a way to use up memory before anything is checked.
+TEXT_MAX = 1 << 30
 # A joint may be measured this far outside its limits; motion bounds of the model hold up to there.
 LIMIT_SLACK = 0.2
 SELF, WORLD, ZONE, POINTS = 0, 1, 2, 3
@@ -68,24 +80,30 @@ class Report:
     robot: str
     model_digest: str
     world_id: str
-    looked_at_world: bool
+    checked_world: bool
     row_count: int
     held_count: int
     pair_count: int
     record_count: int
     least_spare_m: float
+    world_content: str
+    unmeasured_count: int
 
     def __str__(self) -> str:
-        world = f"world `{self.world_id}`" if self.looked_at_world else "no world"
+        world = f"world `{self.world_id}`" if self.checked_world else "no world"
         held = (
-            f" with {self.held_count} held shape{'s' if self.held_count > 1 else ''}"
+            f" with {self.held_count} attached shape{'s' if self.held_count > 1 else ''}"
             if self.held_count
             else ""
         )
         return (
-            f"verified: {self.row_count} rows of `{self.robot}`{held} in {world}; {self.pair_count} pairs, "
+            f"verified: {self.row_count} steps of `{self.robot}`{held} in {world}; {self.pair_count} pairs, "
             f"{self.record_count} records, each with at least {self.least_spare_m:.6f} m to spare\n"
-            f"  model {self.model_digest}"
+            f"  model {self.model_digest}\n"
+            f"  the world of the file: {self.world_content}\n"
+            f"  believed, not verified: that model and this world, that the robot stood at the first step, and that "
+            f"{'the other' if self.unmeasured_count else 'all'} joints were measured"
+            f"{f' ({self.unmeasured_count} were not)' if self.unmeasured_count else ''}"
         )
 
 
@@ -110,9 +128,10 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def read(text: str) -> dict[str, Any]:
     """Returns the content of a certificate whose digest is right."""
+    require(len(text) <= TEXT_MAX, f"the file is longer than {TEXT_MAX} characters")
     try:
         content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twins)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a whole number of thousands of digits is a ValueError
         raise Refused(f"not JSON: {error}") from None
     require(isinstance(content, dict) and content.get("format") == FORMAT, f"not a file of `{FORMAT}`")
     digest = content.pop("digest", None)
@@ -139,9 +158,47 @@ def _table(values: Any, columns: int, name: str) -> Array:
             is_row and all(type(number) in (int, float) for number in row),
             f"{name} is not rows of {columns} numbers",
         )
-    table = np.array(rows, dtype=np.float64).reshape(-1, columns)
+    try:
+        table = np.array(rows, dtype=np.float64).reshape(len(rows), columns)
+    except OverflowError:
+        raise Refused(f"{name} holds a number that is too large") from None
     require(bool(np.isfinite(table).all()), f"{name} holds numbers that are not finite")
     return table
+
+
+def _within(values: Array, most: float, name: str) -> Array:
+    """Returns numbers none of which is farther from zero than `most`."""
+    require(bool((np.abs(values) <= most).all()), f"{name} is beyond {most:g}")
+    return values
+
+
+def _unit(vectors: Array, off_max: float, name: str) -> Array:
+    """Returns (n, k) vectors of unit length exactly, of those that nearly are."""
+    lengths = np.linalg.norm(_within(vectors, 2.0, name), axis=1)
+    require(bool((np.abs(lengths - 1.0) <= off_max).all()), f"{name} is no unit vector")
+    return vectors / lengths[:, None]
+
+
+def _numbers(values: Any, count: int, name: str, *, low: float, high: float) -> Array:
+    """Returns a list of so many numbers between two bounds."""
+    require(isinstance(values, list) and len(values) == count, f"{name} is not {count} numbers")
+    row = _table([values], count, name)[0]
+    require(bool(((row >= low) & (row <= high)).all()), f"{name} is not between {low:g} and {high:g}")
+    return row
+
+
+def _whole(values: Any, name: str, *, low: int, high: int, most: int) -> list[int]:
+    """Returns a list of at most `most` whole numbers, both bounds included."""
+    require(isinstance(values, list) and len(values) <= most, f"{name} is not at most {most} numbers")
+    require(all(type(value) is int for value in values), f"{name} is not whole numbers")
+    require(all(low <= value <= high for value in values), f"{name} is not between {low} and {high}")
+    return values
+
+
+def _flat(values: Any, columns: int, name: str) -> Array:
+    """Returns numbers that a model writes end to end as rows."""
+    require(isinstance(values, list) and len(values) % columns == 0, f"{name} is not rows of {columns}")
+    return _table([values[at : at + columns] for at in range(0, len(values), columns)], columns, name)
 
 
 def _indices(column: Array, below: int, name: str) -> Array:
@@ -163,10 +220,8 @@ def _rotation_from_rpy(roll: float, pitch: float, yaw: float) -> Array:
     return about_z @ about_y @ about_x
 
 
-def _rotation_from_quaternion(x: float, y: float, z: float, w: float) -> Array:
-    length = math.sqrt(x * x + y * y + z * z + w * w)
-    require(length > 0.0, "a pose has no rotation")
-    x, y, z, w = x / length, y / length, z / length, w / length
+def _rotation_from_quaternion(quaternion: Array) -> Array:
+    x, y, z, w = _unit(quaternion[None], UNIT_QUATERNION, "the quaternion of a pose")[0].tolist()
     return np.array(
         [
             [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -195,12 +250,13 @@ class Model:
 
     def __init__(self, text: str) -> None:
         values: dict[str, Any] = {}
-        for line in text.splitlines():
+        # Lines end where they do for the gate; Python would also end them at characters inside a text.
+        for line in text.removesuffix("\n").split("\n"):
             key, colon, value = line.partition(": ")
             require(bool(colon) and key not in values, "the model is not one `key: value` per line")
             try:
-                values[key] = json.loads(value, parse_constant=_no_constant)
-            except json.JSONDecodeError:
+                values[key] = json.loads(value, parse_constant=_no_constant, object_pairs_hook=_no_twins)
+            except (ValueError, RecursionError):
                 raise Refused(f"the model has an unreadable `{key}`") from None
         require(values.get("schema_version") == 1, "the model is of another version")
         try:
@@ -209,64 +265,102 @@ class Model:
             raise Refused(f"the model is incomplete: {error!r}") from None
 
     def _take(self, values: dict[str, Any]) -> None:
-        self.robot = str(values["robot_name"])
-        self.parent = [int(index) for index in values["link_parent"]]
-        self.kind, self.dof = values["joint_kind"], values["joint_dof"]
-        self.multiplier, self.offset = values["joint_multiplier"], values["joint_offset"]
-        count = len(self.parent)
-        origins = _table(np.reshape(values["joint_origin_xyzrpy"], (-1, 6)), 6, "joint_origin_xyzrpy")
-        axes = _table(np.reshape(values["joint_axis"], (-1, 3)), 3, "joint_axis")
-        require(self.parent[0] == -1 and len(origins) == len(axes) == count, "the links do not fit together")
-        require(
-            all(0 <= self.parent[link] < link for link in range(1, count)), "a link stands before its parent"
-        )
-        self.origin_xyz = origins[:, :3]
-        self.origin_rotation = [_rotation_from_rpy(*rpy) for rpy in origins[:, 3:]]
-        lengths = np.linalg.norm(axes, axis=1)
-        require(bool((np.abs(lengths - 1.0) < 1e-5).all()), "a joint axis is no unit vector")
-        self.axis = axes / lengths[:, None]
-        self.position_min = np.array(values["position_min"], dtype=np.float64)
-        self.position_max = np.array(values["position_max"], dtype=np.float64)
-        self.in_rows = [bool(flag) for flag in values["dof_in_rows"]]
-        self.dof_count = len(self.position_min)
-        self.base_columns = 3 if values["mobile_base"] else 0
-        self.margin_m = {
-            SELF: float(values["self_collision_margin_m"]),
-            WORLD: float(values["world_collision_margin_m"]),
-            ZONE: float(values["world_collision_margin_m"]),
-            POINTS: float(values["world_collision_margin_m"]),
-        }
+        require(isinstance(values["robot_name"], str), "the robot has no name")
+        self.robot = values["robot_name"]
+        self._take_joints(values)
+        margins = [values["self_collision_margin_m"], values["world_collision_margin_m"]]
+        own, world = _numbers(margins, 2, "a margin", low=0.0, high=ROBOT_M_MAX).tolist()
+        self.margin_m = {SELF: own, WORLD: world, ZONE: world, POINTS: world}
         # Per link the links whose joints move it, the first of the chain first.
         self.movers: list[tuple[int, ...]] = [()]
-        for link in range(1, count):
+        for link in range(1, len(self.parent)):
             own = (link,) if self.kind[link] != FIXED else ()
             self.movers.append(self.movers[self.parent[link]] + own)
-        ends = _table(np.reshape(values["volume_ends_m"], (-1, 6)), 6, "volume_ends_m")
-        self.volumes = [
-            Shape(int(link), ends[index].reshape(2, 3), float(radius))
-            for index, (link, radius) in enumerate(
-                zip(values["volume_link"], values["volume_radius_m"], strict=True)
-            )
-        ]
-        self.pieces: list[Shape] = []
-        if "piece_link" in values:
-            corners = _table(np.reshape(values["piece_corners_m"], (-1, 3)), 3, "piece_corners_m")
-            at = 0
-            for link, radius, number in zip(
-                values["piece_link"], values["piece_radius_m"], values["piece_corner_count"], strict=True
-            ):
-                self.pieces.append(Shape(int(link), corners[at : at + number], float(radius)))
-                at += number
-            require(at == len(corners), "the corners of the pieces do not add up")
-        pairs = np.reshape(values["allowed_link_pairs"], (-1, 2)).astype(int).tolist()
-        self.allowed = {frozenset(pair) for pair in pairs}
+        self._take_shapes(values)
+        last = len(self.parent) - 1
+        ends = _whole(
+            values["allowed_link_pairs"], "allowed_link_pairs", low=0, high=last, most=2 * LINKS_MAX**2
+        )
+        require(len(ends) % 2 == 0, "allowed_link_pairs is not pairs")
+        self.allowed = {frozenset(ends[at : at + 2]) for at in range(0, len(ends), 2)}
         self.zones = obstacles_of(
             values["zone_kind"],
-            np.reshape(values["zone_size_m"], (-1, 3)).tolist(),
-            np.reshape(values["zone_xyz_quat_xyzw"], (-1, 7)).tolist(),
+            _flat(values["zone_size_m"], 3, "zone_size_m"),
+            _flat(values["zone_xyz_quat_xyzw"], 7, "zone_xyz_quat_xyzw"),
         )
         self.volume_reach = [self.reach(shape) for shape in self.volumes]
         self.piece_reach = [self.reach(shape) for shape in self.pieces]
+
+    def _take_joints(self, values: dict[str, Any]) -> None:
+        self.parent = _whole(values["link_parent"], "link_parent", low=-1, high=LINKS_MAX, most=LINKS_MAX)
+        count = len(self.parent)
+        require(count > 0 and self.parent[0] == -1, "the links do not fit together")
+        require(
+            all(0 <= self.parent[link] < link for link in range(1, count)), "a link stands before its parent"
+        )
+        limits = values["position_min"]
+        require(
+            isinstance(limits, list) and len(limits) <= VARIABLES_MAX, "position_min is no list of limits"
+        )
+        self.dof_count = len(limits)
+        self.position_min = _numbers(limits, self.dof_count, "position_min", low=-JOINT_MAX, high=JOINT_MAX)
+        self.position_max = _numbers(
+            values["position_max"], self.dof_count, "position_max", low=-JOINT_MAX, high=JOINT_MAX
+        )
+        require(bool((self.position_min < self.position_max).all()), "the limits of a joint are not ordered")
+        flags = _whole(values["dof_in_rows"], "dof_in_rows", low=0, high=1, most=self.dof_count)
+        self.kind = _whole(values["joint_kind"], "joint_kind", low=FIXED, high=PRISMATIC, most=count)
+        self.dof = _whole(values["joint_dof"], "joint_dof", low=-1, high=self.dof_count - 1, most=count)
+        fits = len(flags) == self.dof_count and len(self.kind) == len(self.dof) == count
+        require(fits and self.kind[0] == FIXED, "the joints do not fit together")
+        require(
+            all(dof >= 0 for kind, dof in zip(self.kind, self.dof, strict=True) if kind != FIXED),
+            "a joint moves by no degree of freedom",
+        )
+        self.in_rows = [flag == 1 for flag in flags]
+        self.multiplier = _numbers(
+            values["joint_multiplier"], count, "joint_multiplier", low=-GAIN_MAX, high=GAIN_MAX
+        )
+        self.offset = _numbers(values["joint_offset"], count, "joint_offset", low=-JOINT_MAX, high=JOINT_MAX)
+        origins = _within(
+            _flat(values["joint_origin_xyzrpy"], 6, "joint_origin_xyzrpy"), ROBOT_M_MAX, "an origin"
+        )
+        axes = _flat(values["joint_axis"], 3, "joint_axis")
+        require(len(origins) == len(axes) == count, "the links do not fit together")
+        self.origin_xyz = origins[:, :3]
+        self.origin_rotation = [_rotation_from_rpy(*rpy) for rpy in origins[:, 3:]]
+        self.axis = _unit(axes, UNIT_AXIS, "a joint axis")
+        require(type(values["mobile_base"]) is bool, "it is not said whether the base moves")
+        self.base_columns = 3 if values["mobile_base"] else 0
+
+    def _take_shapes(self, values: dict[str, Any]) -> None:
+        last = len(self.parent) - 1
+        links = _whole(values["volume_link"], "volume_link", low=0, high=last, most=VOLUMES_MAX)
+        ends = _within(_flat(values["volume_ends_m"], 6, "volume_ends_m"), ROBOT_M_MAX, "the end of a volume")
+        radii = _numbers(values["volume_radius_m"], len(links), "volume_radius_m", low=0.0, high=ROBOT_M_MAX)
+        require(len(ends) == len(links) and bool((radii > 0.0).all()), "a volume has no size")
+        self.volumes = [
+            Shape(link, ends[index].reshape(2, 3), float(radii[index])) for index, link in enumerate(links)
+        ]
+        self.pieces: list[Shape] = []
+        if "piece_link" not in values:
+            return
+        links = _whole(values["piece_link"], "piece_link", low=0, high=last, most=PIECES_MAX)
+        corners = _within(
+            _flat(values["piece_corners_m"], 3, "piece_corners_m"), ROBOT_M_MAX, "a corner of a piece"
+        )
+        radii = _numbers(values["piece_radius_m"], len(links), "piece_radius_m", low=0.0, high=ROBOT_M_MAX)
+        counts = _whole(
+            values["piece_corner_count"], "piece_corner_count", low=1, high=CORNERS_MAX, most=PIECES_MAX
+        )
+        require(
+            len(counts) == len(links) and sum(counts) == len(corners),
+            "the corners of the pieces do not add up",
+        )
+        at = 0
+        for link, radius, number in zip(links, radii, counts, strict=True):
+            self.pieces.append(Shape(link, corners[at : at + number], float(radius)))
+            at += number
 
     def place(self, configurations: Array) -> tuple[list[Array], list[Array]]:
         """Returns, per link, rotations (n, 3, 3) and positions (n, 3) at every configuration."""
@@ -293,7 +387,7 @@ class Model:
     def reach(self, shape: Shape) -> dict[int, float]:
         """Returns, per joint above a shape, how far any of its corners can be from that joint's axis.
 
-        A corner is followed up the chain as a ball that holds wherever the joints passed so far can put it.
+        A corner is followed up the chain as a sphere that holds wherever the joints passed so far can put it.
         """
         found: dict[int, float] = {}
         for corner in shape.corners:
@@ -340,7 +434,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Held:
-    """One shape of a held object, and the links that it may touch."""
+    """One shape of an attached object, and the links that it may touch."""
 
     number: int
     shape: Shape
@@ -352,20 +446,27 @@ def held_of(content: Any, link_count: int) -> list[Held]:
     keys = {"object", "link", "ends_m", "radius_m", "touch_links"}
     require(isinstance(content, dict) and set(content) == keys, "what is held is not described")
     require(all(isinstance(values, list) for values in content.values()), "what is held is not described")
-    require(len({len(values) for values in content.values()}) == 1, "a held shape is not described whole")
-    ends = _table(content["ends_m"], 6, "the ends of held shapes")
-    radii = _table([content["radius_m"]], len(ends), "the radii of held shapes")[0] if len(ends) else []
+    require(
+        len({len(values) for values in content.values()}) == 1, "an attached shape is not described whole"
+    )
+    require(len(content["object"]) <= HELD_MAX, f"more than {HELD_MAX} shapes are held")
+    ends = _within(
+        _table(content["ends_m"], 6, "the ends of attached shapes"), ROBOT_M_MAX, "an attached shape"
+    )
+    radii = _numbers(
+        content["radius_m"], len(ends), "the radii of attached shapes", low=0.0, high=ROBOT_M_MAX
+    )
     found = []
     for index, (number, link, touch) in enumerate(
         zip(content["object"], content["link"], content["touch_links"], strict=True)
     ):
-        require(type(number) is int and number >= 0, "a held object has no number")
+        require(type(number) is int and number >= 0, "an attached object has no number")
         is_list = isinstance(touch, list) and all(type(other) is int for other in touch)
         require(
             is_list and type(link) is int and all(0 <= other < link_count for other in [link, *touch]),
-            "a held shape names a link that does not exist",
+            "an attached shape names a link that does not exist",
         )
-        require(radii[index] > 0.0, "a held shape has no size")
+        require(radii[index] > 0.0, "an attached shape has no size")
         found.append(
             Held(number, Shape(link, ends[index].reshape(2, 3), float(radii[index])), frozenset(touch))
         )
@@ -387,24 +488,40 @@ class Obstacle:
     outward: Array | None = None
 
 
-def obstacles_of(kinds: list[int], sizes: list[list[float]], poses: list[list[float]]) -> list[Obstacle]:
+def obstacles_of(kinds: Any, sizes: Any, poses: Any) -> list[Obstacle]:
     """Returns obstacles from three sizes (radius; radius and half length; half extents) and a pose each."""
+    kinds = _whole(kinds, "the kinds of obstacles", low=SPHERE, high=HALF_SPACE, most=OBSTACLES_MAX)
+    sizes = _within(_table(sizes, 3, "sizes"), WORLD_M_MAX, "the size of an obstacle")
+    poses = _table(poses, 7, "poses")
+    _within(poses[:, :3], WORLD_M_MAX, "the place of an obstacle")
     require(len(kinds) == len(sizes) == len(poses), "the obstacles do not have one size and one pose each")
     found = []
-    for kind, size, pose in zip(kinds, _table(sizes, 3, "sizes"), _table(poses, 7, "poses"), strict=True):
-        rotation, at = _rotation_from_quaternion(*pose[3:]), pose[:3]
+    for kind, size, pose in zip(kinds, sizes, poses, strict=True):
+        rotation, at = _rotation_from_quaternion(pose[3:]), pose[:3]
+        # Ends and corners are a little off by rounding: `_rounding_m` allows for it.
         if kind == SPHERE:
+            require(size[0] > 0.0, "a sphere has no size")
             found.append(Obstacle(at[None], float(size[0])))
         elif kind == CAPSULE:
+            require(size[0] > 0.0 and size[1] >= 0.0, "a capsule has no size")
             half = size[1] * rotation[:, 2]
             found.append(Obstacle(np.stack([at - half, at + half]), float(size[0])))
         elif kind == BOX:
+            require(bool((size > 0.0).all()), "a box has no size")
             signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
             found.append(Obstacle((signs * size) @ rotation.T + at, 0.0))
         else:
-            require(kind == HALF_SPACE, "an obstacle is of no known kind")
             found.append(Obstacle(at[None], 0.0, rotation[:, 2]))
     return found
+
+
+def content_of_world(kinds: list[int], point_count: int) -> str:
+    """Returns what a world consists of, in words."""
+    names = {SPHERE: "sphere", CAPSULE: "capsule", BOX: "box", HALF_SPACE: "half-space"}
+    counts = [(kinds.count(kind), name) for kind, name in names.items()] + [(point_count, "point")]
+    said = [f"{count} {name}{'es' if name == 'box' else 's'}" for count, name in counts if count > 1]
+    said += [f"1 {name}" for count, name in counts if count == 1]
+    return ", ".join(said) or "nothing"
 
 
 # ---- Checking --------------------------------------------------------------------------------------
@@ -431,8 +548,8 @@ class Checker:
         self.model = model_of(content["model"])
         columns = self.model.dof_count + self.model.base_columns
         self.path = _table(content["path"], columns, "path")
-        require(len(self.path) >= 2, "the path has no rows")
-        self.uncertainty = _table([content["uncertainty"]], columns, "uncertainty")[0]
+        require(2 <= len(self.path) <= ROWS_MAX + 1, f"the path has no steps, or more than {ROWS_MAX}")
+        self.uncertainty = _numbers(content["uncertainty"], columns, "uncertainty", low=0.0, high=JOINT_MAX)
         self._require_path()
         self._take_held(held_of(content["held"], len(self.model.parent)))
         world = content["world"]
@@ -445,18 +562,36 @@ class Checker:
             isinstance(world["looked_at"], bool) and isinstance(world["id"], str),
             "the world is not described",
         )
-        self.world_id, self.looked_at = world["id"], world["looked_at"]
+        self.world_id, self.is_checked = world["id"], world["looked_at"]
         self.obstacles = obstacles_of(world["kind"], world["size_m"], world["xyz_quat_xyzw"])
-        self.points = _table(world["points_m"], 3, "points_m")
+        self.points = _within(_table(world["points_m"], 3, "points_m"), WORLD_M_MAX, "a point")
+        self.world_content = (
+            content_of_world(world["kind"], len(self.points)) if self.is_checked else "not looked at"
+        )
         require(
-            self.looked_at or not (self.obstacles or len(self.points)),
-            "nobody looked at the world, and yet it has obstacles",
+            self.is_checked or not (self.obstacles or len(self.points)),
+            "the world was not observed, and yet it has obstacles",
         )
         self.records = _table(content["records"], len(RECORD_COLUMNS), "records")
         self.column = {name: self.records[:, index] for index, name in enumerate(RECORD_COLUMNS)}
         self.apart = _table(content["apart"], len(APART_COLUMNS), "apart")
         # Of stretches that pieces show among points: a record, and the points that the pieces are shown against.
         self.left_to_volumes: list[tuple[int, list[int]]] = []
+        self.rounding_m = self._rounding_m()
+
+    def _rounding_m(self) -> float:
+        """Returns how far a width computed here may be from the true one.
+
+        A coordinate is a sum of a few dozen products of coordinates with numbers up to one, and a joint angle is
+        known to its last digit only: 64 roundings of the largest coordinate, per radian of the largest angle.
+        """
+        robot_m = sum(float(np.linalg.norm(xyz)) for xyz in self.model.origin_xyz)
+        shapes = [*self.volumes, *self.model.pieces, *self.obstacles, *self.model.zones]
+        shape_m = max((float(np.abs(shape.corners).max()) + shape.radius_m for shape in shapes), default=0.0)
+        point_m = float(np.abs(self.points).max()) if len(self.points) else 0.0
+        slides_m = float(np.abs(self.path).max())
+        extent_m = robot_m + shape_m + point_m + slides_m
+        return 64 * float(np.finfo(np.float64).eps) * extent_m * (1.0 + slides_m)
 
     def _take_held(self, held: list[Held]) -> None:
         """What is held counts as volumes after those of the robot."""
@@ -498,7 +633,7 @@ class Checker:
             width = self.uncertainty[dof]
             if width == 0.0:
                 continue
-            # A gripper that nobody measured stands in the middle of its range and may be anywhere in it.
+            # A gripper that was not measured stands in the middle of its range and may be anywhere in it.
             middle = 0.5 * (model.position_min[dof] + model.position_max[dof])
             half = 0.5 * (model.position_max[dof] - model.position_min[dof])
             still = bool((np.abs(self.path[:, dof] - middle) <= 1e-12).all())
@@ -508,7 +643,7 @@ class Checker:
             )
 
     def _at(self, instants: Array) -> Array:
-        """Returns the configurations at instants counted in rows."""
+        """Returns the configurations at instants counted in steps."""
         last = len(self.path) - 1
         row = np.minimum(np.floor(instants).astype(np.int64), last - 1)
         share = (instants - row)[:, None]
@@ -523,12 +658,14 @@ class Checker:
             robot=self.model.robot,
             model_digest=self.digest,
             world_id=self.world_id,
-            looked_at_world=self.looked_at,
+            checked_world=self.is_checked,
             row_count=len(self.path) - 1,
             held_count=len(self.held),
             pair_count=self.pair_count,
             record_count=len(self.records),
             least_spare_m=float(spare.min()) if len(spare) else math.inf,
+            world_content=self.world_content,
+            unmeasured_count=int((self.uncertainty > 0.0).sum()),
         )
 
     def _require_indices(self) -> None:
@@ -553,15 +690,15 @@ class Checker:
         model = self.model
         volume = _indices(self.apart[:, 0], len(model.volumes), "a volume")
         piece = _indices(self.apart[:, 1], len(model.pieces), "a piece")
+        directions = _unit(self.apart[:, 2:], SAME_M, "a direction")
         excused = set()
-        for i, j, direction in zip(volume.tolist(), piece.tolist(), self.apart[:, 2:], strict=True):
+        for i, j, direction in zip(volume.tolist(), piece.tolist(), directions, strict=True):
             first, second = model.volumes[i], model.pieces[j]
             require(first.link == second.link, "a piece is apart from a volume of another link")
             require((i, j) not in excused, "a piece is apart from a volume twice")
-            require(abs(float(np.linalg.norm(direction)) - 1.0) <= SAME_M, "a direction is no unit vector")
             gap = (second.corners @ direction).min() - (first.corners @ direction).max()
             require(
-                bool(gap > first.radius_m + second.radius_m),
+                bool(gap > first.radius_m + second.radius_m + self.rounding_m),
                 "a piece is said to be apart from a volume it meets",
             )
             excused.add((i, j))
@@ -652,7 +789,7 @@ class Checker:
     def _require_pieces_among_points(
         self, pair: tuple[int, int, int], numbers: list[int], pieces: list[int]
     ) -> None:
-        """Some points are shown by every piece; the volume must show the others, which `_require_true` looks at."""
+        """Some points are shown by every piece; the volume must show the others, which `_require_true` checks."""
         shown = [(int(self.shape_a[number]), int(self.shape_b[number])) for number in numbers]
         points = {point for _, point in shown}
         require(
@@ -679,14 +816,9 @@ class Checker:
 
     def _require_true(self) -> Array:
         """Every slab is as wide, and every motion as small, as its record says."""
-        direction = self.records[:, RECORD_COLUMNS.index("direction_x") :][:, :3]
         claimed = self.column["distance_m"]
         cloud = (self.kind == POINTS) & (self.piece_a == 0)
-        require(
-            bool((np.abs(np.linalg.norm(direction[~cloud], axis=1) - 1.0) <= SAME_M).all()),
-            "a direction is no unit vector",
-        )
-        require(not direction[cloud].any(), "a cloud lies on all sides, and yet it has a direction")
+        direction = self._directions(cloud)
         instants, place = np.unique(self.column["at"], return_inverse=True)
         rotations, positions = self.model.place(self._at(instants)[:, : self.model.dof_count])
         placed = Placed(rotations, positions, place, self._steps())
@@ -713,10 +845,32 @@ class Checker:
             moved_m, unsure_m = self._motion(np.array([number]), link, reach, placed.step)
             others = np.delete(self._distances_from_points(number, placed), by_pieces)
             needed_m = float(moved_m[0] + unsure_m[0]) + self.model.margin_m[POINTS]
-            require(bool((others > needed_m).all()), "a point is shown neither by pieces nor by the volume")
-        spare = width - demand - motion
+            require(
+                bool((others > needed_m + self.rounding_m).all()),
+                "a point is shown neither by pieces nor by the volume",
+            )
+        spare = width - demand - motion - self.rounding_m
         require(bool((spare > 0.0).all()), "a pair can come closer than its margin")
         return spare
+
+    def _directions(self, cloud: Array) -> Array:
+        """Returns the direction of every record, of unit length to the last digit; zero for a volume among a cloud.
+
+        Across a half-space it is the normal of its face and not what the file says: the face may be far from the point
+        that gives its place, and there a turn by a billionth is worth millimetres.
+        """
+        direction = self.records[:, RECORD_COLUMNS.index("direction_x") :][:, :3].copy()
+        require(not direction[cloud].any(), "a cloud lies on all sides, and yet it has a direction")
+        direction[~cloud] = _unit(direction[~cloud], SAME_M, "a direction")
+        for kind, obstacles in ((WORLD, self.obstacles), (ZONE, self.model.zones)):
+            for index, obstacle in enumerate(obstacles):
+                if obstacle.outward is None:
+                    continue
+                chosen = (self.kind == kind) & (self.b == index)
+                off = np.abs(direction[chosen] + obstacle.outward)
+                require(bool((off <= SAME_M).all()), "a half-space is passed on another side than its face")
+                direction[chosen] = -obstacle.outward
+        return direction
 
     def _side(
         self, is_piece: Array, shape: Array, direction: Array, placed: Placed, *, first: bool
@@ -743,10 +897,6 @@ class Checker:
                 chosen = np.flatnonzero((self.kind == kind) & (is_piece == 0) & (shape == index))
                 if not len(chosen):
                     continue
-                if obstacle.outward is not None:
-                    # All of it lies below its face: only across the face is there a slab.
-                    off = np.abs(direction[chosen] - obstacle.outward).max()
-                    require(bool(off <= SAME_M), "a half-space is passed on another side than its face")
                 reaches[chosen] = (direction[chosen] @ obstacle.corners.T).max(axis=1) + obstacle.radius_m
         if not first:
             chosen = np.flatnonzero(self.kind == POINTS)
@@ -782,9 +932,17 @@ def check_text(text: str) -> Report:
     """Verifies the text of a certificate.
 
     Raises:
-        Refused: It does not show what it claims, with the first reason found.
+        Refused: It does not show what it claims, with the first reason found. Nothing else is raised.
     """
-    return Checker(read(text)).check()
+    try:
+        # What overflows or has no value shows nothing.
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            return Checker(read(text)).check()
+    except Refused:
+        raise
+    except Exception as error:
+        # Every way to stumble over a text is a reason not to believe it.
+        raise Refused(f"it cannot be worked out: {type(error).__name__}: {error}") from None
 
 
 def main(arguments: list[str]) -> int:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Touching that is meant: a grasp, a placement, a hand on a table."""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import BeforeValidator
 
 from lastgate import _core
-from lastgate.contracts import BoxShape, Pose6D, ROSConfigError
+from lastgate.contracts import BoxShape, Pose6D, RobotFrames, ROSConfigError
 from lastgate.contracts.schema import Finite, Flag, Name, Schema, require_ordered
 from lastgate.kernel_config import shape_size_m
 from lastgate.world import NoWorld, World
@@ -26,12 +26,12 @@ class DeclaredContact(Schema):
     Attributes:
         name: Shown by the verdict that used it.
         links: Links whose own volumes may touch.
-        held_objects: Held objects that may touch, as given to `Gate.attach`.
+        held_objects: Attached objects that may touch, as given to `Gate.attach`.
         objects: What they may touch, by `object_id`.
         voxels: They may touch whatever cells the grid has there.
         points: They may touch whatever points the cloud has there.
-        region, region_pose: A box in the robot's base frame.
-        expires_s: On the clock of `now_s`. Rows that are executed later keep the whole margin.
+        region, region_pose: A box in the robot's base frame, or in its root frame by that name.
+        expires_s: On the clock of `now_s`. Steps that are executed later keep the whole margin.
     """
 
     subject_noun: ClassVar[str] = "declared contact"
@@ -49,23 +49,36 @@ class DeclaredContact(Schema):
     def _problems(self) -> list[str]:
         problems = []
         if not self.links and not self.held_objects:
-            problems.append("names nobody who may touch: give `links` or `held_objects`")
+            problems.append("names nothing that may touch: give `links` or `held_objects`")
         if not (self.objects or self.voxels or self.points):
             problems.append("names nothing that may be touched: give `objects`, `voxels` or `points`")
         return problems
+
+
+def contacts_of(contacts: object) -> tuple[Any, ...]:
+    """Returns what was declared as a tuple: an iterator can be read once, and is asked for its length never.
+
+    Raises:
+        ROSConfigError: Nothing that one can go through.
+    """
+    if not isinstance(contacts, Iterable) or isinstance(contacts, DeclaredContact):
+        raise ROSConfigError(
+            f"declared_contacts is a {type(contacts).__name__}, expected a list of DeclaredContact"
+        )
+    return tuple(contacts)
 
 
 def require_contacts(
     contacts: Sequence[DeclaredContact],
     *,
     link_names: Sequence[str],
-    base_frame: str,
+    frames: RobotFrames,
     attachments: Mapping[str, int],
 ) -> None:
     """Refuses declarations that cannot be used by this robot, whatever the world.
 
     Raises:
-        ROSConfigError: One is of another type or frame, two have one name, or one names a link or held object
+        ROSConfigError: One is of another type or frame, two have one name, or one names a link or attached object
             that does not exist.
     """
     names: set[str] = set()
@@ -78,14 +91,12 @@ def require_contacts(
         if contact.name in names:
             raise ROSConfigError(f"two declared contacts are called `{contact.name}`")
         names.add(contact.name)
-        if contact.region_pose.frame_id not in ("", base_frame):
-            raise ROSConfigError(
-                f"{who} has its region in frame `{contact.region_pose.frame_id}`, expected the robot's base "
-                f"frame `{base_frame}`"
-            )
+        problem = frames.problem(contact.region_pose.frame_id)
+        if problem is not None:
+            raise ROSConfigError(f"the region of {who} {problem}")
         for wanted, known, noun in (
             (contact.links, link_names, "link"),
-            (contact.held_objects, attachments, "held object"),
+            (contact.held_objects, attachments, "attached object"),
         ):
             missing = [name for name in wanted if name not in known]
             if missing:
@@ -99,7 +110,7 @@ def native_contacts(
     contacts: Sequence[DeclaredContact],
     *,
     link_names: Sequence[str],
-    base_frame: str,
+    frames: RobotFrames,
     attachments: Mapping[str, int],
     world: World | NoWorld | None,
 ) -> tuple[list[str], list[_core.DeclaredContact]]:
@@ -108,7 +119,7 @@ def native_contacts(
     Raises:
         ROSConfigError: As `require_contacts` says.
     """
-    require_contacts(contacts, link_names=link_names, base_frame=base_frame, attachments=attachments)
+    require_contacts(contacts, link_names=link_names, frames=frames, attachments=attachments)
     names: list[str] = []
     made: list[_core.DeclaredContact] = []
     for contact in contacts:
@@ -124,14 +135,21 @@ def native_contacts(
                 voxels=contact.voxels,
                 points=contact.points,
                 region_size=np.array(shape_size_m(contact.region)),
-                region_pose=np.array((*contact.region_pose.xyz, *contact.region_pose.quat_xyzw)),
+                region_pose=np.array(_region_in_base(contact, frames)),
                 expires_s=contact.expires_s,
             )
         )
     return names, made
 
 
-def contact_request(chunk: bytes, *, recovery: bool, contacts: Sequence[DeclaredContact]) -> bytes:
+def _region_in_base(contact: DeclaredContact, frames: RobotFrames) -> tuple[float, ...]:
+    pose = frames.pose_in_base(contact.region_pose)
+    return (*pose.xyz, *pose.quat_xyzw)
+
+
+def contact_request(
+    chunk: bytes, *, recovery: bool, contacts: Sequence[DeclaredContact], frames: RobotFrames
+) -> bytes:
     """Returns an ActionChunk's bytes with what came with it, as a kernel process reads them: by name."""
     return _core.encode_chunk_request(
         chunk,
@@ -144,7 +162,7 @@ def contact_request(chunk: bytes, *, recovery: bool, contacts: Sequence[Declared
                 contact.voxels,
                 contact.points,
                 shape_size_m(contact.region),
-                (*contact.region_pose.xyz, *contact.region_pose.quat_xyzw),
+                _region_in_base(contact, frames),
                 contact.expires_s,
             )
             for contact in contacts

@@ -2,11 +2,12 @@
 """The kernel as a process of its own, with nothing to set up: started here, spoken to through shared memory."""
 
 import hashlib
+import os
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +18,7 @@ import numpy as np
 from lastgate import _core
 from lastgate.action import ActionChunk
 from lastgate.arrays import Float64, require_array, require_number
+from lastgate.attached_shape import AttachedShape
 from lastgate.contracts import (
     CapsuleShape,
     ControlMode,
@@ -25,13 +27,15 @@ from lastgate.contracts import (
     ROSConfigError,
     RSkillManifest,
     SphereShape,
+    ViolationCode,
 )
-from lastgate.declared_contact import DeclaredContact, contact_request, require_contacts
+from lastgate.declared_contact import DeclaredContact, contact_request, contacts_of, require_contacts
 from lastgate.estop import ResetOutcome, stop_reason
 from lastgate.gate import Gate
-from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import capsule_ends, flat_config
 from lastgate.kernel_process import (
+    RESET_TIMEOUT_S,
+    BroughtDeadman,
     KernelMessages,
     KernelSettings,
     default_state_dir,
@@ -42,7 +46,7 @@ from lastgate.kernel_process import (
 from lastgate.naming import VerdictNames
 from lastgate.nav_goal import NavGoal
 from lastgate.robots import load_robot
-from lastgate.verdict import Verdict
+from lastgate.verdict import Verdict, Violation
 from lastgate.world import NO_WORLD, NoWorld, World
 
 # A kernel answers in microseconds; one that has not for this long is not going to.
@@ -61,7 +65,12 @@ class KernelState(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelStatus:
-    """Is how the kernel stands, as it says itself."""
+    """The state of the kernel, as it reports it.
+
+    Attributes:
+        reason: Of the stop that is latched; while none is, that chunks which break a rule pass, where they do.
+        warn_only: They do: nothing is rejected.
+    """
 
     state: KernelState
     source: str
@@ -71,31 +80,45 @@ class KernelStatus:
     dropped: int
     model_digest: str
     world_id: str
+    warn_only: bool = False
 
     @property
     def latched(self) -> bool:
-        """Tells whether everything is dropped."""
+        """True while every chunk is rejected."""
         return self.state is KernelState.LATCHED
+
+
+def _require_user(user: object, *, start: bool) -> str | int:
+    if start:
+        raise ROSConfigError("`trusted_user` is for a kernel that runs already: say `start=False`")
+    if isinstance(user, bool) or not isinstance(user, str | int) or user == "":
+        raise ROSConfigError(f"trusted_user must be a login name or a number, got {user!r}")
+    return user
 
 
 class KernelClient:
     """Starts the native kernel for one robot, hands chunks in and gets verdicts out.
 
     The kernel is another process: what crashes or hangs here cannot change what it decides. It ends with this
-    object, unless somebody else started it. Its latch is on disk and does not: a stop must be reset, by `reset`,
-    whoever runs next.
+    object, unless another program started it. Its latch is on disk and does not: a stop must be reset, by `reset`,
+    whichever kernel runs next.
 
     Stamps are seconds of the wall clock (`time.time()`), which every process shares.
 
     Args:
-        robot: A name of the fleet, the path of a `robot.yaml`, or a `RobotDescription`.
-        rate_hz: Rows per second: a chunk carries no time step.
+        robot: A name of the robot library, the path of a `robot.yaml`, or a `RobotDescription`.
+        rate_hz: Steps per second: a chunk carries no time step.
         skill: Tightens the robot's envelope.
         settings: How the kernel responds and runs.
         instance: Under which name other programs find it; the robot's name when not given.
         state_dir: Where the latch is written down.
+        deadman: Brings the deadman along that the robot's envelope requires: a process of its own that stops the robot
+            while this program is held up. False where another one runs (`lastgate deadman`, which stops when accepted
+            chunks cease), as is `required_sources` that name it: until then nothing passes.
         start: False to speak to a kernel that runs already (`lastgate up`, a service) and leave it running. Robot,
             rate and skill must be those it was started with; how it responds was said there.
+        trusted_user: Whose kernel to believe with `start=False`, by login name or number; this program's user when not
+            given, for root too.
 
     Raises:
         ROSConfigError: The robot cannot be armed, or a kernel of this name is already running; with `start=False`
@@ -112,7 +135,9 @@ class KernelClient:
         instance: str | None = None,
         state_dir: str | Path | None = None,
         spin_us: float = 200.0,
+        deadman: bool = True,
         start: bool = True,
+        trusted_user: str | int | None = None,
     ) -> None:
         robot = load_robot(robot)
         rate_hz = require_number(rate_hz, name="rate_hz")
@@ -123,6 +148,8 @@ class KernelClient:
         text = flat_config(robot, step_s=1.0 / rate_hz, skill=skill)
         self.robot = robot
         self.instance = instance or robot.name
+        if trusted_user is not None:
+            self.instance = f"{self.instance}@{_require_user(trusted_user, start=start)}"
         self.model_digest = hashlib.sha256(text.encode()).hexdigest()
         if settings is not None and not isinstance(settings, KernelSettings):
             raise ROSConfigError(f"settings is a {type(settings).__name__}, expected KernelSettings")
@@ -130,15 +157,22 @@ class KernelClient:
         self._spin_s = spin_us * 1e-6
         self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
         self._attachments: dict[str, int] = {}
-        self._names = VerdictNames(robot=robot, config=_core.read_config(text), attachments=self._attachments)
+        self._config = _core.read_config(text)
+        self._names = VerdictNames(robot=robot, config=self._config, attachments=self._attachments)
         self._process: subprocess.Popen[str] | None = None
+        self._deadman: BroughtDeadman | None = None
+        if not isinstance(deadman, bool):
+            raise ROSConfigError(f"deadman must be True or False, got {deadman!r}")
         if not start:
             if settings is not None or state_dir is not None:
                 raise ROSConfigError(
                     "`settings` and `state_dir` are for a kernel that is started here, not with `start=False`"
                 )
-            self._door = self._open_running_door()
+            self._channel = self._open_running_channel()
             return
+        self._start_process(text, state_dir=state_dir, deadman=deadman)
+
+    def _start_process(self, text: str, *, state_dir: str | Path | None, deadman: bool) -> None:
         with tempfile.TemporaryDirectory(prefix="lastgate-") as folder:
             config = Path(folder) / "kernel.yaml"
             config.write_text(text, encoding="utf-8")
@@ -150,7 +184,7 @@ class KernelClient:
                 settings=self._settings,
             )
             self._process = subprocess.Popen(
-                [*command, "--exit-with-parent"],
+                [*command, "--exit-with-parent", str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -159,24 +193,31 @@ class KernelClient:
             assert self._process.stderr is not None
             self._messages = KernelMessages(self._process.stderr)
             try:
-                self._door = self._open_door(self._process)
+                self._channel = self._open_channel(self._process)
+                if deadman and self._waits_for_deadman:
+                    self._bring_deadman()
             except BaseException:
                 self._end_process()
                 raise
 
     @property
     def n_dof(self) -> int:
-        """Is how many joints a joint row commands."""
+        """Number of joints per step."""
         return self._gate.n_dof
 
     @property
     def joint_names(self) -> tuple[str, ...]:
-        """Is the order rows are read in."""
+        """Names of the joints, in the order of a step's columns."""
         return self._gate.joint_names
 
     @property
+    def deadman_pid(self) -> int | None:
+        """Process of the deadman that this client started; None where there is none."""
+        return None if self._deadman is None else self._deadman.pid
+
+    @property
     def pid(self) -> int:
-        """Is the kernel's process; raises `ROSConfigError` where somebody else started it."""
+        """Process of the kernel; raises `ROSConfigError` where another program started it."""
         if self._process is None:
             raise ROSConfigError(f"the kernel `{self.instance}` was not started here")
         return self._process.pid
@@ -198,12 +239,12 @@ class KernelClient:
             speeds = require_array(velocities, name="velocities", dimensions=1)
             self._require_count(speeds, self._gate.joint_names, name="velocities")
         stamp = time.time() if stamp_s is None else require_number(stamp_s, name="stamp_s")
-        self._door.observe(_core.encode_joint_state(names, measured, speeds, stamp))
+        self._channel.observe(_core.encode_joint_state(names, measured, speeds, stamp))
         if gripper_positions is not None:
             fingers = require_array(gripper_positions, name="gripper_positions", dimensions=1)
             self._require_count(fingers, self._gate.gripper_joint_names, name="gripper_positions")
             grippers = list(self._gate.gripper_joint_names)
-            self._door.observe(_core.encode_joint_state(grippers, fingers, None, stamp))
+            self._channel.observe(_core.encode_joint_state(grippers, fingers, None, stamp))
 
     def publish_world(self, world: World | NoWorld) -> None:
         """Hands a world over, and returns when chunks are checked against it.
@@ -213,11 +254,13 @@ class KernelClient:
         """
         if not isinstance(world, World | NoWorld):
             raise ROSConfigError(f"world is a {type(world).__name__}, expected a World or NO_WORLD")
+        # In the base frame already, so that a kernel and a gate in this process compute with the same numbers.
+        world = self._gate.world_in_base(world)
         try:
-            sequence = self._door.publish_world(world.to_message())
+            sequence = self._channel.publish_world(world.to_message())
         except ValueError as error:
             raise ROSConfigError(f"world `{world.world_id}` cannot be handed over: {error}") from None
-        if not self._door.wait_world(sequence, ANSWER_TIMEOUT_S):
+        if not self._channel.wait_world(sequence, ANSWER_TIMEOUT_S):
             raise ROSConfigError(f"the kernel `{self.instance}` did not take the world: {self._fate()}")
         self._world = world
 
@@ -231,11 +274,11 @@ class KernelClient:
     ) -> Verdict:
         """Hands a chunk in and waits for the verdict. A kernel that does not answer is a rejection.
 
-        `mode` says what bare rows mean, joint positions if left out; an `ActionChunk` has a mode of its own.
+        `mode` says what bare steps mean, joint positions if left out; an `ActionChunk` has a mode of its own.
         `recovery` and `declared_contacts` are those of `Gate.check`, and hold for this chunk only.
 
         Raises:
-            ROSConfigError: Rows that cannot be read, a mode beside an `ActionChunk`, or a contact that names nothing.
+            ROSConfigError: Steps that cannot be read, a mode beside an `ActionChunk`, or a contact that names nothing.
         """
         if not isinstance(recovery, bool):
             raise ROSConfigError(f"recovery must be True or False, got {recovery!r}")
@@ -257,21 +300,24 @@ class KernelClient:
             chunk.trace_id,
             0,
         )
-        if recovery or len(declared_contacts):
+        declared_contacts = contacts_of(declared_contacts)
+        if recovery or declared_contacts:
             require_contacts(
                 declared_contacts,
                 link_names=self._gate.link_names,
-                base_frame=self.robot.base_frame,
+                frames=self._gate.frames,
                 attachments=self._attachments,
             )
-            request = contact_request(payload, recovery=recovery, contacts=declared_contacts)
-            return self._decided(chunk, self._door.submit_request, request, declared_contacts)
-        return self._decided(chunk, self._door.submit, payload)
+            request = contact_request(
+                payload, recovery=recovery, contacts=declared_contacts, frames=self._gate.frames
+            )
+            return self._decided(chunk, self._channel.submit_request, request, declared_contacts)
+        return self._decided(chunk, self._channel.submit, payload)
 
     def submit_twist(self, twist: Sequence[float] | Float64) -> Verdict:
         """Hands in a base twist, as `/cmd_vel` carries it: linear x y z, then angular x y z, for one step.
 
-        It passes as a twist, not as a chunk; the verdict is that of a BODY_TWIST chunk of one row.
+        It passes as a twist, not as a chunk; the verdict is that of a BODY_TWIST chunk of one step.
 
         Raises:
             ROSConfigError: Not six numbers.
@@ -280,7 +326,7 @@ class KernelClient:
         if len(row) != 6:
             raise ROSConfigError(f"a twist is six numbers, got {len(row)}")
         chunk = ActionChunk(row[np.newaxis], mode=ControlMode.BODY_TWIST)
-        return self._decided(chunk, self._door.submit_twist, _core.encode_twist(row.tolist()))
+        return self._decided(chunk, self._channel.submit_twist, _core.encode_twist(row.tolist()))
 
     def attach(
         self,
@@ -291,34 +337,34 @@ class KernelClient:
         origin_xyz_rpy: Sequence[float] = (0.0,) * 6,
         touch_links: Sequence[str] = (),
     ) -> None:
-        """Makes a held object part of the robot, as `Gate.attach` does.
+        """Makes an attached object part of the robot, as `Gate.attach` does.
 
-        A kernel that ends while something is held starts latched the next time: nobody would check that thing.
+        A kernel that ends while something is held starts latched the next time: the next one would not check it.
 
         Raises:
             ROSConfigError: Unknown link, a shape that cannot be used, or more objects than there is room for.
         """
-        held = HeldShape.of(
+        held = AttachedShape.of(
             link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
         )
         ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
-        payload = _core.encode_held_shape(
+        payload = _core.encode_attached_shape(
             held.object_id, held.link, held.shape.radius_m, ends, list(held.touch_links)
         )
-        success, number, said = self._ask("held_shape", payload)
+        success, number, said = self._ask("attached_shape", payload)
         if not success:
             raise ROSConfigError(f"`{object_id}` cannot be attached to `{link}`: {said}")
         self._attachments[object_id] = number
 
     def detach(self, object_id: str) -> None:
         """Lets go of an object; an unknown one raises `ROSConfigError`."""
-        success, _, said = self._ask("let_go", _core.encode_let_go(object_id))
+        success, _, said = self._ask("detach", _core.encode_detach(object_id))
         if not success:
             raise ROSConfigError(f"`{object_id}` cannot be let go: {said}")
         self._attachments.pop(object_id, None)
 
     def check_nav_goal(self, pose: Pose6D) -> NavGoal:
-        """Tells whether the base may be sent to a pose, by the map of the world that was published last."""
+        """Returns whether the base may be sent to a pose, by the map of the world that was published last."""
         if not isinstance(pose, Pose6D):
             raise ROSConfigError(f"pose is a {type(pose).__name__}, expected a Pose6D in the map's frame")
         goal = _core.encode_nav_goal(pose.frame_id, pose.xyz, pose.quat_xyzw)
@@ -330,12 +376,14 @@ class KernelClient:
     ) -> Verdict:
         native = _core.Verdict()
         try:
-            answer = self._door.wait_verdict(submit(payload), ANSWER_TIMEOUT_S, self._spin_s)
+            answer = self._channel.wait_verdict(submit(payload), ANSWER_TIMEOUT_S, self._spin_s)
         except ValueError as error:
             raise ROSConfigError(f"the chunk cannot be handed over: {error}") from None
         if answer is not None:
             native = answer["verdict"]
         violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=self._world)
+        if violation is not None and violation.code is ViolationCode.envelope_unconfigured:
+            violation = self._with_what_is_missing(violation)
         return Verdict(
             native=native,
             chunk=chunk,
@@ -360,7 +408,7 @@ class KernelClient:
             return ""  # it ended after it had decided, which stands
 
     def _ask(self, question: str, payload: bytes) -> tuple[bool, int, str]:
-        answer = self._door.ask(question, payload, ANSWER_TIMEOUT_S)
+        answer = self._channel.ask(question, payload, ANSWER_TIMEOUT_S)
         if answer is None:
             return False, 0, f"the kernel `{self.instance}` did not answer: {self._fate()}"
         return answer
@@ -371,11 +419,11 @@ class KernelClient:
         Raises:
             ROSConfigError: The kernel is gone, or did not latch in time: nothing was stopped.
         """
-        stop_kernel(self.instance, source=f"client-{self._door.door}", reason=stop_reason(reason))
+        stop_kernel(self.instance, source=f"client-{self._channel.channel}", reason=stop_reason(reason))
 
     def reset(self) -> ResetOutcome:
-        """Asks for the latch to be cleared; the message says what blocks it."""
-        answer = self._door.command("reset", ANSWER_TIMEOUT_S)
+        """Asks for the latch to be cleared; returns when the disk has kept that, or says what blocks it."""
+        answer = self._channel.command("reset", RESET_TIMEOUT_S)
         if answer is None:
             return ResetOutcome(success=False, message=f"the kernel did not answer: {self._fate()}")
         success, message = answer
@@ -391,14 +439,16 @@ class KernelClient:
             reader = _core.RingReader(self.instance, "statuses")
         except RuntimeError as error:
             raise ROSConfigError(f"the kernel `{self.instance}` cannot be asked: {error}") from None
-        if self._door.command("status", ANSWER_TIMEOUT_S) is None:
+        if self._channel.command("status", ANSWER_TIMEOUT_S) is None:
             raise ROSConfigError(f"the kernel `{self.instance}` did not answer: {self._fate()}")
         message = reader.read(ANSWER_TIMEOUT_S)
         fields = None if message is None else _core.read_safety_status(message[3])
         if fields is None:
             raise ROSConfigError(f"the kernel `{self.instance}` gave no status: {self._fate()}")
         del fields["stamp_s"]
-        return KernelStatus(**{**fields, "state": KernelState(fields["state"])})
+        status_block = _core.read_status_block(self.instance)
+        is_warn_only = status_block is not None and status_block["warn_only"]
+        return KernelStatus(**{**fields, "state": KernelState(fields["state"])}, warn_only=is_warn_only)
 
     def close(self) -> None:
         """Ends the kernel process; its latch stays on disk. One that others started goes on."""
@@ -412,22 +462,47 @@ class KernelClient:
     ) -> None:
         self.close()
 
-    def _open_running_door(self) -> _core.DoorClient:
+    @property
+    def _waits_for_deadman(self) -> bool:
+        """True if the envelope asks for a deadman of which the caller has not said that another brings it."""
+        return self._config.deadman_required and "deadman" not in self._settings.required_sources
+
+    def _bring_deadman(self) -> None:
+        self._deadman = BroughtDeadman(self.instance)
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        while self.status().state is KernelState.INACTIVE:
+            if time.monotonic() > deadline:
+                return  # another required source is absent, and every verdict will say so
+            time.sleep(0.002)
+
+    def _with_what_is_missing(self, violation: Violation) -> Violation:
+        status_block = _core.read_status_block(self.instance)
+        if not self._config.deadman_required or status_block is None:
+            return violation
+        if any(source["name"] == "deadman" for source in status_block["sources"]):
+            return violation
+        return replace(
+            violation,
+            detail=f"{violation.detail}: the envelope requires a deadman and none runs; "
+            f"start `lastgate deadman --robot {self.instance}`",
+        )
+
+    def _open_running_channel(self) -> _core.ChannelClient:
         try:
-            door = _core.DoorClient(self.instance)
+            channel = _core.ChannelClient(self.instance)
         except (RuntimeError, ValueError) as error:
             raise no_such_kernel(self.instance, error) from None
-        if not door.kernel_is_alive:
+        if not channel.kernel_is_alive:
             raise no_such_kernel(self.instance, f"the kernel `{self.instance}` is not alive")
-        self._door = door
+        self._channel = channel
         if self.status().model_digest != self.model_digest:
             raise ROSConfigError(
                 f"the kernel `{self.instance}` runs another model than `{self.robot.name}` at this rate: "
                 "give the robot, rate_hz and skill that it was started with"
             )
-        return door
+        return channel
 
-    def _open_door(self, process: subprocess.Popen[str]) -> _core.DoorClient:
+    def _open_channel(self, process: subprocess.Popen[str]) -> _core.ChannelClient:
         assert process.stdout is not None
         # Memory of a kernel that was killed may still lie there; this line says that it is ours now.
         if not process.stdout.readline().startswith("ready"):
@@ -435,7 +510,7 @@ class KernelClient:
             hint = "\n\nhint: `start=False` speaks to it" if "already running" in said else ""
             raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {said}{hint}")
         try:
-            return _core.DoorClient(self.instance)
+            return _core.ChannelClient(self.instance)
         except RuntimeError as error:
             raise ROSConfigError(f"the kernel for `{self.robot.name}` did not start: {error}") from None
 
@@ -454,10 +529,13 @@ class KernelClient:
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._messages.close(END_TIMEOUT_S)
+        if self._deadman is not None:
+            self._deadman.end()
+            self._deadman = None
 
     def _fate(self) -> str:
         if self._process is None:
-            return "it is running" if self._door.kernel_is_alive else "it has ended"
+            return "it is running" if self._channel.kernel_is_alive else "it has ended"
         code = self._process.poll()
         return "it is running" if code is None else f"it ended with code {code}"
 

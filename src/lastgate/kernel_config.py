@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the flat YAML from which every gate is built, in this process or in the kernel's.
 
-One file format, one reader (in C++), one model: the verdict cannot depend on the door a chunk came through.
+One file format, one reader (in C++), one model: the verdict cannot depend on the channel a chunk came through.
 """
 
 import json
@@ -20,7 +20,9 @@ from lastgate.contracts import (
     JointSpec,
     KeepInZone,
     MimicSpec,
+    Pose6D,
     RobotDescription,
+    RobotFrames,
     ROSConfigError,
     RSkillManifest,
     SafetyEnvelope,
@@ -32,7 +34,7 @@ from lastgate.contracts import (
 )
 from lastgate.contracts.shapes import LinkCollisionGeometry
 
-# Configurations one check may look at. At a quarter of a microsecond each this is 5 ms, a quarter of a
+# Configurations one check may evaluate. At a quarter of a microsecond each this is 5 ms, a quarter of a
 # 50 Hz control cycle, and a hundred times what a chunk in free space needs.
 EVALUATIONS_MAX = 20_000
 
@@ -76,7 +78,7 @@ def capsule_ends(shape: SphereShape | CapsuleShape, origin_xyz_rpy: Sequence[flo
 
 
 def gripper_joint_names(robot: RobotDescription) -> frozenset[str]:
-    """Returns the joints that gripper commands move and joint rows do not."""
+    """Returns the joints that gripper commands move and joint steps do not."""
     return frozenset(joint.name for end in robot.end_effectors if end.gripper for joint in end.gripper.joints)
 
 
@@ -130,7 +132,7 @@ def missing_bounds(mode: ControlMode, robot: RobotDescription) -> list[str]:
 
 
 def has_mobile_base(envelope: SafetyEnvelope) -> bool:
-    """Tells whether base motion is bounded, so that the base is modelled as x, y and yaw."""
+    """Returns whether base motion is bounded, so that the base is modelled as x, y and yaw."""
     return (
         envelope.max_base_linear_speed_m_s is not None and envelope.max_base_angular_speed_rad_s is not None
     )
@@ -158,9 +160,11 @@ def flat_config(
         "schema_version": 1,
         "robot_name": robot.name,
         "base_frame": robot.base_frame,
+        **_root_frame(robot),
         "skill_id": "" if skill is None else skill.name,
         "skill_version": "" if skill is None else skill.version,
         "step_s": step_s,
+        "unproved_volumes": None if robot.unproved_volumes is None else True,
         "mobile_base": has_mobile_base(robot.safety),
         "deadman_required": envelope.deadman_required,
         "evaluations_max": evaluations_max,
@@ -177,6 +181,17 @@ def flat_config(
     # From the robot's own envelope: a skill that declares a bound must not grant itself a mode by it.
     values["control_modes"] = [int(mode) for mode in enabled_modes(robot)]
     return "".join(f"{key}: {_text(value, key)}\n" for key, value in values.items() if value is not None)
+
+
+def _root_frame(robot: RobotDescription) -> dict[str, Value]:
+    """Returns the second frame that worlds may be in, for the process that reads them from messages."""
+    frames = RobotFrames.of(robot)
+    if not frames.root or frames.root == frames.base:
+        return {}
+    return {
+        "root_frame": frames.root,
+        "root_in_base_xyzrpy": [float(number) for number in frames.root_in_base_xyz_rpy],
+    }
 
 
 def with_step(text: str, step_s: float) -> str:
@@ -218,7 +233,7 @@ def _joints(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
     origins, axes = [0.0] * 6, [0.0, 0.0, 1.0]
     for joint in robot.joints:
         if joint.joint_type not in _JOINT_KIND:
-            raise ROSConfigError(f"joint `{joint.name}` is {joint.joint_type}, which no row can move")
+            raise ROSConfigError(f"joint `{joint.name}` is {joint.joint_type}, which no step can move")
         kinds.append(_JOINT_KIND[joint.joint_type])
         leader = joint.mimic.joint if joint.mimic else joint.name
         dofs.append(dof_of[leader] if joint.is_moving else -1)
@@ -381,26 +396,23 @@ def _footprint(robot: RobotDescription) -> dict[str, Value]:
     return {}
 
 
-def _require_base_frame(zone: Zone | KeepInZone, robot: RobotDescription) -> None:
-    if zone.pose.frame_id not in ("", robot.base_frame):
-        raise ROSConfigError(
-            f"zone `{zone.name}` is in frame `{zone.pose.frame_id}`; zones stand in the robot's base frame "
-            f"`{robot.base_frame}`"
-        )
+def _pose_in_base(zone: Zone | KeepInZone, robot: RobotDescription) -> Pose6D:
+    frames = RobotFrames.of(robot)
+    problem = frames.problem(zone.pose.frame_id)
+    if problem is not None:
+        raise ROSConfigError(f"zone `{zone.name}` {problem}")
+    return frames.pose_in_base(zone.pose)
 
 
 def _placed_shapes(
     zones: Sequence[Zone | KeepInZone], robot: RobotDescription, prefix: str
 ) -> dict[str, Value]:
-    for zone in zones:
-        _require_base_frame(zone, robot)
+    poses = [_pose_in_base(zone, robot) for zone in zones]
     return {
         f"{prefix}_names": [zone.name for zone in zones],
         f"{prefix}_kind": [SHAPE_KIND[zone.shape.shape] for zone in zones],
         f"{prefix}_size_m": [number for zone in zones for number in shape_size_m(zone.shape)],
-        f"{prefix}_xyz_quat_xyzw": [
-            number for zone in zones for number in (*zone.pose.xyz, *zone.pose.quat_xyzw)
-        ],
+        f"{prefix}_xyz_quat_xyzw": [number for pose in poses for number in (*pose.xyz, *pose.quat_xyzw)],
     }
 
 

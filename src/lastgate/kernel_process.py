@@ -4,6 +4,7 @@
 import logging
 import os
 import re
+import subprocess
 import threading
 import time
 from collections import deque
@@ -16,13 +17,18 @@ from lastgate import _core
 from lastgate.arrays import require_number
 from lastgate.contracts import FailureKind, ROSConfigError
 from lastgate.estop import OnStale, OnViolation
-from lastgate.gate import chosen_lanes
+from lastgate.gate import chosen_simd
+from lastgate.printable import printable
 
 # What a kernel says goes where the rest of a Python program's messages go.
 _log = logging.getLogger("lastgate.kernel")
 _LINES_KEPT = 50
 # A kernel latches within a millisecond; one that has not for this long is not going to.
 STOP_TIMEOUT_S = 2.0
+# The stop holds already; this is how long to wait for the disk before saying that it has not kept it yet.
+KEPT_TIMEOUT_S = 0.5
+# A reset is answered when the disk has kept it, which may take seconds on a busy one.
+RESET_TIMEOUT_S = 10.0
 _LATCHED = 3  # of `SafetyStatus`
 
 # The latch file must outlive the process, and a reboot.
@@ -37,6 +43,14 @@ def kernel_program() -> Path:
     return program
 
 
+def deadman_program() -> Path:
+    """Returns the path of the native deadman that was built with this package."""
+    program = Path(_core.__file__).with_name("lastgate-deadman")
+    if not program.is_file():
+        raise ROSConfigError(f"the deadman program is missing beside {_core.__file__}: build lastgate again")
+    return program
+
+
 def gateway_program() -> Path:
     """Returns the path of the native gateway to ROS 2, where this package was built with one."""
     program = Path(_core.__file__).with_name("lastgate-gateway")
@@ -48,11 +62,25 @@ def gateway_program() -> Path:
     return program
 
 
-def running_kernels() -> list[str]:
-    """Returns the names of the kernels that run on this machine."""
-    boards = Path("/dev/shm").glob("lastgate.*.board")
-    names = sorted(path.name.removeprefix("lastgate.").removesuffix(".board") for path in boards)
-    return [name for name in names if _core.kernel_is_alive(name)]
+def running_kernels(user: str = "") -> list[str]:
+    """Returns the names of the kernels that run on this machine for a user, this one unless named.
+
+    Those of another user, which only root can see, are called `NAME@USER`.
+    """
+    folder = _core.memory_folder(user)
+    status_blocks = Path(folder).glob("lastgate.*.board") if folder else ()
+    names = sorted(path.name.removeprefix("lastgate.").removesuffix(".board") for path in status_blocks)
+    called = [f"{name}@{user}" if user else name for name in names]
+    return [name for name in called if _core.kernel_is_alive(name)]
+
+
+def kernels_of_others() -> list[str]:
+    """Returns the kernels of other users that this one may name: all of them for root, none for any other user."""
+    if os.geteuid() != 0:
+        return []
+    folders = Path("/dev/shm").glob("lastgate-*")
+    users = {path.name.removeprefix("lastgate-").partition("-")[0] for path in folders} - {"0"}
+    return [name for user in sorted(users) if user.isdigit() for name in running_kernels(user)]
 
 
 def only_kernel() -> str:
@@ -63,22 +91,28 @@ def only_kernel() -> str:
     found = (
         f"several kernels run: {', '.join(f'`{name}`' for name in running)}" if running else "no kernel runs"
     )
+    others = kernels_of_others()
+    if others:
+        # Believing one that another user runs is for the caller to say.
+        theirs = ", ".join(f"`--robot {name}`" for name in others)
+        raise ROSConfigError(f"{found} for this user\n\nhint: other users run some: {theirs}")
     raise ROSConfigError(f"{found}\n\nhint: name one with `--robot NAME`; `lastgate kernel run` starts one")
 
 
 def no_such_kernel(instance: str, error: Exception | str) -> ROSConfigError:
     """Returns what to raise where a kernel was asked for that is not there: how to start it, and which ones run."""
-    running = ", ".join(f"`{name}`" for name in running_kernels())
+    running = ", ".join(f"`{name}`" for name in (*running_kernels(), *kernels_of_others()))
     others = f" starts it; running now: {running}" if running else ""
-    return ROSConfigError(f"{error}\n\nhint: `lastgate kernel run --robot {instance} --rate-hz 50`{others}")
+    name = instance.partition("@")[0]
+    return ROSConfigError(f"{error}\n\nhint: `lastgate kernel run --robot {name} --rate-hz 50`{others}")
 
 
 def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") -> None:
-    """Stops a running kernel, and returns when it is known to be latched.
+    """Stops a running kernel, and returns when it is known to be latched, and would be after a power cut.
 
     Args:
         instance: The kernel.
-        source: Who asks: the name of a seat that is taken for this stop and given back.
+        source: Who asks: the name of a registration that is taken for this stop and given back.
         reason: Shown in the status.
         evidence: The JSON of a `HumanEvidence` that is reported; empty for no report.
 
@@ -86,26 +120,34 @@ def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") 
         ROSConfigError: There is no such kernel, or it did not latch in time.
     """
     try:
-        bell = _core.StopBell(instance)
+        event = _core.StopEvent(instance)
     except (RuntimeError, ValueError) as error:
         raise no_such_kernel(instance, f"nothing was stopped, use the hardware stop: {error}") from None
-    seat = None
+    registration = None
     try:
-        seat = _core.Seat(instance, source)
-        seat.press(reason, int(FailureKind.HUMAN), evidence)
+        registration = _core.Registration(instance, source)
+        registration.press(reason, int(FailureKind.HUMAN), evidence)
     except (RuntimeError, ValueError, TypeError):
-        bell.ring()  # no seat, or words that cannot be written: nobody learns who it was, but it is a stop
+        event.signal()  # no registration, or words that cannot be written: the source stays unknown, but it is a stop
     deadline = time.monotonic() + STOP_TIMEOUT_S
-    while bell.kernel_state != _LATCHED:
-        if time.monotonic() > deadline or not bell.kernel_is_alive:
+    while event.kernel_state != _LATCHED:
+        if time.monotonic() > deadline or not event.kernel_is_alive:
             raise ROSConfigError(f"the kernel `{instance}` did not latch, use the hardware stop")
         time.sleep(0.002)
-    if seat is not None:
-        seat.leave()
+    deadline = time.monotonic() + KEPT_TIMEOUT_S
+    while not event.latch_is_kept and event.kernel_is_alive:
+        if time.monotonic() > deadline:
+            _log.warning(
+                "`%s` is latched, but its disk has not kept that yet: a power cut now may undo it", instance
+            )
+            break
+        time.sleep(0.002)
+    if registration is not None:
+        registration.leave()
 
 
 def default_state_dir() -> Path:
-    """Returns where latches are written down unless somebody says otherwise."""
+    """Returns where latches are written down unless the caller says otherwise."""
     named = os.environ.get(STATE_DIR_VARIABLE)
     if named:
         return Path(named)
@@ -122,15 +164,16 @@ def require_instance(name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelSettings:
-    """Says how a kernel responds and runs; no setting turns a check off.
+    """Settings of a kernel's responses and process; no setting turns a check off.
 
     Attributes:
         on_violation: `estop` latches; `hold` drops and reports. Neither lets the chunk through.
         on_stale: What missing, stale or overflowing data leads to: `estop`, `stop` or `drop`.
         warn_only: For simulation and bring-up: everything is checked, and passes with a warning.
-        without_world: States that nobody looks at the world.
+        without_world: States that the world is not observed.
         reset_cooldown_s: A reset is refused this long after the most recent stop.
-        required_sources: E-stop sources that must be alive before anything passes.
+        required_sources: E-stop sources that must be alive before anything passes. A deadman that the envelope
+            requires is one of them, named or not.
         required_actuators: Drivers that must acknowledge a stop before it can be reset.
         spin_us: How long the kernel looks for work before it sleeps; -1 never sleeps.
         sched_fifo: Real-time priority, 0 for none. Refused by the system: a warning.
@@ -183,7 +226,7 @@ class KernelSettings:
             *("--on-stale", str(self.on_stale)),
             *("--reset-cooldown-s", repr(float(self.reset_cooldown_s))),
             *("--spin-us", repr(float(self.spin_us))),
-            *("--lanes", chosen_lanes()),
+            *("--lanes", chosen_simd()),
             *(word for name in self.required_sources for word in ("--require-source", name)),
             *(word for name in self.required_actuators for word in ("--require-actuator", name)),
             *(("--sched-fifo", str(self.sched_fifo)) if self.sched_fifo else ()),
@@ -202,7 +245,8 @@ def kernel_command(
     """
     require_instance(instance)
     try:
-        state_dir.mkdir(parents=True, exist_ok=True)
+        state_dir.parent.mkdir(parents=True, exist_ok=True)
+        state_dir.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise ROSConfigError(f"cannot make the folder `{state_dir}`: {error.strerror}") from None
     return [
@@ -213,6 +257,43 @@ def kernel_command(
         *("--latch", str(state_dir / f"{instance}.latch")),
         *settings.arguments(),
     ]
+
+
+class BroughtDeadman:
+    """The deadman of a program that starts its own kernel: a native process that watches the program.
+
+    It stops the robot while the program is stopped or held by a debugger, and ends with it. Its own death is a stop.
+
+    Raises:
+        ROSConfigError: It does not start.
+    """
+
+    def __init__(self, instance: str) -> None:
+        self._process = subprocess.Popen(
+            [str(deadman_program()), "--instance", instance, "--program", str(os.getpid())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        said = self._process.stdout.readline()
+        if said != "ready\n":
+            self.end()
+            raise ROSConfigError(f"the deadman of `{instance}` did not start: {said.strip()}")
+        _log.info("a deadman watches this program for the kernel `%s`", instance)
+
+    @property
+    def pid(self) -> int:
+        """The deadman's process."""
+        return self._process.pid
+
+    def end(self) -> None:
+        """Ends it; the kernel must have ended before, which would miss it."""
+        self._process.kill()
+        self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
 
 class KernelMessages:
@@ -226,7 +307,7 @@ class KernelMessages:
 
     def _drain(self) -> None:
         for line in self._pipe:
-            said = line.rstrip("\n")
+            said = printable(line.rstrip("\n"))
             self._lines.append(said)
             _log.warning(said)
 

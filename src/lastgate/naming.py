@@ -6,7 +6,7 @@ from typing import Literal
 
 from lastgate import _core
 from lastgate.action import ActionChunk
-from lastgate.contracts import ControlMode, RobotDescription, ViolationCode, violation_code_of
+from lastgate.contracts import ControlMode, RobotDescription, RobotFrames, ViolationCode, violation_code_of
 from lastgate.kernel_config import gripper_joint_names, missing_bounds
 from lastgate.verdict import Violation
 from lastgate.world import NoWorld, World
@@ -21,13 +21,14 @@ _STATE_BLAME = (
     "the state is incomplete",
     "the state is not finite or beyond any joint",
     "the state is stale",
+    "the tool moves with a joint that was not measured",
 )
 _WORLD_BLAME = (
     "no world was given",
     "the world is in another frame",
     "the world holds numbers that cannot be used",
     "the world is stale",
-    "nobody filled the world: it has no obstacles, voxels, points or zones, not even an empty list of them",
+    "the world was not filled: it has no obstacles, voxels, points or zones, not even an empty list of them",
     "the map of the floor, or where the robot stands on it, is stale",
 )
 _VOXEL_BLAME = (
@@ -40,12 +41,23 @@ _CONTACT_BLAME = (
     "more contacts are declared than the gate has room for",
     "its region is not a box of finite size",
     "its expiry is not finite",
-    "it names nobody who may touch",
+    "it names nothing that may touch",
     "it names nothing that may be touched",
     "it names a link that does not exist",
     "it names something that is not held",
     "it names an obstacle that is not in the snapshot",
 )
+
+_FIXED_DETAILS = {
+    ViolationCode.not_checked: "no check ran",
+    ViolationCode.estop_latched: "a stop is latched, and everything is rejected until it is reset",
+    ViolationCode.envelope_unconfigured: "the kernel is not active",
+}
+_CAPACITY_DETAILS = {
+    ViolationCode.voxel_overflow: "the grid has more than {limit:.0f} cells along an edge",
+    ViolationCode.world_overflow: "the world holds more than {limit:.0f} obstacles",
+    ViolationCode.budget_exceeded: "not decided within {limit:.0f} evaluations",
+}
 
 _COLUMN_NAMES = {
     ControlMode.CARTESIAN_POSE: ("qx", "qy", "qz", "qw", "x", "y", "z"),
@@ -201,7 +213,7 @@ class VerdictNames:
             case n if n == _ATTACHED:
                 return self._attached_name(raw.subject)
             case n if n == _ELEMENT:
-                # A whole row is to blame, or one coordinate of a pose: what breaks the rule is the end effector.
+                # A whole step is to blame, or one coordinate of a pose: what breaks the rule is the end effector.
                 if violation_code_of(raw.code) in _OF_EFFECTOR and chunk.mode in _CARTESIAN:
                     return chunk.ee_name or self._config.effector_names[0]
                 if violation_code_of(raw.code) in _OF_BASE:
@@ -213,15 +225,16 @@ class VerdictNames:
         return ""
 
     def _against(self, raw: _core.Violation, world: World | NoWorld | None) -> str:
+        listed = {
+            _AGAINST_LINK: self._config.link_names,
+            _AGAINST_ZONE: self._config.zone_names,
+            _AGAINST_KEEP_IN_ZONE: self._config.keep_in_names,
+        }
         match raw.against_kind:
-            case n if n == _AGAINST_LINK:
-                return self._config.link_names[raw.against]
+            case n if n in listed:
+                return listed[n][raw.against]
             case n if n == _AGAINST_PRIMITIVE:
                 return world.object_name(raw.against) if isinstance(world, World) else f"world_{raw.against}"
-            case n if n == _AGAINST_ZONE:
-                return self._config.zone_names[raw.against]
-            case n if n == _AGAINST_KEEP_IN_ZONE:
-                return self._config.keep_in_names[raw.against]
             case n if n == _AGAINST_VOXEL:
                 # Without a cell it was the edge of what the grid covers, or the inside of something solid.
                 return "unseen space" if raw.against == _core.NONE else f"voxel_{raw.against}"
@@ -232,9 +245,9 @@ class VerdictNames:
             case n if n == _AGAINST_FLOOR:
                 placed = world.floor_map if isinstance(world, World) else None
                 # Without a cell it was the edge of the map, or the inside of a blocked part of it.
-                if raw.against == _core.NONE or placed is None:
-                    return "unmapped or blocked floor"
-                return placed.cell_label(raw.against)
+                if placed is not None and raw.against != _core.NONE:
+                    return placed.cell_label(raw.against)
+                return "unmapped or blocked floor"
         return ""
 
     def _attached_name(self, number: int) -> str:
@@ -286,9 +299,19 @@ class VerdictNames:
             f"and {fingers} gripper positions or none"
         )
 
-    def _frames(self, world: World | NoWorld | None) -> str:
-        given = world.frame_id if isinstance(world, World) else ""
-        return f": `{given}`, and must be in `{self._robot.base_frame}`" if given else ""
+    def _frame_blame(self, world: World | NoWorld | None) -> str:
+        blame = _WORLD_BLAME[1]
+        if not isinstance(world, World):
+            return blame
+        frames = RobotFrames.of(self._robot)
+        if frames.is_root(world.frame_id):
+            return f"the world {world.turn_problem(frames) or blame}"
+        problem = frames.problem(world.frame_id)
+        if problem is None:
+            return blame
+        if not world.frame_id:
+            return f"the world {problem}"
+        return f"{blame}: {problem.removeprefix('is in frame ')}"
 
     def _detail(
         self,
@@ -297,32 +320,46 @@ class VerdictNames:
         chunk: ActionChunk,
         world: World | NoWorld | None,
     ) -> str:
+        if code in _FIXED_DETAILS:
+            return _FIXED_DETAILS[code]
+        if code in _CAPACITY_DETAILS:
+            return _CAPACITY_DETAILS[code].format(limit=raw.limit_max)
+        return (
+            self._detail_of_shape(code, raw, chunk)
+            or self._detail_of_inputs(code, raw, chunk, world)
+            or self._detail_of_tool(code, raw, chunk)
+        )
+
+    def _detail_of_shape(self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk) -> str:
         match code:
-            case ViolationCode.not_checked:
-                return "no check ran"
-            case ViolationCode.estop_latched:
-                return "a stop is latched, and everything is dropped until it is reset"
-            case ViolationCode.envelope_unconfigured:
-                return "the kernel is not active"
+            case ViolationCode.control_mode:
+                return self._mode_detail(chunk)
+            case ViolationCode.ndof_mismatch:
+                return f"steps are {raw.value:.0f} wide, this mode on this robot needs {raw.limit_max:.0f}"
             case ViolationCode.dim_mismatch if raw.element == 2:
                 return f"the {raw.value:.0f} bytes are not an ActionChunk message"
-            case ViolationCode.control_mode:
-                name = chunk.mode.name if isinstance(chunk.mode, ControlMode) else str(chunk.mode)
-                missing = (
-                    missing_bounds(chunk.mode, self._robot) if isinstance(chunk.mode, ControlMode) else []
-                )
-                needed = f": it needs {', '.join(missing)}" if missing else ""
-                return f"control_mode {name} is not enabled for robot `{self._robot.name}`{needed}"
-            case ViolationCode.ndof_mismatch:
-                return f"rows are {raw.value:.0f} wide, this mode on this robot needs {raw.limit_max:.0f}"
             case ViolationCode.dim_mismatch if raw.element == 1:
-                return f"horizon is {raw.value:.0f} rows, allowed {raw.limit_min:.0f} to {raw.limit_max:.0f}"
+                return f"horizon is {raw.value:.0f} steps, allowed {raw.limit_min:.0f} to {raw.limit_max:.0f}"
             case ViolationCode.dim_mismatch:
-                return f"flat holds {raw.value:.0f} numbers, rows times width is {raw.limit_max:.0f}"
+                return f"flat holds {raw.value:.0f} numbers, steps times width is {raw.limit_max:.0f}"
             case ViolationCode.nan_in_action:
                 return f"{self._subject(raw, chunk)} (element {raw.element}) is {raw.value}"
+        return ""
+
+    def _mode_detail(self, chunk: ActionChunk) -> str:
+        name = chunk.mode.name if isinstance(chunk.mode, ControlMode) else str(chunk.mode)
+        missing = missing_bounds(chunk.mode, self._robot) if isinstance(chunk.mode, ControlMode) else []
+        needed = f": it needs {', '.join(missing)}" if missing else ""
+        return f"control_mode {name} is not enabled for robot `{self._robot.name}`{needed}"
+
+    def _detail_of_inputs(
+        self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk, world: World | NoWorld | None
+    ) -> str:
+        match code:
             case ViolationCode.cartesian_frame:
-                return f"no end effector `{chunk.ee_name}` or no frame `{chunk.frame_id}` to read the rows in"
+                return (
+                    f"no end effector `{chunk.ee_name}` or no frame `{chunk.frame_id}` to read the steps in"
+                )
             case ViolationCode.state_unavailable:
                 who = f" ({self._joints[raw.subject].name})" if raw.subject_kind == _DOF else ""
                 age = _age(raw) if raw.element == 3 else ""
@@ -330,27 +367,28 @@ class VerdictNames:
                 return _STATE_BLAME[raw.element] + who + age + needed
             case ViolationCode.world_unavailable:
                 age = _age(raw) if raw.element in (3, 5) else ""
-                frames = self._frames(world) if raw.element == 1 else ""
-                return _WORLD_BLAME[raw.element] + age + frames
+                return self._frame_blame(world) if raw.element == 1 else _WORLD_BLAME[raw.element] + age
             case ViolationCode.voxel_unavailable:
-                age = _age(raw) if raw.element == 3 else ""
-                return _VOXEL_BLAME[raw.element] + age
-            case ViolationCode.voxel_overflow:
-                return f"the grid has more than {raw.limit_max:.0f} cells along an edge"
+                return _VOXEL_BLAME[raw.element] + (_age(raw) if raw.element == 3 else "")
             case ViolationCode.declared_contact if raw.element == 0:
                 return f"{_CONTACT_BLAME[0]}: {raw.value:.0f}, at most {raw.limit_max:.0f}"
             case ViolationCode.declared_contact:
                 return f"declared contact {raw.value:.0f}: {_CONTACT_BLAME[raw.element]}"
-            case ViolationCode.world_overflow:
-                return f"the world holds more than {raw.limit_max:.0f} obstacles"
-            case ViolationCode.budget_exceeded:
-                return f"not decided within {raw.limit_max:.0f} evaluations"
+        return ""
+
+    def _detail_of_tool(self, code: ViolationCode, raw: _core.Violation, chunk: ActionChunk) -> str:
+        match code:
             case ViolationCode.workspace_box if raw.subject_kind == _ELEMENT:
                 axis = "xyz"[raw.subject - 4]
                 return (
                     f"{self._subject(raw, chunk)} is sent to {axis} {raw.value:.4f} m, "
                     f"allowed {raw.limit_min:.4f} to {raw.limit_max:.4f} m"
                 )
+            case ViolationCode.workspace_box if raw.subject_kind == _EFFECTOR:
+                tool = f"the tool of {self._config.effector_names[raw.subject]}"
+                if raw.value < 0.0:
+                    return f"{tool} is {-raw.value:.4f} m outside the workspace box"
+                return f"{tool} moves to within 0.1 mm of the wall of the workspace box"
             case ViolationCode.quaternion_norm:
                 return f"the quaternion for {self._subject(raw, chunk)} has length {raw.value:.4f}, must be 1"
             case ViolationCode.cartesian_unreachable if raw.limit_max > 1.0:  # of a remainder it is less
@@ -361,14 +399,9 @@ class VerdictNames:
             case ViolationCode.cartesian_unreachable if raw.limit_max > 0.0:
                 unit = self._unit(code, raw)
                 return (
-                    f"{self._subject(raw, chunk)} stays {raw.value:.4f} {unit} away from where the row sends it, "
+                    f"{self._subject(raw, chunk)} stays {raw.value:.4f} {unit} away from where the step sends it, "
                     f"allowed {raw.limit_max:.4f} {unit}"
                 )
             case ViolationCode.cartesian_unreachable:
-                return f"no joint motion leads {self._subject(raw, chunk)} where the row sends it"
-            case ViolationCode.workspace_box if raw.subject_kind == _EFFECTOR:
-                tool = f"the tool of {self._config.effector_names[raw.subject]}"
-                if raw.value < 0.0:
-                    return f"{tool} is {-raw.value:.4f} m outside the workspace box"
-                return f"{tool} moves to within 0.1 mm of the wall of the workspace box"
+                return f"no joint motion leads {self._subject(raw, chunk)} where the step sends it"
         return ""

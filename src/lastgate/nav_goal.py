@@ -12,7 +12,7 @@ _TILT_MAX = 1e-6
 
 
 class NavGoal(NamedTuple):
-    """Is the answer to `Gate.check_nav_goal`; read `ok`, the reason says why not, or what was looked at."""
+    """The answer to `Gate.check_nav_goal`; read `ok`, the reason says why not, or what was checked."""
 
     ok: bool
     reason: str
@@ -22,14 +22,14 @@ class NavGoal(NamedTuple):
         raise TypeError("a NavGoal has no truth value; read goal.ok")
 
 
-def judge_nav_goal(
+def evaluate_nav_goal(
     robot: RobotDescription, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float, margin_m: float
 ) -> NavGoal:
     """Returns whether the robot's footprint, grown by a margin, touches free cells only at a goal."""
     if not isinstance(pose, Pose6D):
         raise ROSConfigError(f"pose is a {type(pose).__name__}, expected a Pose6D in the map's frame")
     if floor_map is None:
-        return NavGoal(False, "there is no map: nobody knows whether the goal is free")
+        return NavGoal(False, "there is no map: whether the goal is free is unknown")
     if not isinstance(floor_map, FloorMap):
         raise ROSConfigError(f"floor_map is a {type(floor_map).__name__}, expected a FloorMap")
     grid = floor_map.grid

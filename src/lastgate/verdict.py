@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 from sys import float_info
-from typing import Literal
+from typing import Literal, NoReturn
 
 from lastgate import _core
 from lastgate.action import ActionChunk
-from lastgate.arrays import Float64
+from lastgate.arrays import Float64, immutable
 from lastgate.contracts import (
     CATALOGUE,
     CollisionEvidence,
@@ -25,7 +25,7 @@ from lastgate.contracts import (
 
 
 class Unchecked(IntFlag):
-    """Names what a verdict did not look at, because nothing was declared or given for it."""
+    """Names what a verdict did not check, because nothing was declared or given for it."""
 
     WORLD = 1 << 0
     JOINT_ACCELERATION = 1 << 1
@@ -36,21 +36,23 @@ class Unchecked(IntFlag):
     GRIPPER_STATE = 1 << 6
     EE_ANGULAR_SPEED = 1 << 7
     FLOOR_MAP = 1 << 8
+    JOINT_VELOCITIES = 1 << 9
+    UNPROVED_VOLUMES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """Is the reason a chunk was rejected, with the numbers that prove it.
+    """The reason a chunk was rejected, with the numbers that prove it.
 
     Attributes:
         code: Which rule was broken; `lastgate explain CODE` says what it means.
-        step: Row of the chunk, from 0, that breaks it or towards which the motion leads; None where no row is to blame.
-        subject: The joint, end effector, link or held object, by name.
+        step: Step of the chunk, from 0, that breaks it or that the motion leads to; None where no step is to blame.
+        subject: The joint, end effector, link or attached object, by name.
         against: The other link, the obstacle or the zone; empty where there is none.
         value: What the chunk asks for, in `unit`.
         limit_min, limit_max: What the rule allows.
         detail: What the numbers do not say.
-        segment_t: Where between the previous row (0) and this one (1) `value` was found.
+        segment_t: Where between the previous step (0) and this one (1) `value` was found.
         first_contact_t: Not later than the first violating instant of that segment.
         witness_a, witness_b: The nearest points, in the base frame.
         collision_kind: `self` or `world` for a collision, None otherwise.
@@ -77,12 +79,12 @@ class Violation:
 
     @property
     def kind(self) -> FailureKind:
-        """Is the kind under which the violation is reported."""
+        """Kind under which the violation is reported."""
         return CATALOGUE[self.code].kind
 
     @property
     def limit(self) -> float:
-        """Is the bound that was crossed: the lower one when the value is below it, else the upper one."""
+        """Bound that was crossed: the lower one when the value is below it, else the upper one."""
         return self.limit_min if self.value < self.limit_min else self.limit_max
 
     def __str__(self) -> str:
@@ -171,22 +173,34 @@ _JOINT_QUANTITY: dict[ViolationCode, Literal["position", "velocity", "accelerati
 
 
 class Verdict:
-    """Is the answer to one check.
+    """The answer to one check.
 
-    It has no truth value: read `accepted`. The chunk to execute is `verdict.chunk`, which raises
-    `RejectedChunkError` unless the chunk was accepted.
+    It has no truth value: read `accepted`. What may be executed is `verdict.chunk`, or `verdict.joint_rows` for a
+    program that drives joints; both raise `RejectedChunkError` unless the chunk was accepted, and neither can be
+    changed. No attribute can be set, and a verdict can neither be copied nor pickled: what drives a robot asks
+    `Gate.claim`, which answers once for each.
+
+    Attributes:
+        world_id: The world it was checked in; empty without one.
+        model_digest: SHA-256 of the flat config of the gate that decided.
+        contacts_used: Names of the declared contacts without which this chunk would have been rejected.
     """
 
     __slots__ = (
+        "__weakref__",
         "_chunk",
+        "_joint_rows",
         "_native",
+        "_path",
         "_violation",
         "contacts_used",
-        "joint_rows",
         "model_digest",
-        "path",
         "world_id",
     )
+
+    world_id: str
+    model_digest: str
+    contacts_used: tuple[str, ...]
 
     def __init__(
         self,
@@ -200,68 +214,98 @@ class Verdict:
         contacts_used: tuple[str, ...] = (),
         path: Float64 | None = None,
     ) -> None:
-        self._native = native
-        self._chunk = chunk
-        self._violation = violation
-        self.joint_rows = joint_rows
-        self.world_id = world_id
-        self.model_digest = model_digest
-        # Names of the declared contacts without which this chunk would have been rejected.
-        self.contacts_used = contacts_used
-        # Every variable of the gate, one row for the measured state and one per row of the chunk, as
-        # `Gate.link_poses_on_path` reads it; None where the check ended before there was a whole path.
-        self.path = path
+        if hasattr(self, "_native"):
+            raise AttributeError("a Verdict is made once")
+        put = object.__setattr__
+        put(self, "_chunk", chunk)
+        put(self, "_violation", violation)
+        put(self, "_joint_rows", immutable(joint_rows))
+        put(self, "_path", None if path is None else immutable(path))
+        put(self, "world_id", world_id)
+        put(self, "model_digest", model_digest)
+        put(self, "contacts_used", contacts_used)
+        put(self, "_native", native)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Verdict cannot be changed: `{name}` cannot be set")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Verdict cannot be changed: `{name}` cannot be deleted")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a Verdict can neither be copied nor pickled: it counts once, where it was made")
 
     @property
     def accepted(self) -> bool:
-        """Tells whether everything was shown; the only answer that permits motion."""
+        """True if every check was certified; the only answer that permits motion."""
         return self._native.accepted
 
     @property
     def chunk(self) -> ActionChunk:
-        """Is the chunk that was checked, byte for byte; reading it on a rejection raises `RejectedChunkError`."""
-        if not self.accepted:
-            raise RejectedChunkError(f"the chunk was rejected and must not be executed: {self._violation}")
+        """The chunk that was checked, byte for byte; reading it on a rejection raises `RejectedChunkError`."""
+        self._require_accepted()
         return self._chunk
 
     @property
+    def joint_rows(self) -> Float64:
+        """The checked motion as joint positions, (steps, n_dof), in every mode that moves joints; immutable.
+
+        Empty on a verdict that a kernel sent. Reading it on a rejection raises `RejectedChunkError`.
+        """
+        self._require_accepted()
+        return self._joint_rows
+
+    @property
+    def path(self) -> Float64 | None:
+        """Every variable of the gate, as `Gate.link_poses_on_path` reads it: the measured state, then each step.
+
+        Immutable; None on a verdict that a kernel sent. Reading it on a rejection raises `RejectedChunkError`.
+        """
+        self._require_accepted()
+        return self._path
+
+    def _require_accepted(self) -> None:
+        if not self.accepted:
+            raise RejectedChunkError(f"the chunk was rejected and must not be executed: {self._violation}")
+
+    @property
     def violations(self) -> Sequence[Violation]:
-        """Is the first offender of the first failing stage, or nothing."""
+        """First offender of the first failing stage, or nothing."""
         return () if self._violation is None else (self._violation,)
 
     @property
     def min_clearance_m(self) -> float:
-        """Is never above the smallest distance minus margin over the whole path; NaN on a rejection."""
+        """Lower bound of the smallest distance minus margin over the whole path; NaN on a rejection."""
         return self._native.min_clearance_m if self.accepted else float("nan")
 
     @property
     def certified_rows(self) -> int:
-        """Is how many rows, from the first, were shown clear."""
+        """Number of steps, from the first, that were certified clear."""
         return self._native.certified_rows
 
     @property
     def stage(self) -> int:
-        """Is the stage of the validation order that decided; 12 when all passed."""
+        """Stage of the validation order that decided; 12 when all passed."""
         return self._native.stage
 
     @property
     def evaluations(self) -> int:
-        """Is how many configurations were looked at."""
+        """Number of configurations that were checked."""
         return self._native.evaluations
 
     @property
     def recovery(self) -> bool:
-        """Tells whether it was accepted under the recovery rule."""
+        """True if the chunk was accepted under the recovery rule."""
         return self._native.recovery
 
     @property
     def unchecked(self) -> Unchecked:
-        """Names what was not looked at."""
+        """Names what was not checked."""
         return Unchecked(self._native.unchecked)
 
     @property
     def native(self) -> _core.Verdict:
-        """Is the core's verdict, numbers only."""
+        """The core's verdict, numbers only."""
         return self._native
 
     def to_bytes(self) -> bytes:
@@ -286,14 +330,14 @@ class Verdict:
                 else ""
             )
             return (
-                f"Accepted: from the measured state through all {rows} rows every checked pair keeps at least "
+                f"Accepted: from the measured state through all {rows} steps every checked pair keeps at least "
                 f"{self.min_clearance_m:.4f} m beyond its margin at every instant (world {self.world_id}, "
-                f"{self.evaluations} configurations looked at).{contact}{left_out}"
+                f"{self.evaluations} configurations checked).{contact}{left_out}"
             )
         world = f"World {self.world_id}." if self.world_id else "No world was given."
         advice = CATALOGUE[self._violation.code].what_to_do
         prefix = (
-            f" The first {self.certified_rows} of {rows} rows were shown clear."
+            f" The first {self.certified_rows} of {rows} steps were certified clear."
             if self.certified_rows
             else ""
         )
@@ -301,3 +345,16 @@ class Verdict:
             f"Rejected, {self._violation.code}: {self._violation.sentence()}.{prefix} "
             f"{world}{left_out} What to do: {advice}"
         )
+
+
+def path_to_draw(verdict: Verdict) -> Float64 | None:
+    """Returns the path of a verdict, also of a rejected one as far as there is one, for pictures of it.
+
+    Nothing that moves a robot may call this, and a test lists the callers.
+    """
+    return verdict._path
+
+
+def joint_rows_to_draw(verdict: Verdict) -> Float64:
+    """Returns the joint steps of a verdict, also of a rejected one, with the same restriction as `path_to_draw`."""
+    return verdict._joint_rows

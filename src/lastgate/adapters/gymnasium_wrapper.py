@@ -6,39 +6,46 @@ from typing import Any, Generic, TypeVar
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
 from lastgate.action import ActionChunk, RobotState
-from lastgate.adapters.refusal import Refusal
+from lastgate.adapters.plain_numbers import plain_array
+from lastgate.adapters.rejection import Rejection
+from lastgate.adapters.renamed import renamed_arguments, renamed_attribute
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.gate import Gate, require_gate
 from lastgate.world import NoWorld, World
 
 Observation = TypeVar("Observation")
 
-# What the environment is given instead of a refused action: decided by whoever knows what standing still is.
+# What the environment is given instead of a rejected action: the caller knows what standing still is.
 Fallback = Callable[[Any, RobotState], Any]
 
 
 class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
-    """Checks each action; a refused one never reaches the environment.
+    """Checks each action; a rejected one never reaches the environment.
 
-    `info["refusal"]` is the `Refusal` of this step, or None; `info["gate_refusals"]` counts those of the episode. The
-    action that the environment gets is the one that was checked, unchanged.
+    `info["refusal"]` is the `Rejection` of this step, or None; `info["gate_refusals"]` counts those of the episode. The
+    action that the environment gets is the copy that was checked, in the type of its action space.
 
     Args:
-        env: Its actions are rows of one of the gate's control modes.
+        env: Its actions are steps of one of the gate's control modes.
         gate: Its `step_s` is the time of one step of the environment.
         state_of: Reads the measured state from the environment and the latest observation.
         world: The obstacles, or a function that is asked at every step.
-        mode: What a row means.
-        hold: Makes the action for a step whose own was refused. Without it the measured positions are the action, which
-            holds still in position modes; velocity modes get zeros; other modes need one.
-        raise_on_refusal: Raises `RejectedChunkError` instead.
+        mode: What a step means.
+        hold: Makes the action for a step whose own was rejected; it must be finite. Without it the measured positions
+            are the action, which holds still in position modes (after a state with anything missing or not finite: what
+            was last sent); velocity modes get zeros; other modes need one.
+        raise_on_rejection: Raises `RejectedChunkError` instead.
 
     Raises:
-        ROSConfigError: Actions are not rows of the gate's width, or nobody says how to hold still in this mode.
+        ROSConfigError: Actions are not steps of the gate's width, or no way to hold still is given for this mode.
     """
 
+    refusals = renamed_attribute("refusals", "rejections")
+
+    @renamed_arguments(raise_on_refusal="raise_on_rejection")
     def __init__(
         self,
         env: gymnasium.Env,
@@ -48,13 +55,13 @@ class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
         world: World | NoWorld | Callable[[gymnasium.Env], World | NoWorld],
         mode: ControlMode = ControlMode.JOINT_POSITION,
         hold: Fallback | None = None,
-        raise_on_refusal: bool = False,
+        raise_on_rejection: bool = False,
     ) -> None:
         super().__init__(env)
         require_gate(gate)
         space = env.action_space
         if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
-            raise ROSConfigError(f"actions are {space}, the gate reads rows of numbers")
+            raise ROSConfigError(f"actions are {space}, the gate reads one number per column of a step")
         if mode in _JOINT_MODES and space.shape[0] != gate.n_dof:
             raise ROSConfigError(
                 f"actions are {space.shape[0]} wide, {mode.name} of robot `{gate.robot.name}` needs {gate.n_dof}"
@@ -66,27 +73,29 @@ class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
         self._world = world
         self._mode = mode
         self._hold = hold or self._stand
-        self._raise_on_refusal = raise_on_refusal
+        self._raise_on_rejection = raise_on_rejection
         self._observation: Any = None
-        self.refusals = 0
+        self._last_sent: NDArray[Any] | None = None
+        self.rejections = 0
         self._steps = 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Resets the environment and the count of refusals."""
+        """Resets the environment and the count of rejections."""
         self._observation, info = self.env.reset(seed=seed, options=options)
-        self.refusals = self._steps = 0
+        self.rejections = self._steps = 0
+        self._last_sent = None
         return self._observation, {**info, "refusal": None, "gate_refusals": 0}
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Steps with the action if it is accepted, else with the one that stands still.
 
         Raises:
-            RejectedChunkError: The action was refused, and an exception was asked for.
+            RejectedChunkError: The action was rejected, and an exception was asked for.
             ResetNeeded: Nothing was observed yet.
-            ROSConfigError: `state_of` gives no state, or the action was refused and nothing was measured to stand
-                still at.
+            ROSConfigError: `state_of` gives no state; the action is no array of real numbers; or it was rejected and
+                nothing finite was measured, or sent before, to stand still at.
         """
         if self._observation is None:
             raise gymnasium.error.ResetNeeded("call reset() first: nothing was observed to start from")
@@ -97,29 +106,43 @@ class GatedEnv(gymnasium.Wrapper, Generic[Observation]):
                 f"state_of returned a {type(state).__name__}, expected a RobotState: "
                 "return lastgate.RobotState(positions=..., stamp_s=...)"
             )
-        row = np.array(action, dtype=np.float64).reshape(1, -1)
+        checked = self._row_of(action, name="action")
         world = self._world(self.env) if callable(self._world) else self._world
         # The state was read just now, so its stamp is the time.
-        verdict = self._gate.check(
-            ActionChunk(row, mode=self._mode), state=state, world=world, now_s=state.stamp_s
-        )
-        refusal = None
+        chunk = ActionChunk(checked.astype(np.float64)[np.newaxis], mode=self._mode)
+        verdict = self._gate.check(chunk, state=state, world=world, now_s=state.stamp_s)
+        rejection = None
         if not verdict.accepted:
-            self.refusals += 1
-            refusal = Refusal(number=self._steps, now_s=state.stamp_s, verdict=verdict)
-            if self._raise_on_refusal:
-                raise refusal.raised()
-            action = self._hold(action, state)
-        self._observation, reward, terminated, truncated, info = self.env.step(action)
-        info = {**info, "refusal": refusal, "gate_refusals": self.refusals}
+            self.rejections += 1
+            rejection = Rejection(number=self._steps, now_s=state.stamp_s, verdict=verdict)
+            if self._raise_on_rejection:
+                raise rejection.raised()
+            checked = self._row_of(self._hold(action, state), name="what `hold` returned")
+            if not np.isfinite(checked).all():
+                raise ROSConfigError(f"rejected ({rejection.code}), and what `hold` returned is not finite")
+        self._last_sent = checked.copy()
+        self._observation, reward, terminated, truncated, info = self.env.step(checked)
+        info = {**info, "refusal": rejection, "gate_refusals": self.rejections}
         return self._observation, reward, terminated, truncated, info
 
-    def _stand(self, action: Any, state: RobotState) -> Any:
+    def _row_of(self, action: Any, *, name: str) -> NDArray[Any]:
+        """Returns a copy in the type of the action space: what is checked, and what the environment gets."""
         space = self.env.action_space
-        still = state.positions if self._mode in _POSITION_MODES else np.zeros(self._gate.n_dof)
-        if still is None:
-            raise ROSConfigError("refused, and `state_of` gives no positions to stand still at")
-        return still.astype(space.dtype)
+        values = plain_array(action, name=name, shape=space.shape)
+        if not np.can_cast(values.dtype, np.dtype(space.dtype), casting="same_kind"):
+            raise ROSConfigError(f"{name} is {values.dtype}, the environment takes {space.dtype}")
+        with np.errstate(over="ignore"):  # what is too large for the type is infinite, and rejected
+            return values.astype(space.dtype)
+
+    def _stand(self, action: Any, state: RobotState) -> Any:
+        if self._mode not in _POSITION_MODES:
+            return np.zeros(self._gate.n_dof)
+        for still in (state.positions, self._last_sent):
+            if still is not None and len(still) == self._gate.n_dof and np.isfinite(still).all():
+                return still
+        raise ROSConfigError(
+            "rejected, and `state_of` gives no positions to stand still at, and nothing was sent"
+        )
 
 
 _POSITION_MODES = (ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, ControlMode.DEX_HAND_JOINT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# LeRobot is installed by those who use it; nothing else of lastgate imports it.
+# Users of LeRobot install it themselves; nothing else of lastgate imports it.
 # pyright: reportMissingImports=false, reportGeneralTypeIssues=false
 """A LeRobot robot whose actions are checked before they are sent, and a processor step that does the same."""
 
@@ -10,26 +10,28 @@ from lerobot.processor import ProcessorStepRegistry, RobotActionProcessorStep, T
 from lerobot.robots.robot import Robot
 
 from lastgate.adapters.named_actions import NamedActionGate
+from lastgate.adapters.renamed import renamed_arguments, renamed_attribute
 from lastgate.contracts import ROSConfigError
 
 
 class GatedRobot(Robot):
-    """Stands before another robot and is one itself: `send_action` sends what the gate accepts, unchanged, or nothing.
+    """Stands before another robot and is one itself: `send_action` sends what the gate accepts, as a copy, or nothing.
 
-    The measured state is that of the latest `get_observation`. `gate.last_refusal` says why an action was not sent;
+    The measured state is that of the latest `get_observation`. `gate.last_rejection` says why an action was not sent;
     the motors then keep the goal they have, which is what `send_action` returns.
 
     Args:
         robot: Any LeRobot robot with position actions.
         gate: Knows the names and units of its joints.
-        raise_on_refusal: Raises `RejectedChunkError` instead.
+        raise_on_rejection: Raises `RejectedChunkError` instead.
     """
 
-    def __init__(self, robot: Robot, gate: NamedActionGate, *, raise_on_refusal: bool = False) -> None:
+    @renamed_arguments(raise_on_refusal="raise_on_rejection")
+    def __init__(self, robot: Robot, gate: NamedActionGate, *, raise_on_rejection: bool = False) -> None:
         # Not the base class's: calibration and its files belong to the robot that is wrapped.
         self.robot = robot
         self.gate = gate
-        self._raise_on_refusal = raise_on_refusal
+        self._raise_on_rejection = raise_on_rejection
         self._sent: dict[str, Any] | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -42,22 +44,22 @@ class GatedRobot(Robot):
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Is the name of the robot that is wrapped."""
+        """Name of the robot that is wrapped."""
         return self.robot.name
 
     @property
     def observation_features(self) -> dict:
-        """Are those of the robot that is wrapped."""
+        """Observation features of the robot that is wrapped."""
         return self.robot.observation_features
 
     @property
     def action_features(self) -> dict:
-        """Are those of the robot that is wrapped."""
+        """Action features of the robot that is wrapped."""
         return self.robot.action_features
 
     @property
     def is_connected(self) -> bool:
-        """Tells whether the robot that is wrapped is."""
+        """True if the robot that is wrapped is connected."""
         return self.robot.is_connected
 
     def connect(self, calibrate: bool = True) -> None:
@@ -66,7 +68,7 @@ class GatedRobot(Robot):
 
     @property
     def is_calibrated(self) -> bool:
-        """Tells whether the robot that is wrapped is."""
+        """True if the robot that is wrapped is calibrated."""
         return self.robot.is_calibrated
 
     def calibrate(self) -> None:
@@ -87,15 +89,15 @@ class GatedRobot(Robot):
         """Sends the action if it is accepted; returns what the motors are sent to.
 
         Raises:
-            RejectedChunkError: It was refused, and an exception was asked for.
+            RejectedChunkError: It was rejected, and an exception was asked for.
         """
-        refusal = self.gate.check(action)
-        if refusal is None:
-            sent = self.robot.send_action(action)
+        rejection = self.gate.check(action)
+        if rejection is None:
+            sent = self.robot.send_action(dict(self.gate.checked_action or {}))
             self._sent = sent
             return sent
-        if self._raise_on_refusal:
-            raise refusal.raised()
+        if self._raise_on_rejection:
+            raise rejection.raised()
         return dict(self._sent or self.gate.standing_still() or {})
 
     def disconnect(self) -> None:
@@ -106,35 +108,40 @@ class GatedRobot(Robot):
 @ProcessorStepRegistry.register("lastgate_gate")
 @dataclass
 class GateStep(RobotActionProcessorStep):
-    """Is a step for the end of a robot action pipeline: a refused action becomes the one that stands still.
+    """A step for the end of a robot action pipeline: a rejected action becomes the one that stands still.
 
-    The state is that of the transition's observation. `gate.last_refusal` says why an action did not pass.
+    The state is that of the transition's observation. `gate.last_rejection` says why an action did not pass.
     """
 
     gate: NamedActionGate | None = None
-    raise_on_refusal: bool = False
+    raise_on_rejection: bool = False
 
     def action(self, action: Any) -> Any:
-        """Returns the very action that was accepted, or the measured positions.
+        """Returns a copy of the action that was accepted, or the one that stands still: nothing of a rejected one.
 
         Raises:
             ROSConfigError: There is no gate, or nothing was measured to stand still at.
-            RejectedChunkError: It was refused, and an exception was asked for.
+            RejectedChunkError: It was rejected, and an exception was asked for.
         """
         if self.gate is None:
             raise ROSConfigError("a GateStep needs a gate: GateStep(gate=NamedActionGate(...))")
         observation = self.transition.get(TransitionKey.OBSERVATION) or {}
         self.gate.observe(observation)
-        refusal = self.gate.check(action)
-        if refusal is None:
-            return action
-        if self.raise_on_refusal:
-            raise refusal.raised()
+        rejection = self.gate.check(action)
+        if rejection is None:
+            return dict(self.gate.checked_action or {})
+        if self.raise_on_rejection:
+            raise rejection.raised()
         still = self.gate.standing_still()
         if still is None:
-            raise ROSConfigError(f"refused ({refusal.code}), and nothing was measured to stand still at")
-        return {**{key: value for key, value in action.items() if key not in still}, **still}
+            raise ROSConfigError(f"rejected ({rejection.code}), and nothing was measured to stand still at")
+        return still
 
     def transform_features(self, features: Any) -> Any:
         """Changes none."""
         return features
+
+
+# A dataclass writes its own `__init__`, and an annotation-free property is no field of it.
+GateStep.__init__ = renamed_arguments(raise_on_refusal="raise_on_rejection")(GateStep.__init__)  # type: ignore[method-assign]
+GateStep.raise_on_refusal = renamed_attribute("raise_on_refusal", "raise_on_rejection")  # type: ignore[attr-defined]

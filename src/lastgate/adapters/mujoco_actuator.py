@@ -3,6 +3,7 @@
 # pyright: reportAttributeAccessIssue=false
 """Sends joint set points to the actuators of a MuJoCo model, whatever kind they are."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,7 +26,7 @@ STANDING_RAD_S = 0.01
 
 
 class ActuatorKind(StrEnum):
-    """Says what the control of an actuator means."""
+    """Meanings of an actuator's control."""
 
     POSITION = "position"
     VELOCITY = "velocity"
@@ -34,7 +35,7 @@ class ActuatorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Channel:
-    """Is one joint with its actuator: where both lie in the model's arrays."""
+    """One joint with its actuator: where both lie in the model's arrays."""
 
     joint: str
     qpos: int
@@ -49,17 +50,18 @@ class MujocoActuator:
 
     Set points are positions, for every kind of actuator: a velocity servo is given the speed of the set point and what
     brings the joint back to it, a motor the torque of a critically damped spring and of gravity. Joints that mimic
-    another one follow it. In `JOINT_TORQUE` a row goes to the motors as it is.
+    another one follow it. In `JOINT_TORQUE` a step goes to the motors as it is.
 
     Args:
-        joint_names: In the order of a row.
+        joint_names: In the order of a step.
         gripper_joint_names: In the order of `RobotState.gripper_positions`.
         stop_behaviour: What `stop` does. A ramp begins with the measured speed, ends within the joint's limits and
             then holds; it leaves the path that was checked by at most speed * `RAMP_S` / 2.
 
     Raises:
-        ROSConfigError: A joint that rows command has no actuator, or one that cannot be understood; or it should damp
-            and is a position servo, which falls without a set point.
+        ROSConfigError: A joint that steps command has no actuator, one that cannot be understood, or one whose control
+            range is narrower than the joint's limits; or it should damp and is a position servo, which falls without a
+            set point.
     """
 
     def __init__(
@@ -90,7 +92,7 @@ class MujocoActuator:
 
     @property
     def kinds(self) -> tuple[ActuatorKind, ...]:
-        """Is the kind of each joint's actuator."""
+        """Kind of each joint's actuator."""
         return tuple(channel.kind for channel in self._joints if channel is not None)
 
     def reset(self) -> None:
@@ -102,17 +104,17 @@ class MujocoActuator:
 
     @property
     def positions(self) -> Float64:
-        """Is where the joints are."""
+        """Measured positions of the joints."""
         return np.array([self._data.qpos[channel.qpos] for channel in self._joints if channel is not None])
 
     @property
     def velocities(self) -> Float64:
-        """Is how fast they move."""
+        """Measured velocities of the joints."""
         return np.array([self._data.qvel[channel.qvel] for channel in self._joints if channel is not None])
 
     @property
     def gripper_positions(self) -> Float64:
-        """Is where the gripper's joints are."""
+        """Measured positions of the gripper's joints."""
         return np.array([self._data.qpos[self._qpos_of(name)] for name in self._gripper_names])
 
     # ---- Actuator ------------------------------------------------------------------------------------
@@ -129,10 +131,9 @@ class MujocoActuator:
             self._send_set_point()
         self._send_gripper()
 
-    def command_gripper(self, positions: Float64) -> None:
-        """Sends the gripper's joints to positions; those that mimic follow."""
-        self.gripper_set_point = np.array(positions, dtype=np.float64)
-        self._send_gripper()
+    def begin_at(self, positions: Float64) -> None:
+        """Takes positions as the set point that the next command goes on from."""
+        self.set_point = np.array(positions, dtype=np.float64)
 
     def stop(self) -> None:
         """Does one tick of the declared stop, from the last set point; after torques, from where the joints are."""
@@ -146,8 +147,33 @@ class MujocoActuator:
         self._send_gripper()
 
     def is_stopped(self) -> bool:
-        """Tells whether every joint stands."""
+        """Returns whether every joint stands, fingers too."""
+        return self.arm_stands() and self.fingers_stand()
+
+    def arm_stands(self) -> bool:
+        """Returns whether every joint of a step stands."""
         return bool((np.abs(self.velocities) <= STANDING_RAD_S).all())
+
+    def fingers_stand(self) -> bool:
+        """Returns whether every finger that is driven stands."""
+        driven = [*self._gripper, *(channel for channel, *_ in self._mimics)]
+        return all(
+            abs(float(self._data.qvel[channel.qvel])) <= STANDING_RAD_S
+            for channel in driven
+            if channel is not None
+        )
+
+    def drives(self, joint: str) -> bool:
+        """Returns whether a joint of the gripper has an actuator of its own."""
+        return any(channel is not None and channel.joint == joint for channel in self._gripper)
+
+    def out_of_range(self, torques: Float64) -> str:
+        """Returns which joint's motor cannot be sent one of these torques, in a sentence, or nothing."""
+        for channel, column in zip(self._joints, torques.T, strict=True):
+            assert channel is not None
+            if not self._reaches(channel, float(column.min()), float(column.max())):
+                return f"the control range of joint `{channel.joint}` is narrower than its torques"
+        return ""
 
     # ---- The model -----------------------------------------------------------------------------------
 
@@ -180,7 +206,7 @@ class MujocoActuator:
                 f"joint `{name}` has {len(found)} actuators of its own in the MuJoCo model, needs 1"
             )
         kind, scale = self._kind_of(found[0], name)
-        return _Channel(
+        channel = _Channel(
             name,
             int(self._model.jnt_qposadr[joint]),
             int(self._model.jnt_dofadr[joint]),
@@ -188,6 +214,33 @@ class MujocoActuator:
             kind,
             scale,
         )
+        self._require_range(channel)
+        return channel
+
+    def _require_range(self, channel: _Channel) -> None:
+        """Refuses a servo that cannot be sent wherever the gate may let it go: it would leave the path unnoticed."""
+        spec = self._specs[channel.joint]
+        low, high = -math.inf, math.inf
+        if channel.kind == ActuatorKind.POSITION and spec.position_limits is not None:
+            low, high = spec.position_limits
+        elif channel.kind == ActuatorKind.VELOCITY and spec.velocity_limit is not None:
+            low, high = -spec.velocity_limit, spec.velocity_limit
+        elif channel.kind == ActuatorKind.TORQUE:
+            return  # a motor that is too weak lags; torques that were proposed are compared when they are taken
+        if not self._reaches(channel, low, high):
+            reached = sorted(channel.scale * self._model.actuator_ctrlrange[channel.actuator])
+            raise ROSConfigError(
+                f"the control range of joint `{channel.joint}` ends at {channel.kind} {reached[0]:.6g} and "
+                f"{reached[1]:.6g}, its limits are {low:.6g} and {high:.6g}: narrow the limits or widen the range"
+            )
+
+    def _reaches(self, channel: _Channel, low: float, high: float) -> bool:
+        if not self._model.actuator_ctrllimited[channel.actuator]:
+            return True
+        bottom, top = sorted(channel.scale * self._model.actuator_ctrlrange[channel.actuator])
+        # A range that was written with fewer digits than the limit, or computed through a gear, differs by that.
+        rounding = 1e-6 * (1.0 + max(abs(bottom), abs(top)))
+        return bool(bottom - rounding <= low and high <= top + rounding)
 
     def _kind_of(self, actuator: int, joint: str) -> tuple[ActuatorKind, float]:
         """Reads from gain and bias what the control means: force = gain * ctrl + b0 + b1 * length + b2 * velocity."""
@@ -307,6 +360,7 @@ class MujocoActuator:
             )
 
     def _within_range(self, actuator: int, control: float) -> float:
+        # Set points are inside: the range was compared with the limits. A loop that asks for more saturates.
         if not self._model.actuator_ctrllimited[actuator]:
             return control
         low, high = self._model.actuator_ctrlrange[actuator]

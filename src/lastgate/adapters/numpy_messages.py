@@ -18,9 +18,13 @@ def pack(message: Any) -> bytes:
 
 
 def unpack(data: bytes) -> Any:
-    """Returns the message; `ValueError` for bytes that are none, or arrays of anything but numbers."""
+    """Returns the message.
+
+    Raises:
+        ValueError: Bytes that are none, a key that stands twice, or arrays of anything but numbers.
+    """
     try:
-        return msgpack.unpackb(data, object_hook=_as_array, strict_map_key=False)
+        return msgpack.unpackb(data, object_pairs_hook=_as_fields, strict_map_key=False)
     except (msgpack.UnpackException, TypeError, KeyError) as error:
         raise ValueError(f"not a message: {error!r}") from None
 
@@ -38,6 +42,16 @@ def _as_map(value: Any) -> Any:
     if isinstance(value, np.generic):
         return {b"__npgeneric__": True, b"data": value.item(), b"dtype": value.dtype.str}
     raise ValueError(f"a {type(value).__name__} cannot be sent")
+
+
+def _as_fields(pairs: list[tuple[Any, Any]]) -> Any:
+    """Refuses a key that stands twice: one reader takes the first, another the last."""
+    fields = dict(pairs)
+    # Text and bytes of one spelling are one key to readers that do not tell them apart.
+    spelled = {key.decode("utf-8", "replace") if isinstance(key, bytes) else key for key in fields}
+    if len(spelled) != len(pairs):
+        raise ValueError("a key stands twice in one map")
+    return _as_array(fields)
 
 
 def _as_array(fields: dict[Any, Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from lastgate.action import ActionChunk, RobotState
+from lastgate.adapters.plain_numbers import plain_array
 from lastgate.adapters.shadow_log import check_line, head_line, world_line
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.gate import Gate
@@ -22,7 +23,7 @@ class Shadow:
     Whatever goes wrong in here (an action of the wrong shape, a full disk) is counted and never reaches the loop.
 
     Args:
-        gate: Decides what would have been refused.
+        gate: Decides what would have been rejected.
         log: A new file; `lastgate shadow` reads it.
 
     Attributes:
@@ -61,7 +62,7 @@ class Shadow:
         """Checks and records an action, and returns the very object that was passed.
 
         Args:
-            action: An `ActionChunk`, or rows (one row counts as a chunk of one) of any number type.
+            action: An `ActionChunk`, or steps (one step counts as a chunk of one) of any number type.
         """
         chunk: ActionChunk | None = None
         verdict: Verdict | None = None
@@ -115,5 +116,5 @@ class Shadow:
 
 
 def _chunk_of(action: object, mode: ControlMode) -> ActionChunk:
-    rows = np.array(action, dtype=np.float64)
+    rows = plain_array(action, name="the action").astype(np.float64)
     return ActionChunk(np.atleast_2d(rows), mode=mode)

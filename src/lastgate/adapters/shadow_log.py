@@ -21,10 +21,10 @@ LOG_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoggedCheck:
-    """Is one proposal as it was seen.
+    """One proposal as the shadow gate saw it.
 
     Attributes:
-        code: Why it would have been refused; empty if it would not, `undecided` where the gate could not be asked.
+        code: Why it would have been rejected; empty if it would not, `undecided` where the gate could not be asked.
         world_is_whole: The world can be built again from the log; a cloud or a grid cannot.
     """
 
@@ -75,7 +75,7 @@ def check_line(
     trouble: str,
 ) -> str:
     """Returns the line of one proposal; `world` is the number of its line, `none` for `NO_WORLD`, None for no world."""
-    refused = verdict is not None and not verdict.accepted
+    rejected = verdict is not None and not verdict.accepted
     return json.dumps(
         {
             "now_s": now_s,
@@ -86,8 +86,8 @@ def check_line(
             "frame": "" if chunk is None else chunk.frame_id,
             "state": None if state is None else _state_fields(state),
             "world": world,
-            "code": "undecided" if verdict is None else str(verdict.violations[0].code) if refused else "",
-            "sentence": trouble if verdict is None else verdict.violations[0].sentence() if refused else "",
+            "code": "undecided" if verdict is None else str(verdict.violations[0].code) if rejected else "",
+            "sentence": trouble if verdict is None else verdict.violations[0].sentence() if rejected else "",
         }
     )
 
@@ -120,7 +120,7 @@ def _read_checks(path: Path) -> Iterator[LoggedCheck]:
         next(file)
         for number, line in enumerate(file, start=2):
             if not line.endswith("\n"):
-                return  # whoever wrote it died here
+                return  # the writer died here
             try:
                 fields = json.loads(line)
                 if "rows" in fields:

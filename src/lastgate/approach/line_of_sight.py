@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 
 
 def line_of_sight(grid: OccupancyGridIndex, a_xy: Sequence[float], b_xy: Sequence[float]) -> bool:
-    """Tells whether no blocked cell but their own lies between two places; off the grid nothing is seen.
+    """Returns whether no blocked cell but their own lies between two places; off the grid nothing is seen.
 
     The answer is the same in both directions. Unknown cells block. Two blocked cells that meet at a corner leave
     no gap between them.
@@ -51,7 +51,7 @@ def sees_in_cells(grid: OccupancyGridIndex, a: Float64, b: Float64) -> Bools:
 
 
 def _is_open(sums: NDArray[np.int32], a: Float64, b: Float64) -> Bools:
-    """Tells which lines touch no blocked cell but their ends'; no line is steep, first axis against second."""
+    """Returns which lines touch no blocked cell but their ends'; no line is steep, first axis against second."""
     # Both directions of a line are computed alike, so that they get one answer.
     swap = (b[:, 0] < a[:, 0]) | ((b[:, 0] == a[:, 0]) & (b[:, 1] < a[:, 1]))
     a, b = np.where(swap[:, None], b, a), np.where(swap[:, None], a, b)

@@ -30,7 +30,7 @@ _LINES_AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensorView:
-    """Is what a sensor on the robot can see without moving: a height, and angles above and below the level.
+    """The view of a sensor on the robot that stands still: a height, and angles above and below the level.
 
     Attributes:
         height_m: Of the sensor above the map's z = 0.
@@ -58,12 +58,12 @@ class SensorView:
             )
 
     def sees_height(self, away_m: Float64, *, target_z_m: float) -> NDArray[np.bool_]:
-        """Tells from which horizontal distances a target of that height is between the two elevations."""
+        """Returns from which horizontal distances a target of that height is between the two elevations."""
         elevation = np.arctan2(target_z_m - self.height_m, away_m)
         return (elevation >= self.elevation_min_rad) & (elevation <= self.elevation_max_rad)
 
 
-def refine_approach_pose(
+def refine_approach_pose(  # noqa: PLR0913 - each keyword is one condition of the search, and public
     grid: OccupancyGridIndex,
     viewpoint: ApproachViewpoint,
     target_xyz: Sequence[float],
@@ -133,7 +133,7 @@ def _standoffs(
 
 
 class _Search:
-    """Is one question about one map: which places are admissible, and which of them is nearest."""
+    """One question about one map: which places are admissible, and which of them is nearest."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class _Search:
         return labels == labels[cell]
 
     def _stands_well(self, x: Float64, y: Float64) -> NDArray[np.bool_]:
-        """Tells from which places the target is within the stand-offs and the sensor's elevations."""
+        """Returns from which places the target is within the stand-offs and the sensor's elevations."""
         away_m = np.hypot(x - self.target_xyz[0], y - self.target_xyz[1])
         well = (away_m >= self.standoffs_m[0]) & (away_m <= self.standoffs_m[1]) & (away_m > 0.0)
         if self.sensor is not None:

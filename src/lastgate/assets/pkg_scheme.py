@@ -14,7 +14,7 @@ def resolve_pkg(distribution_name: str, relative_path: str) -> Path:
 
     The data folder (`share/…` of the environment) is where some wheels put their models. Raises
     `ROSConfigError` if the distribution is not installed (with the pip command), if the path is
-    absolute or has `..`, and if the distribution did not ship such a file, whoever else did.
+    absolute or has `..`, and if the distribution itself did not ship such a file.
     """
     ref = f"pkg:{distribution_name}/{relative_path}"
     installed = find_distribution(distribution_name, ref=ref)

@@ -26,7 +26,7 @@ ATTRIBUTE_BY_KIND: dict[str, str] = {"urdf": "URDF_PATH", "mjcf": "MJCF_PATH", "
 XACRO_ATTRIBUTE_BY_KIND: dict[str, str] = {"urdf": "XACRO_PATH", "srdf": "SRDF_XACRO_PATH"}
 
 # git asks for a user name when a repository is gone, and waits for ever on a connection that is open
-# and silent. Nobody sits at the other end: 30 s below 1 kB/s is a failure.
+# and silent. A server that stalls does not recover by waiting: 30 s below 1 kB/s is a failure.
 GIT_ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_HTTP_LOW_SPEED_LIMIT": "1000",
@@ -182,7 +182,7 @@ def _commit_of(call: ast.Call, module_name: str) -> str | None:
 
 
 def _is_cached(repository: CachedRepository) -> bool:
-    """Tells whether the cached clone can serve the revision without the network."""
+    """Returns whether the cached clone can serve the revision without the network."""
     git = _import_git()
     if not repository.folder.is_dir():
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads XML that somebody else wrote: bounded, offline, and without entities."""
+"""Reads XML from foreign sources: bounded, offline, and without entities."""
 
 import os
 import stat
@@ -18,7 +18,7 @@ FILE_BYTES_MAX: Final = 32 * 1024 * 1024
 DEPTH_MAX: Final = 200
 # The largest description in example-robot-data has a few thousand elements.
 ELEMENTS_MAX: Final = 250_000
-# Names end up in messages, labels and fixed-size records; 256 is four times the longest in the fleet.
+# Names end up in messages, labels and fixed-size records; 256 is four times the longest in the robot library.
 NAME_CHARACTERS_MAX: Final = 256
 # A path may be PATH_MAX long. Number arrays (`vertex`, `elevation`, `qpos`) are longer and are not names.
 VALUE_CHARACTERS_MAX: Final = 4096
@@ -60,7 +60,7 @@ def read_xml(data: bytes, *, source: str) -> etree._Element:
     """Parses XML bytes into a tree; raises `ROSConfigError` with `source:line:` like `load_xml`."""
     _require_harmless(data, source=source)
     # The first pass has shown the document to be complete and well formed. What may remain are
-    # prefixes nobody bound (`drake:`, `xacro:`), which URDF readers ignore and libxml2 refuses, so
+    # unbound prefixes (`drake:`, `xacro:`), which URDF readers ignore and libxml2 refuses, so
     # this pass recovers, and every complaint that is not about a prefix is still a refusal.
     parser = etree.XMLParser(
         recover=True, resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
@@ -101,13 +101,8 @@ def _require_harmless(data: bytes, *, source: str) -> None:
             raise refuse(f"elements are nested more than {DEPTH_MAX} deep")
         if elements > ELEMENTS_MAX:
             raise refuse(f"the file has more than {ELEMENTS_MAX} elements")
-        for name in (tag, *attributes):
-            if len(name) > NAME_CHARACTERS_MAX:
-                raise refuse(_too_long("a name", name, NAME_CHARACTERS_MAX))
-        for name, value in attributes.items():
-            limit = NAME_CHARACTERS_MAX if name in NAMING_ATTRIBUTES else VALUE_CHARACTERS_MAX
-            if len(value) > limit and not (limit == VALUE_CHARACTERS_MAX and _is_number_array(value)):
-                raise refuse(_too_long(f"`{name}` of <{tag}>", value, limit))
+        if found := _overlong_text(tag, attributes):
+            raise refuse(found)
 
     def on_end(_tag: str) -> None:
         nonlocal depth
@@ -125,6 +120,17 @@ def _require_harmless(data: bytes, *, source: str) -> None:
         raise
     except (LookupError, ValueError) as error:  # pyexpat raises these for an encoding it does not know
         raise ROSConfigError(f"{source}:1: not readable as XML: {error}") from error
+
+
+def _overlong_text(tag: str, attributes: dict[str, str]) -> str:
+    for name in (tag, *attributes):
+        if len(name) > NAME_CHARACTERS_MAX:
+            return _too_long("a name", name, NAME_CHARACTERS_MAX)
+    for name, value in attributes.items():
+        limit = NAME_CHARACTERS_MAX if name in NAMING_ATTRIBUTES else VALUE_CHARACTERS_MAX
+        if len(value) > limit and not (limit == VALUE_CHARACTERS_MAX and _is_number_array(value)):
+            return _too_long(f"`{name}` of <{tag}>", value, limit)
+    return ""
 
 
 def _is_number_array(value: str) -> bool:

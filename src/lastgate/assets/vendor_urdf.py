@@ -44,7 +44,7 @@ class Upstream:
 
 @dataclass(frozen=True, kw_only=True)
 class VendoredUrdf:
-    """What was written: the file, whether it is new, the renamed joints, and what to look at."""
+    """What was written: the file, whether it is new, the renamed joints, and what to check."""
 
     path: Path
     is_new: bool
@@ -176,7 +176,7 @@ def _notes_on_relative_meshes(data: bytes, path: Path) -> list[str]:
 def _write_new_file(path: Path, data: bytes) -> bool:
     """Writes a file that is not there yet, whole or not at all; returns False if it is there already.
 
-    Raises `ROSConfigError` if a file of that name has other contents: it may hold somebody's work.
+    Raises `ROSConfigError` if a file of that name has other contents: it may hold a user's work.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

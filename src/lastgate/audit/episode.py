@@ -10,7 +10,7 @@ from lastgate.contracts import ControlMode
 
 
 class UnreadableEpisodeError(Exception):
-    """Says why one episode cannot be audited; the audit goes on with the next."""
+    """Reason why one episode cannot be audited; the audit goes on with the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class EpisodeRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RecordedChunk:
-    """Is one chunk as a policy sent it, with the state that was known then.
+    """One chunk as a policy sent it, with the state that was known then.
 
     Attributes:
         sent_s: When it was sent.
@@ -55,7 +55,7 @@ class RecordedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Episode:
-    """Is one episode in memory: a row per control step, or the chunks of a policy.
+    """One episode in memory: a row per control step, or the chunks of a policy.
 
     Attributes:
         times_s: When each row was commanded; what follows has one entry per row.
@@ -77,9 +77,15 @@ class Episode:
 
 
 class Dataset(Protocol):
-    """Is a folder or file of episodes."""
+    """A folder or file of episodes.
+
+    Attributes:
+        robot_type: Robot that the dataset says it is of; empty where it does not say.
+        step_s: Time from one row to the next.
+    """
 
     kind: str
+    robot_type: str
     step_s: float | None
     episodes: list[EpisodeRef]
 

@@ -9,9 +9,11 @@ import numpy as np
 
 from lastgate.action import ActionChunk, RobotState
 from lastgate.arrays import Float64
-from lastgate.audit.columns import match_columns
+from lastgate.audit.columns import Columns, match_columns
 from lastgate.audit.episode import Episode, RecordedChunk, UnreadableEpisodeError
 from lastgate.audit.findings import EpisodeResult, RowViolation, merge_rows
+from lastgate.audit.joint_units import DEGREES, SI, JointUnits, units_of
+from lastgate.audit.value_ranges import require_values_fit
 from lastgate.audit.walk import PathWalker, Walk
 from lastgate.contracts import RobotDescription, RSkillManifest, ViolationCode
 from lastgate.gate import Gate
@@ -27,24 +29,26 @@ AuditPath = Literal["action", "state", "both"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExamineOptions:
-    """Says how an episode is looked at.
+    """Options of the examination of an episode.
 
     Attributes:
         path: The commands, what was measured, or both.
         horizon: Rows after which a policy looked again: chunks then start at the measured state. None: one path.
-        degrees: What turns is recorded in degrees; what slides, in metres.
-        columns: Which columns the joints are, where neither names nor counts tell.
+        units: Unit of each joint by name, under the empty name that of all others; see `parse_units`.
+        columns: Columns of the joints, where the recording does not tell.
+        joint_map: Joint of each column, by its name or number, where the recording does not tell.
     """
 
     path: AuditPath = "action"
     horizon: int | None = None
-    degrees: bool = False
+    units: tuple[tuple[str, str], ...] = ()
     columns: tuple[int, ...] | None = None
+    joint_map: tuple[tuple[str, str], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChunkMoment:
-    """Is one recorded chunk with what the gate was told and what it said."""
+    """One recorded chunk with the inputs and the answer of the gate."""
 
     chunk: ActionChunk
     state: RobotState | None
@@ -53,7 +57,7 @@ class ChunkMoment:
 
 
 class Examiner:
-    """Holds the gate that every episode of a dataset goes through.
+    """The gate that every episode of a dataset goes through.
 
     Raises:
         ROSConfigError: The robot cannot be armed.
@@ -72,21 +76,20 @@ class Examiner:
         self.world = world
         self._options = options or ExamineOptions()
         self._walker = PathWalker(self.gate, world)
+        self._specs = {joint.name: joint for joint in robot.joints}
         self._joint_units = self._units_of(self.gate.joint_names)
         self._gripper_units = self._units_of(self.gate.gripper_joint_names)
 
-    def _units_of(self, names: tuple[str, ...]) -> Float64:
-        """Returns what one of the recording is in radians or metres: what slides is in metres whatever turns is in."""
-        slides = {joint.name for joint in self.gate.robot.joints if joint.joint_type == "prismatic"}
-        turn = np.pi / 180.0 if self._options.degrees else 1.0
-        return np.array([1.0 if name in slides else turn for name in names])
+    def _units_of(self, names: tuple[str, ...]) -> JointUnits:
+        return units_of(self.gate, names, self._options.units)
 
     def examine(self, episode: Episode, result: EpisodeResult) -> None:
-        """Fills in a result; `UnreadableEpisodeError` says why an episode cannot be looked at."""
+        """Fills in a result; `UnreadableEpisodeError` says why an episode cannot be checked."""
         if episode.chunks:
             self._examine_chunks(episode, result)
             return
         _require_equal_lengths(episode)
+        self._note_columns(episode, result)
         wanted = ("action", "state") if self._options.path == "both" else (self._options.path,)
         for path in wanted:
             if path == "action":
@@ -101,9 +104,11 @@ class Examiner:
         if path == "state":
             if episode.states is None:
                 raise UnreadableEpisodeError("nothing was measured in this recording")
+            self._require_values_fit(episode.states, episode.state_names)
             return self._pick(episode.states, episode.state_names)
         if episode.actions is None:
             raise UnreadableEpisodeError("nothing was commanded in this recording: use `--path state`")
+        self._require_values_fit(episode.actions, episode.action_names)
         rows, gripper = self._pick(episode.actions, episode.action_names)
         start, start_gripper = rows[:1], None if gripper is None else gripper[:1]
         if episode.states is not None and len(episode.states):
@@ -164,7 +169,7 @@ class Examiner:
     # ---- Age -----------------------------------------------------------------------------------------
 
     def _stale_rows(self, episode: Episode, rows: Float64, result: EpisodeResult) -> list[RowViolation]:
-        """Returns the rows whose state was too old when they were commanded, as the gate judges age."""
+        """Returns the rows whose state was too old when they were commanded, as the gate evaluates age."""
         if episode.stamps_s is None:
             result.unchecked = sorted({*result.unchecked, "state_age"})
             return []
@@ -173,7 +178,7 @@ class Examiner:
         if standing is None:
             return []
 
-        def refusal(age_s: float) -> Violation | None:
+        def rejection(age_s: float) -> Violation | None:
             # Only the age is asked about here, so any configuration will do.
             now_s = self.world.stamp_s if isinstance(self.world, World) else 0.0
             state = RobotState(positions=standing.copy(), stamp_s=now_s - age_s)
@@ -186,17 +191,19 @@ class Examiner:
             return None
 
         # Too old or not is a matter of order, so few have to be asked about.
-        refused = ~np.isfinite(ages_s)
-        for side in ((ages_s >= 0.0) & ~refused, (ages_s < 0.0) & ~refused):
-            refused[side] = _refused(ages_s[side], refusal)
-        asked = ((int(row), refusal(float(ages_s[row]))) for row in np.flatnonzero(refused))
+        rejected = ~np.isfinite(ages_s)
+        for side in ((ages_s >= 0.0) & ~rejected, (ages_s < 0.0) & ~rejected):
+            rejected[side] = _rejected(ages_s[side], rejection)
+        asked = ((int(row), rejection(float(ages_s[row]))) for row in np.flatnonzero(rejected))
         return [RowViolation(row, violation) for row, violation in asked if violation is not None]
 
     # ---- Recorded chunks -----------------------------------------------------------------------------
 
     def _examine_chunks(self, episode: Episode, result: EpisodeResult) -> None:
-        if self._options.degrees:
-            raise UnreadableEpisodeError("chunks of a policy are in radians: leave out `--degrees`")
+        if any(unit != SI for _, unit in self._options.units):
+            raise UnreadableEpisodeError(
+                "chunks of a policy are in radians: leave out `--degrees` and `--units`"
+            )
         found: list[RowViolation] = []
         for first_row, moment in self.chunk_moments(episode):
             verdict = moment.verdict
@@ -242,19 +249,47 @@ class Examiner:
             world_id=self.world.world_id,
         )
 
-    def _pick(self, table: Float64, names: tuple[str, ...]) -> tuple[Float64, Float64 | None]:
-        columns = match_columns(
+    # ---- Columns -------------------------------------------------------------------------------------
+
+    def _columns(self, table: Float64, names: tuple[str, ...]) -> Columns:
+        return match_columns(
             table.shape[1],
             names,
             joint_names=self.gate.joint_names,
             gripper_names=self.gate.gripper_joint_names,
             chosen=self._options.columns,
+            joint_map=None if self._options.joint_map is None else dict(self._options.joint_map),
         )
-        return columns.pick(table, joint_units=self._joint_units, gripper_units=self._gripper_units)
+
+    def _pick(self, table: Float64, names: tuple[str, ...]) -> tuple[Float64, Float64 | None]:
+        return self._columns(table, names).pick(
+            table, joint_units=self._joint_units, gripper_units=self._gripper_units
+        )
+
+    def _require_values_fit(self, table: Float64, names: tuple[str, ...]) -> None:
+        columns = self._columns(table, names)
+        require_values_fit(
+            table[:, columns.joints],
+            joints=[self._specs[name] for name in self.gate.joint_names],
+            units=self._joint_units,
+            degrees=units_of(self.gate, self.gate.joint_names, [("", DEGREES)]),
+            by_count=columns.by_count,
+        )
+
+    def _note_columns(self, episode: Episode, result: EpisodeResult) -> None:
+        """Writes down what the columns leave open: joints told by count alone, and columns that are no joint."""
+        unchecked = set(result.unchecked)
+        for table, names in ((episode.actions, episode.action_names), (episode.states, episode.state_names)):
+            if table is None:
+                continue
+            columns = self._columns(table, names)
+            unchecked |= {"column_names"} if columns.by_count else set()
+            unchecked |= {f"column {name}" for name in columns.others}
+        result.unchecked = sorted(unchecked)
 
 
 def _require_equal_lengths(episode: Episode) -> None:
-    """Refuses a recording whose tables have different numbers of rows: nobody can tell which belong together."""
+    """Refuses a recording whose tables have different numbers of rows: which of them belong together is unknown."""
     tables = {
         "actions": episode.actions,
         "states": episode.states,
@@ -267,14 +302,14 @@ def _require_equal_lengths(episode: Episode) -> None:
         raise UnreadableEpisodeError(f"rows that do not belong together: {spelled}")
 
 
-def _refused(ages_s: Float64, refusal: Callable[[float], Violation | None]) -> np.ndarray:
-    """Returns which ages, all of one sign, are refused: with one, all that are farther from zero are."""
+def _rejected(ages_s: Float64, rejection: Callable[[float], Violation | None]) -> np.ndarray:
+    """Returns which ages, all of one sign, are rejected: with one, all that are farther from zero are."""
     ordered = np.unique(np.abs(ages_s))
     sign = -1.0 if (ages_s < 0.0).any() else 1.0
-    low, high = 0, len(ordered)  # those below `low` are accepted, those from `high` on refused
+    low, high = 0, len(ordered)  # those below `low` are accepted, those from `high` on rejected
     while low < high:
         middle = (low + high) // 2
-        if refusal(sign * float(ordered[middle])) is None:
+        if rejection(sign * float(ordered[middle])) is None:
             low = middle + 1
         else:
             high = middle

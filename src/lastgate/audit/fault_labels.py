@@ -35,7 +35,7 @@ CODE_OF = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultLabel:
-    """Is one planted fault, as its author knows it.
+    """One planted fault, as its author knows it.
 
     Attributes:
         first_row: The first row of the episode that is touched.
@@ -49,7 +49,7 @@ class FaultLabel:
 
     @property
     def code(self) -> ViolationCode:
-        """Is the rule that the fault breaks."""
+        """Code of the rule that the fault breaks."""
         return CODE_OF[self.fault]
 
 

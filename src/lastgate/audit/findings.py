@@ -11,10 +11,10 @@ from lastgate.verdict import Violation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Is one run of rows of an episode that break the same rule.
+    """One run of steps of an episode that break the same rule.
 
     Attributes:
-        path: Which path was looked at: `action`, `state` or `chunk`.
+        path: Which path was checked: `action`, `state` or `chunk`.
         first_row: First row of the episode that breaks it, or that is reached through breaking it.
         last_row: Last one of the run.
         code: The rule.
@@ -45,10 +45,10 @@ class Finding:
 
 @dataclass(slots=True, kw_only=True)
 class EpisodeResult:
-    """Is what an audit knows about one episode; it holds no times, so that two runs write the same.
+    """The result of auditing one episode; it holds no times, so that two runs write the same.
 
     Attributes:
-        rows: How many rows were looked at.
+        rows: How many rows were checked.
         trouble: Why it could not be audited; empty where it could.
         cut_off: There were more findings than are kept for one episode.
         min_clearance_m: The smallest clearance of what was accepted; None where nothing was.
@@ -66,7 +66,7 @@ class EpisodeResult:
 
 @dataclass(frozen=True, slots=True)
 class RowViolation:
-    """Is one refusal, at a row of the episode."""
+    """One rejection, at a step of the episode."""
 
     row: int
     violation: Violation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An audit as a thing that can be sent to another process: what to look at, and one part of it at a time."""
+"""An audit as a thing that can be sent to another process: what to check, and one part of it at a time."""
 
 import hashlib
 import json
@@ -15,6 +15,7 @@ from lastgate.audit.datasets import open_dataset
 from lastgate.audit.episode import Dataset, UnreadableEpisodeError
 from lastgate.audit.examine import ExamineOptions, Examiner
 from lastgate.audit.findings import EpisodeResult
+from lastgate.audit.robots_that_fit import require_robot_of_dataset
 from lastgate.contracts import ROSConfigError, WorldState
 from lastgate.robots import load_robot
 from lastgate.world import NO_WORLD, NoWorld, World
@@ -24,13 +25,27 @@ EPISODES_PER_PART = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeLimits:
+    """What one episode may cost; what costs more is reported and not audited.
+
+    Attributes:
+        memory_bytes: Beyond what the program itself takes. The largest table of an episode (`file_bounds.py`) is held
+            three times: as read, as numbers, and as the path that is checked.
+        seconds: Time to read and check it. An hour at 50 Hz is checked in half a minute on a quiet core.
+    """
+
+    memory_bytes: int = 4 << 30
+    seconds: float = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditJob:
-    """Says what is audited; every field is plain data, so that a worker anywhere can take it.
+    """An audit to run; every field is plain data, so that a worker anywhere can take it.
 
     Attributes:
         dataset: Its folder or file, which workers must reach under the same path.
-        robot: A robot of the fleet, or the path of a robot.yaml.
-        world_json: The world by the `WorldState` schema, or None: nobody looked.
+        robot: A robot of the robot library, or the path of a robot.yaml.
+        world_json: The world by the `WorldState` schema, or None where it was not observed.
         episodes_max: Only so many, from the first; None takes all.
     """
 
@@ -41,11 +56,12 @@ class AuditJob:
     source: DatasetOptions = field(default_factory=DatasetOptions)
     options: ExamineOptions = field(default_factory=ExamineOptions)
     episodes_max: int | None = None
+    limits: EpisodeLimits = field(default_factory=EpisodeLimits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartResult:
-    """Is what one part of an audit found, and what it cost.
+    """The findings of one part of an audit, and its cost.
 
     Attributes:
         cpu_s: Processor time of the thread that looked, reading included.
@@ -57,13 +73,15 @@ class PartResult:
 
 
 class OpenAudit:
-    """Holds what a process needs to audit parts of a job: the list of episodes and one gate."""
+    """The state a process needs to audit parts of a job: the list of episodes and one gate."""
 
     def __init__(self, job: AuditJob) -> None:
         self.job = job
         self.dataset: Dataset = open_dataset(Path(job.dataset), job.source)
         if self.dataset.step_s is None:
             raise ROSConfigError(f"{job.dataset}: does not say how far its rows are apart")
+        if job.options.columns is None and job.options.joint_map is None:
+            require_robot_of_dataset(job.robot, self.dataset.robot_type, dataset=job.dataset)
         self.step_s = self.dataset.step_s
         self.refs = self.dataset.episodes[: job.episodes_max]
         if not self.refs:
@@ -80,11 +98,11 @@ class OpenAudit:
 
     @property
     def parts(self) -> int:
-        """Is how many parts there are."""
+        """Number of parts."""
         return -(-len(self.refs) // EPISODES_PER_PART)
 
     def fingerprint(self) -> str:
-        """Is a digest of all that the result depends on; a part found under another one is not reused."""
+        """Returns a digest of all that the result depends on; a part found under another one is not reused."""
         digest = hashlib.sha256()
         said = {**asdict(self.job), "version": version("lastgate")}
         digest.update(json.dumps(said, sort_keys=True, default=str).encode())
@@ -101,16 +119,18 @@ class OpenAudit:
         return digest.hexdigest()
 
     def audit_part(self, part: int) -> PartResult:
-        """Audits the episodes of one part; what is wrong with one of them is written down, and the next looked at."""
+        """Audits the episodes of one part; what is wrong with one of them is written down, and the next checked."""
         begin_s = time.thread_time()
-        first = part * EPISODES_PER_PART
-        episodes = [
-            asdict(self._audit_episode(index))
-            for index in range(first, min(first + EPISODES_PER_PART, len(self.refs)))
-        ]
+        episodes = [asdict(self.audit_episode(index)) for index in self.episodes_of(part)]
         return PartResult(part=part, episodes=episodes, cpu_s=time.thread_time() - begin_s)
 
-    def _audit_episode(self, index: int) -> EpisodeResult:
+    def episodes_of(self, part: int) -> range:
+        """Returns the places of a part's episodes in `refs`."""
+        first = part * EPISODES_PER_PART
+        return range(first, min(first + EPISODES_PER_PART, len(self.refs)))
+
+    def audit_episode(self, index: int) -> EpisodeResult:
+        """Audits one episode, in this process and without limits; see `limited_process.py`."""
         ref = self.refs[index]
         result = EpisodeResult(episode=ref.number, name=ref.name, trouble=ref.trouble)
         if result.trouble:
@@ -126,8 +146,3 @@ class OpenAudit:
 def opened(job: AuditJob) -> OpenAudit:
     """Returns the job, opened once per process."""
     return OpenAudit(job)
-
-
-def audit_part(job: AuditJob, part: int) -> PartResult:
-    """Audits one part: what a worker runs."""
-    return opened(job).audit_part(part)

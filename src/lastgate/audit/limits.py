@@ -28,7 +28,7 @@ PLACED_ROWS_MAX = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointProposal:
-    """Is what was seen of one joint, and what is proposed for it.
+    """The motion of one joint as recorded, and the limits proposed for it.
 
     Attributes:
         tracking_error: Quantiles of the distance between a command and where the joint was one row later.
@@ -48,7 +48,7 @@ class JointProposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Says how much of the episodes held out lies inside what is proposed."""
+    """The share of the episodes held out that lies inside the proposal."""
 
     episodes: int
     rows: int
@@ -59,7 +59,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitsReport:
-    """Is the whole proposal.
+    """The whole proposal.
 
     Attributes:
         margin_m: Covers how far a link was from where it was commanded, for the share asked for; None without commands.
@@ -118,7 +118,7 @@ def propose_limits(
     joints = _joint_proposals(audit, seen, quantile)
     margin_m = None
     if seen.displacement_m.total:
-        # In whole millimetres, upwards: nobody measures a margin more finely.
+        # In whole millimetres, upwards: margins are not measured more finely.
         margin_m = ceil(float(seen.displacement_m.quantile(quantile)[0]) * 1000.0) / 1000.0
     coverage = _coverage(audit, held, joints, margin_m, unreadable)
     return LimitsReport(
@@ -135,7 +135,7 @@ def propose_limits(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Motion:
-    """Is one episode as positions measured and commanded, (T, n_dof)."""
+    """One episode as positions measured and commanded, (T, n_dof)."""
 
     audit: OpenAudit
     states: Float64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A proposal as a diff of the robot's manifest. It is printed; nobody writes it."""
+"""A proposal as a diff of the robot's manifest. It is printed and never written."""
 
 import difflib
 import re

@@ -13,17 +13,17 @@ from lastgate.audit.job import OpenAudit
 from lastgate.telemetry.card import RejectionCard, rejection_card
 from lastgate.world import World
 
-# Rows of the chunk that the card shows, the refused one among them.
+# Rows of the chunk that the card shows, the rejected one among them.
 ROWS_BEFORE = 8
 ROWS_AFTER = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """Is one finding with its card; None where the moment cannot be shown as a chunk.
+    """One finding with its card; None where the moment cannot be shown as a chunk.
 
     Attributes:
-        is_worst: The card shows the worst row; else where the gate refuses first in the rows around it.
+        is_worst: The card shows the worst row; else where the gate rejects first in the rows around it.
     """
 
     finding: dict[str, Any]
@@ -50,7 +50,7 @@ def _moment(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> Moment:
     at = finding["worst_row"] + (1 if finding["path"] == "action" else 0)
     gate, world = audit.examiner.gate, audit.examiner.world
     nearby: RejectionCard | None = None
-    # Rows that are refused themselves would hide this one, so the chunk may have to begin right before it, or on it.
+    # Rows that are rejected themselves would hide this one, so the chunk may have to begin right before it, or on it.
     for before in (ROWS_BEFORE, 0, -1):
         start = min(max(0, at - 1 - before), len(path) - 1)
         first = min(start + 1, at)

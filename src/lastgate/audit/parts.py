@@ -34,7 +34,7 @@ class PartStore:
 
     @property
     def missing(self) -> list[int]:
-        """Is what is left to do."""
+        """Parts that are left to do."""
         return [part for part in range(self._parts) if part not in self.finished]
 
     def add(self, part: int, episodes: list[dict[str, Any]]) -> None:
@@ -54,7 +54,7 @@ class PartStore:
 
     def _write(self, path: Path, document: Any) -> None:
         unfinished = path.with_suffix(".tmp")
-        # NaN is written as null by whoever makes the document; here it would be a bug.
+        # The caller that makes the document writes NaN as null; here it would be a bug.
         unfinished.write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
         os.replace(unfinished, path)
 

@@ -86,7 +86,7 @@ def _cards(summary: AuditSummary) -> str:
     return f'<div class="cards">{cards}</div>{left_out}'
 
 
-_FIRST_REFUSED = '<p class="soft">The picture shows the first row around it that the gate refuses.</p>'
+_FIRST_REJECTED = '<p class="soft">The picture shows the first row around it that the gate rejects.</p>'
 
 
 def _moment(moment: Moment) -> str:
@@ -97,7 +97,7 @@ def _moment(moment: Moment) -> str:
         data = b64encode(moment.card.png()).decode()
         picture = (
             f'<img alt="{escape(moment.card.sentence)}" style="max-width:100%" src="data:image/png;base64,{data}">'
-            f"{'' if moment.is_worst else _FIRST_REFUSED}"
+            f"{'' if moment.is_worst else _FIRST_REJECTED}"
             f"<pre>{escape(moment.card.evidence)}</pre>"
         )
     code = f'<b style="font-size:1rem;white-space:normal">{escape(finding["code"])}</b>'

@@ -10,10 +10,11 @@ from pathlib import Path
 
 from lastgate.audit.fault_labels import read_labels
 from lastgate.audit.job import AuditJob, opened
+from lastgate.audit.limited_process import limited_audits
 from lastgate.audit.moments import worst_moments
 from lastgate.audit.parts import PartStore
 from lastgate.audit.report import write_page
-from lastgate.audit.runners import run_here, run_in_processes, run_on_ray
+from lastgate.audit.runners import run_here, run_on_ray
 from lastgate.audit.summary import AuditSummary, summarize
 from lastgate.audit.tables import write_tables
 
@@ -22,10 +23,10 @@ WORST_PER_RULE = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRun:
-    """Is what came out, and what it cost.
+    """The result of an audit, and its cost.
 
     Attributes:
-        rows_now: Rows looked at in this run; parts that were done before cost nothing.
+        rows_now: Rows checked in this run; parts that were done before cost nothing.
         cpu_s: Processor time of all workers for them, reading and looking.
     """
 
@@ -50,16 +51,35 @@ def run_audit(
     Raises:
         ROSConfigError: The dataset, the robot or the folder cannot be used.
     """
+    try:
+        return _run(
+            job, folder, workers=workers, ray=ray, worst_per_rule=worst_per_rule, on_progress=on_progress
+        )
+    finally:
+        limited_audits(job).close()
+        limited_audits.cache_clear()
+
+
+def _run(
+    job: AuditJob,
+    folder: Path,
+    *,
+    workers: int,
+    ray: str | None,
+    worst_per_rule: int,
+    on_progress: Callable[[str, float], None],
+) -> AuditRun:
+    # What a dataset does to the process that opens it, it does to a limited one first.
+    with limited_audits(job).borrowed() as one:
+        one.open()
     audit = opened(job)
     store = PartStore(folder, fingerprint=audit.fingerprint(), parts=audit.parts)
     reused, rows, cpu_s, begin_s = store.reused, 0, 0.0, time.perf_counter()
     missing = store.missing
     if ray is not None and missing:
         results = run_on_ray(job, missing, address=ray, workers=workers)
-    elif min(workers, len(missing)) > 1:
-        results = run_in_processes(job, missing, workers=min(workers, len(missing)))
     else:
-        results = run_here(job, missing)
+        results = run_here(job, missing, workers=max(1, min(workers, len(missing))))
     # Ray tells about lost workers on stdout, which is for data.
     with redirect_stdout(sys.stderr):
         for result in results:

@@ -1,56 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who does the parts of an audit: this process, several, or Ray. Whoever it is, the results are the same."""
+"""What does the parts of an audit: processes of this machine, or Ray. The results are the same."""
 
 import logging
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
-from lastgate.audit.job import AuditJob, PartResult, audit_part
+from lastgate.audit.job import AuditJob, PartResult
+from lastgate.audit.limited_process import audit_part, limited_audits
 from lastgate.contracts import ROSConfigError
 
-# A part whose worker died is given to another one. A part that kills every worker it meets would go round for ever.
+# A part whose Ray worker died is given to another one. A part that kills every worker it meets would go round for ever.
 ATTEMPTS_MAX = 4
 
 
-def run_here(job: AuditJob, parts: Sequence[int]) -> Iterator[PartResult]:
-    """Does the parts one after the other, in this process."""
-    for part in parts:
-        yield audit_part(job, part)
-
-
-def run_in_processes(job: AuditJob, parts: Sequence[int], *, workers: int) -> Iterator[PartResult]:
-    """Does the parts in so many processes; what a dead one leaves is done again.
-
-    Raises:
-        ROSConfigError: A part has killed its worker too often.
-    """
-    attempts = dict.fromkeys(parts, 0)
-    while attempts:
-        # Spawned, not forked: a forked child would inherit the threads of Arrow half alive.
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            futures = {}
-            try:
-                for part in list(attempts):
-                    futures[pool.submit(audit_part, job, part)] = part
-                while futures:
-                    finished, _ = wait(futures, return_when=FIRST_COMPLETED)
-                    for future in finished:
-                        result = future.result()
-                        del futures[future]
-                        del attempts[result.part]
-                        yield result
-            except BrokenProcessPool:
-                # Nobody can tell which part the dead worker had, so all that were open count.
-                for part in attempts:
-                    attempts[part] += 1
-                worn = [part for part, count in attempts.items() if count >= ATTEMPTS_MAX]
-                if worn:
-                    raise ROSConfigError(
-                        f"workers died {ATTEMPTS_MAX} times, last with part {worn[0]} open\n\n"
-                        "hint: what is done is kept; `--workers 1` shows which episode it is"
-                    ) from None
+def run_here(job: AuditJob, parts: Sequence[int], *, workers: int) -> Iterator[PartResult]:
+    """Does the parts on this machine, in so many processes; each part as soon as it is done."""
+    if workers == 1:
+        yield from (audit_part(job, part) for part in parts)
+        return
+    # The threads only wait: each has a process of its own that works.
+    with ThreadPoolExecutor(workers) as pool:
+        open_parts = {pool.submit(audit_part, job, part): part for part in parts}
+        try:
+            while open_parts:
+                finished, _ = wait(open_parts, return_when=FIRST_COMPLETED)
+                for future in sorted(finished, key=open_parts.__getitem__):
+                    del open_parts[future]
+                    yield future.result()
+        finally:
+            # Whatever ended this early: nothing more is begun, and what is at work ends with its process.
+            for future in open_parts:
+                future.cancel()
+            if open_parts:
+                limited_audits(job).close()
 
 
 def run_on_ray(

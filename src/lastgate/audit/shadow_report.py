@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a gate would have done: refusals per hour by reason, and the same log under other margins."""
+"""What a gate would have done: rejections per hour by reason, and the same log under other margins."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ MARGINS_M = (0.0, 0.005, 0.01, 0.02, 0.03)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarginRow:
-    """Is one line of the sweep.
+    """One line of the sweep.
 
     Attributes:
-        refused: Proposals that a gate with this margin refuses.
+        rejected: Proposals that a gate with this margin rejects.
         near_contacts: Proposals it accepts although the motion comes nearer than `NEAR_M` to something.
     """
 
@@ -38,7 +38,7 @@ class MarginRow:
 
 @dataclass(slots=True, kw_only=True)
 class ShadowReport:
-    """Is what a log says.
+    """The contents of a shadow log in numbers.
 
     Attributes:
         hours: From the first proposal to the last.

@@ -11,7 +11,7 @@ from lastgate.audit.parts import PartStore
 
 @dataclass(slots=True)
 class AuditSummary:
-    """Is what is printed and shown; everything in it follows from the parts."""
+    """The summary that is printed and shown; everything in it follows from the parts."""
 
     episodes: int = 0
     rows: int = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Walks a recorded path through the gate, chunk by chunk, and goes on after a refusal.
+"""Walks a recorded path through the gate, chunk by chunk, and goes on after a rejection.
 
 A chunk starts at the last row of the one before, so no instant between two rows is skipped. The gate names the first
 offender of the first failing rule; the rows before it are asked about again, because they may break a later rule, and
@@ -18,19 +18,19 @@ from lastgate.gate import Gate
 from lastgate.verdict import Unchecked
 from lastgate.world import NoWorld, World
 
-# Refusals of one episode that are kept. A recording in the wrong unit breaks a rule in every row, and telling it a
-# hundred thousand times helps nobody.
-REFUSALS_MAX = 1000
+# Rejections of one episode that are kept. A recording in the wrong unit breaks a rule in every row, and reporting it a
+# hundred thousand times adds nothing.
+REJECTIONS_MAX = 1000
 NOTHING_UNCHECKED = Unchecked(0)
 
 
 @dataclass(slots=True)
 class Walk:
-    """Is what was met along one path.
+    """The violations along one path.
 
     Attributes:
-        found: Every refusal, with the index of the row of the path it belongs to.
-        cut_off: There were more than `REFUSALS_MAX`.
+        found: Every rejection, with the index of the row of the path it belongs to.
+        cut_off: There were more than `REJECTIONS_MAX`.
     """
 
     found: list[RowViolation] = field(default_factory=list)
@@ -48,7 +48,7 @@ class PathWalker:
         self._walk = Walk()
 
     def walk(self, path: Float64, *, gripper: Float64 | None = None) -> Walk:
-        """Looks at a path, (T + 1, n_dof); row 0 is where it starts, refusals are told by the index in `path`.
+        """Checks a path, (T + 1, n_dof); row 0 is where it starts, rejections are told by the index in `path`.
 
         Args:
             gripper: Where the gripper's joints stand at each row of the path; None assumes their whole range.
@@ -60,26 +60,26 @@ class PathWalker:
     def _span(
         self, path: Float64, gripper: Float64 | None, start: int, last: int, *, with_velocity: bool
     ) -> None:
-        """Looks at the rows from `start` to `last`; `with_velocity` says that the row before `start` is a way to it."""
+        """Checks the rows from `start` to `last`; `with_velocity` says that the row before `start` is a way to it."""
         while start < last:
             stop = min(start + _core.ROWS_MAX, last)
-            refused_at = self._check(path, gripper, start, stop, with_velocity=with_velocity)
-            if refused_at is None:
+            rejected_at = self._check(path, gripper, start, stop, with_velocity=with_velocity)
+            if rejected_at is None:
                 start, with_velocity = stop, True
                 continue
-            if len(self._walk.found) >= REFUSALS_MAX:
+            if len(self._walk.found) >= REJECTIONS_MAX:
                 self._walk.cut_off = True
                 return
-            if refused_at - 1 > start:
+            if rejected_at - 1 > start:
                 # Those passed the rules up to the failing one only. Each turn is at a later rule, so this ends.
-                self._span(path, gripper, start, refused_at - 1, with_velocity=with_velocity)
-            # What was refused is not a way to go on from: its speed would be blamed once more.
-            start, with_velocity = self._next_start(path, gripper, refused_at, last), False
+                self._span(path, gripper, start, rejected_at - 1, with_velocity=with_velocity)
+            # What was rejected is not a way to go on from: its speed would be blamed once more.
+            start, with_velocity = self._next_start(path, gripper, rejected_at, last), False
 
     def _check(
         self, path: Float64, gripper: Float64 | None, start: int, stop: int, *, with_velocity: bool
     ) -> int | None:
-        """Returns the row of the path at which the chunk was refused."""
+        """Returns the row of the path at which the chunk was rejected."""
         velocities = None
         if with_velocity:
             velocities = (path[start] - path[start - 1]) / self._gate.step_s
@@ -105,12 +105,12 @@ class PathWalker:
         self._walk.found.append(RowViolation(at, violation))
         return at
 
-    def _next_start(self, path: Float64, gripper: Float64 | None, refused_at: int, last: int) -> int:
-        """Returns where to go on: at the refused row, or at the first one after it that is made of numbers."""
-        start = refused_at
+    def _next_start(self, path: Float64, gripper: Float64 | None, rejected_at: int, last: int) -> int:
+        """Returns where to go on: at the rejected row, or at the first one after it that is made of numbers."""
+        start = rejected_at
         while start < last and not np.isfinite(path[start]).all():
             if not np.isfinite(path[start + 1]).all():
-                # Refused for its numbers before anybody looks at where it starts.
+                # Rejected for its numbers before its start is compared with the state.
                 self._check(path, gripper, start, start + 1, with_velocity=False)
             start += 1
         return start

@@ -24,7 +24,7 @@ _OBSTACLE_BITS = {"contype": 2, "conaffinity": 1}
 
 
 class MujocoPeer:
-    """Looks at single poses with mj_kinematics and mj_collision.
+    """Checks single poses with mj_kinematics and mj_collision.
 
     Raises:
         ImportError: MuJoCo is not installed.
@@ -47,23 +47,23 @@ class MujocoPeer:
     def collides(self, row: Float64) -> bool:
         """Returns whether the pose has a contact."""
         self.data.qpos[:] = _whole(self._scene, self._names, row)
-        return self.looks_taken() > 0
+        return self.contact_count() > 0
 
-    def looks_taken(self) -> int:
-        """Returns the contacts of the pose that stands in the data."""
+    def contact_count(self) -> int:
+        """Returns the number of contacts at the pose that stands in the data."""
         self._mujoco.mj_kinematics(self.model, self.data)
         self._mujoco.mj_collision(self.model, self.data)
         return int(self.data.ncon)
 
     def look_at_rows(self) -> None:
-        """Looks at every row of the chunk, as a single pose."""
+        """Checks every step of the chunk, as a single pose."""
         for row in self.rows:
             self.data.qpos[:] = row
-            self.looks_taken()
+            self.contact_count()
 
 
 class PinocchioPeer:
-    """Looks at single poses with Pinocchio and Coal, called from Python once per pose.
+    """Checks single poses with Pinocchio and Coal, called from Python once per pose.
 
     Raises:
         ImportError: Pinocchio or Coal is not installed.
@@ -85,26 +85,26 @@ class PinocchioPeer:
 
     def collides(self, row: Float64) -> bool:
         """Returns whether any pair touches; stops at the first, which a free pose has not."""
-        return self._look(_whole(self._scene, self._names, row))
+        return self._sample(_whole(self._scene, self._names, row))
 
-    def _look(self, whole: Float64) -> bool:
+    def _sample(self, whole: Float64) -> bool:
         return bool(
             self._pin.computeCollisions(self.model, self.data, self.geometry, self.geometry_data, whole, True)
         )
 
     def look_at_rows(self) -> None:
-        """Looks at every row of the chunk, as a single pose."""
+        """Checks every step of the chunk, as a single pose."""
         for row in self.rows:
-            self._look(row)
+            self._sample(row)
 
     def place_rows(self) -> None:
-        """Runs forward kinematics alone, for every row."""
+        """Runs forward kinematics alone, for every step."""
         for row in self.rows:
             self._pin.forwardKinematics(self.model, self.data, row)
 
 
 def _whole(scene: Scene, names: list[str], row: Float64) -> Float64:
-    """Returns a row as a peer takes it: a number for every joint that moves, fingers and followers too."""
+    """Returns a step as a peer takes it: a number for every joint that moves, fingers and followers too."""
     values = dict(zip(scene.gate.joint_names, row.tolist(), strict=True))
     values |= zip(scene.gate.gripper_joint_names, scene.fingers.tolist(), strict=True)
     for joint in scene.robot.joints:
@@ -116,13 +116,13 @@ def _whole(scene: Scene, names: list[str], row: Float64) -> Float64:
 def require_agreement(
     scene: Scene, peers: dict[str, MujocoPeer | PinocchioPeer], *, of_each_min: int = 1
 ) -> int:
-    """Returns how many random poses everybody judged alike, at least `of_each_min` of them free and as many not.
+    """Returns how many random poses all checkers decided alike, at least `of_each_min` of them free and as many not.
 
     A peer that is blind to some pair would be fast for the wrong reason. Poses within 1 mm of contact are
     left out: there, rounding may decide.
 
     Raises:
-        ROSConfigError: Somebody judges a pose otherwise, or the poses are too much alike to tell.
+        ROSConfigError: A checker decides about a pose otherwise, or the poses are too much alike to tell.
     """
     limits = {joint.name: joint.position_limits or (-np.pi, np.pi) for joint in scene.robot.actuated_joints}
     low, high = np.array([limits[name] for name in scene.gate.joint_names]).T

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scene that every contender gets: one robot, one chunk, obstacles near it, all of it collision-free.
 
-Collision-free on purpose: nobody may stop early, everybody has to look at everything.
+Collision-free on purpose: no checker may stop early, every one has to check everything.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from lastgate.world import NO_WORLD, World
 STEP_S = 0.02
 ROW_COUNT = 16
 SEED = 20251115
-# No obstacle closer than this to any row; half of them closer than NEAR_M.
+# No obstacle closer than this to any step; half of them closer than NEAR_M.
 CLEARANCE_M = 0.02
 NEAR_M = 0.10
 # What a policy at 50 Hz sends most of the time: 0.5 rad/s.
@@ -36,7 +36,7 @@ _TRIES_MAX = 200_000
 
 @dataclass(frozen=True)
 class Scene:
-    """Is what is measured; `worlds` has 14 and 100 obstacles, the smaller being part of the larger."""
+    """The scene that is measured; `worlds` has 14 and 100 obstacles, the smaller being part of the larger."""
 
     gate: Gate
     home: Float64
@@ -47,12 +47,12 @@ class Scene:
 
     @property
     def robot(self) -> RobotDescription:
-        """Is the robot of the gate."""
+        """Robot of the gate."""
         return self.gate.robot
 
     @property
     def state(self) -> RobotState:
-        """Is the arm at home with its fingers where they stay."""
+        """State of the arm at home, with its fingers where they stay."""
         return RobotState(positions=self.home, gripper_positions=self.fingers, stamp_s=1.0)
 
 
@@ -65,8 +65,8 @@ def random_obstacle(
     quat /= np.linalg.norm(quat)
     pose = Pose6D(xyz=tuple(xyz.tolist()), quat_xyzw=tuple(quat.tolist()))
     if numbers.random() < 0.5:
-        ball = SphereShape(radius_m=numbers.uniform(0.02, 0.06))
-        return WorldCollisionPrimitive(shape=ball, pose=pose)
+        sphere = SphereShape(radius_m=numbers.uniform(0.02, 0.06))
+        return WorldCollisionPrimitive(shape=sphere, pose=pose)
     size = numbers.uniform(0.04, 0.12, size=3)
     return WorldCollisionPrimitive(shape=BoxShape(size_xyz_m=tuple(size.tolist())), pose=pose)
 

@@ -23,7 +23,7 @@ _NOTHING_ROUNDS = 200
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Is one line of the table: the time of a call, and its share for each pose that the call looks at."""
+    """One line of the table: the time of a call, and its share for each pose that the call checks."""
 
     case: str
     p50_us: float
@@ -52,7 +52,7 @@ def _times_ns(work: Callable[[], object], rounds: int) -> Float64:
 
 
 def cases_of(scene: Scene) -> tuple[dict[str, tuple[Callable[[], object], int]], list[str]]:
-    """Returns what is timed, with how many configurations a call looks at, and which peers are not installed."""
+    """Returns what is timed, with how many configurations a call checks, and which peers are not installed."""
     gate, state, chunk = scene.gate, scene.state, ActionChunk(scene.rows)
     small, large = scene.worlds
     one = np.ascontiguousarray(scene.configurations[:1])
@@ -64,8 +64,8 @@ def cases_of(scene: Scene) -> tuple[dict[str, tuple[Callable[[], object], int]],
         return lambda: gate.check(chunk, state=state, world=world, now_s=1.0)
 
     cases: dict[str, tuple[Callable[[], object], int]] = {
-        f"gate: {ROW_COUNT} rows, motion certified, 14 obstacles": (certify(0), ROW_COUNT),
-        f"gate: {ROW_COUNT} rows, motion certified, 100 obstacles": (certify(1), ROW_COUNT),
+        f"gate: {ROW_COUNT} steps, motion certified, 14 obstacles": (certify(0), ROW_COUNT),
+        f"gate: {ROW_COUNT} steps, motion certified, 100 obstacles": (certify(1), ROW_COUNT),
         "gate: one configuration, 14 obstacles": (
             lambda: gate.check_batch(one, world=small, gripper_positions=scene.fingers),
             1,
@@ -92,7 +92,7 @@ def cases_of(scene: Scene) -> tuple[dict[str, tuple[Callable[[], object], int]],
 def measure(
     cases: dict[str, tuple[Callable[[], object], int]], *, progress: Callable[[str, float], None]
 ) -> list[Timing]:
-    """Times every case in turns, so that a machine that slows down for a while slows down for everybody."""
+    """Times every case in turns, so that a machine that slows down for a while slows down for every case."""
     calls = {}
     for name, (work, _) in cases.items():
         warm_ns = max(float(python_times_ns(work, _CALLS_MIN).min()), 1.0)

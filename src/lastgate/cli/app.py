@@ -75,7 +75,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 robot_app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="The fleet, and robots of your own."
+    no_args_is_help=True, rich_markup_mode=None, help="The robot library, and robots of your own."
 )
 collision_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Volumes and allowed pairs.")
 kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
@@ -90,7 +90,7 @@ app.command("mcp", short_help="Tools for an agent, over the Model Context Protoc
 app.command("bench", short_help="How fast the gate is, or how often it errs.")(bench_command)
 app.command("audit", short_help="Recorded episodes through the gate.")(audit_command)
 app.command("limits", short_help="Margins and limits from recordings, as a diff.")(limits_command)
-app.command("shadow", short_help="What a gate that only watched would have refused.")(shadow_command)
+app.command("shadow", short_help="What a gate that only watched would have rejected.")(shadow_command)
 app.command("synth", short_help="A dataset with planted, labelled faults.")(synth_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 app.command("dashboard", short_help="The live page, and a receiver for spans.")(dashboard_command)
@@ -105,8 +105,8 @@ app.command("human", short_help="Stops for every line on stdin.")(human_command)
 
 app.command("record", short_help="Every verdict of a kernel, with its inputs.")(record_command)
 app.command("replay", short_help="Runs recorded verdicts again, bit for bit.")(replay_command)
-app.command("salvage", short_help="What is whole of a recording that nobody closed.")(salvage_command)
-app.command("shrink", short_help="The smallest case that is still refused, as a test.")(shrink_command)
+app.command("salvage", short_help="What is whole of a recording that was not closed.")(salvage_command)
+app.command("shrink", short_help="The smallest case that is still rejected, as a test.")(shrink_command)
 app.command("telemetry", short_help="Spans of a kernel to a collector.")(telemetry_command)
 
 robot_app.command("list", short_help="The robots that come with lastgate.")(list_command)
@@ -163,7 +163,7 @@ def run(arguments: Sequence[str]) -> int:
         _forget_stdout()
         return EXIT_UNDECIDED
     except OSError as error:
-        # No room, no right, no such folder: the machine said no, and whoever runs it can change that.
+        # No room, no right, no such folder: the machine said no, and its user can change that.
         reason = error.strerror or str(error)
         print_error(f"{error.filename}: {reason}" if error.filename else reason)
         _forget_stdout()
@@ -185,7 +185,7 @@ def _admit_fault() -> int:
 
 
 def _how_to_install(arguments: Sequence[str]) -> str:
-    """Returns the extra of a command, or who knows it."""
+    """Returns the extra that a command needs, or every extra that may bring it."""
     words = " ".join(arguments)
     extra = next((extra for command, extra in EXTRAS.items() if words.startswith(command)), None)
     return "`lastgate doctor` lists what is missing" if extra is None else f"pip install 'lastgate[{extra}]'"

@@ -43,7 +43,8 @@ def approach_command(
         float | None, typer.Option(metavar="M", help="Radius that must be free; 0.25 unless --robot says.")
     ] = None,
     robot: Annotated[
-        str | None, typer.Option(metavar="R", help="A robot of the fleet or a robot.yaml, for its footprint.")
+        str | None,
+        typer.Option(metavar="R", help="A robot of the robot library or a robot.yaml, for its footprint."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="F.png", help="Draw map, poses and line of sight.")
@@ -53,7 +54,7 @@ def approach_command(
     """Finds the pose nearest to the ideal one that is free on a map, sees the target and keeps its stand-off.
 
     Unknown and unmapped space counts as occupied. Without --from the robot is taken to come from -x, and
-    nobody asks whether it can get there.
+    whether it can get there is not checked.
     """
     from lastgate.contracts.exceptions import ROSError
 

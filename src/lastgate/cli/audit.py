@@ -15,11 +15,14 @@ from lastgate.cli.dataset_arguments import (
     DatasetArgument,
     DegreesOption,
     EpisodesOption,
+    JointMapOption,
     RateOption,
     StateKeyOption,
+    UnitsOption,
 )
 from lastgate.cli.messages import paint, print_error, print_note
 from lastgate.cli.options import RobotOption, WorldOption
+from lastgate.printable import printable
 
 if TYPE_CHECKING:
     from lastgate.audit.job import AuditJob
@@ -28,39 +31,46 @@ if TYPE_CHECKING:
 FINDINGS_PRINTED = 10
 
 
+PathOption = Annotated[str, typer.Option(metavar="P", help="What to check: action, state or both.")]
+HorizonOption = Annotated[
+    int | None,
+    typer.Option(metavar="H", help="Steps per chunk of the policy: each then starts at the measured state."),
+]
+WorkersOption = Annotated[
+    int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if not given.")
+]
+RayOption = Annotated[
+    str | None, typer.Option(metavar="A", help="Do it on Ray: `local`, or the address of a cluster.")
+]
+WorstOption = Annotated[
+    int, typer.Option(metavar="N", help="Moments of each rule that the report shows as pictures.")
+]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the report.")
+]
+AsJsonOption = Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")]
+
+
 def audit_command(
     dataset: DatasetArgument,
     *,
     robot: RobotOption,
     world: WorldOption = None,
-    path: Annotated[
-        str, typer.Option(metavar="P", help="What to look at: action, state or both.")
-    ] = "action",
-    horizon: Annotated[
-        int | None,
-        typer.Option(
-            metavar="H", help="Rows per chunk of the policy: each then starts at the measured state."
-        ),
-    ] = None,
+    path: PathOption = "action",
+    horizon: HorizonOption = None,
     rate_hz: RateOption = None,
     degrees: DegreesOption = False,
+    units: UnitsOption = None,
     columns: ColumnsOption = None,
+    joint_map: JointMapOption = None,
     action_key: ActionKeyOption = "",
     state_key: StateKeyOption = "",
     episodes: EpisodesOption = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; as many as there are cores if not given.")
-    ] = None,
-    ray: Annotated[
-        str | None, typer.Option(metavar="A", help="Do it on Ray: `local`, or the address of a cluster.")
-    ] = None,
-    worst: Annotated[
-        int, typer.Option(metavar="N", help="Moments of each rule that the report shows as pictures.")
-    ] = 2,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Folder for the report.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
+    workers: WorkersOption = None,
+    ray: RayOption = None,
+    worst: WorstOption = 2,
+    output: OutputOption = None,
+    as_json: AsJsonOption = False,
 ) -> int:
     """Sends every episode's rows through the gate, from the measured state on and between the rows too.
 
@@ -78,7 +88,9 @@ def audit_command(
         horizon=horizon,
         rate_hz=rate_hz,
         degrees=degrees,
+        units=units,
         columns=columns,
+        joint_map=joint_map,
         action_key=action_key,
         state_key=state_key,
         episodes=episodes,
@@ -101,6 +113,10 @@ def audit_command(
             worst_per_rule=max(0, worst),
             on_progress=show,
         )
+    return _answer(run, folder, has_world=world is not None, as_json=as_json)
+
+
+def _answer(run: "AuditRun", folder: Path, *, has_world: bool, as_json: bool) -> int:
     summary = run.summary
     if as_json:
         print(
@@ -112,8 +128,8 @@ def audit_command(
         _print_summary(run)
     print_note(f"wrote {folder / 'report.html'}, findings.parquet and episodes.parquet")
     sys.stdout.flush()
-    if world is None:
-        print_note("no --world was given: obstacles were NOT looked at")
+    if not has_world:
+        print_note("no --world was given: obstacles were NOT checked")
     if summary.unreadable:
         print_error(
             f"{len(summary.unreadable)} of {summary.episodes} episodes could not be audited, first "
@@ -132,7 +148,9 @@ def audit_job(
     horizon: int | None = None,
     rate_hz: float | None = None,
     degrees: bool = False,
+    units: str | None = None,
     columns: str | None = None,
+    joint_map: str | None = None,
     action_key: str = "",
     state_key: str = "",
     episodes: int | None = None,
@@ -144,6 +162,7 @@ def audit_job(
         from lastgate.audit.dataset_options import DatasetOptions
         from lastgate.audit.examine import ExamineOptions
         from lastgate.audit.job import AuditJob
+        from lastgate.audit.joint_units import parse_units
     except ModuleNotFoundError as error:
         raise ROSConfigError(
             f"audits need {error.name}, which is not installed\n\nhint: pip install 'lastgate[audit]'"
@@ -159,12 +178,10 @@ def audit_job(
         raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz:g}`")
     if episodes is not None and episodes < 1:
         raise ROSConfigError(f"`--episodes` must be at least 1: `{episodes}`")
-    chosen = None
-    if columns is not None:
-        try:
-            chosen = tuple(int(column) for column in columns.split(","))
-        except ValueError:
-            raise ROSConfigError(f"`--columns` is a list of numbers like 0,1,2: `{columns}`") from None
+    if degrees and units is not None:
+        raise ROSConfigError("`--degrees` is `--units degrees`: give one of the two")
+    if columns is not None and joint_map is not None:
+        raise ROSConfigError("`--columns` and `--joint-map` say the same: give one of the two")
     state = None if world is None else load_world(world, robot=load_robot(robot))
     return AuditJob(
         dataset=str(dataset),
@@ -174,9 +191,36 @@ def audit_job(
         source=DatasetOptions(
             action_key=action_key, state_key=state_key, step_s=None if rate_hz is None else 1.0 / rate_hz
         ),
-        options=ExamineOptions(path=path, horizon=horizon, degrees=degrees, columns=chosen),  # pyright: ignore[reportArgumentType]
+        options=ExamineOptions(
+            path=path,  # pyright: ignore[reportArgumentType]
+            horizon=horizon,
+            units=parse_units("degrees" if degrees else units or "si"),
+            columns=None if columns is None else _column_numbers(columns),
+            joint_map=None if joint_map is None else _joint_map(joint_map),
+        ),
         episodes_max=episodes,
     )
+
+
+def _column_numbers(text: str) -> tuple[int, ...]:
+    from lastgate.contracts import ROSConfigError
+
+    try:
+        return tuple(int(column) for column in text.split(","))
+    except ValueError:
+        raise ROSConfigError(f"`--columns` is a list of numbers like 0,1,2: `{text}`") from None
+
+
+def _joint_map(text: str) -> tuple[tuple[str, str], ...]:
+    from lastgate.contracts import ROSConfigError
+
+    pairs = [tuple(part.strip() for part in entry.partition("=")[::2]) for entry in text.split(",")]
+    if not all(column and joint for column, joint in pairs):
+        raise ROSConfigError(f"`--joint-map` is a list like 0=shoulder,1=elbow: `{text}`")
+    columns = [column for column, _ in pairs]
+    if len(set(columns)) != len(columns):
+        raise ROSConfigError(f"`--joint-map` names a column twice: `{text}`")
+    return tuple((column, joint) for column, joint in pairs)
 
 
 def _print_summary(run: "AuditRun") -> None:
@@ -208,7 +252,9 @@ def _print_summary(run: "AuditRun") -> None:
         text = str(value)
         print(f"{name:<26}  {text if is_good else paint(text, 'red', stream=sys.stdout)}")
     for finding in summary.findings[:FINDINGS_PRINTED]:
-        print(f"{finding['name']}, row {finding['first_row']}: {finding['code']}: {finding['sentence']}")
+        # Names of episodes, links and obstacles come from files.
+        said = f"{finding['name']}, row {finding['first_row']}: {finding['code']}: {finding['sentence']}"
+        print(printable(said))
     left = len(summary.findings) - FINDINGS_PRINTED
     if left > 0:
         print(f"and {left} more, in the report")

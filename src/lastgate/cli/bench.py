@@ -26,7 +26,7 @@ def bench_command(
         list[str] | None,
         typer.Argument(
             metavar="[R]...",
-            help="Fleet names or manifests; if none, franka_panda, and with `--errors` all that have a URDF.",
+            help="Robot library names or manifests; if none, franka_panda, and with `--errors` all that have a URDF.",
         ),
     ] = None,
     *,
@@ -42,7 +42,7 @@ def bench_command(
 ) -> int:
     """Measures how long the gate takes, beside the peers that are installed, as a Python program sees them.
 
-    With `--errors`: how often each judge of a robot misses a contact, and how often it refuses what is clear.
+    With `--errors`: how often each checker of a robot misses a contact, and how often it rejects what is clear.
 
     Exits with 1 if the gate missed a contact, and with 2 if something could not be measured.
     """
@@ -61,10 +61,10 @@ def bench_command(
     for name in robots or _robots_with_urdf():
         entry = _measure(name, samples=samples, near=near, steps=steps)
         missed += sum(
-            judges[judge]["misses"]
-            for judges in entry["errors"].values()
-            for judge in judges
-            if judge.startswith(("tier", "spheres"))
+            checkers[checker]["misses"]
+            for checkers in entry["errors"].values()
+            for checker in checkers
+            if checker.startswith(("tier", "spheres"))
         )
         stored[name] = entry
         if results is not None:
@@ -80,12 +80,12 @@ def _print_speed(robots: list[str], *, as_json: bool) -> int:
     from lastgate.bench.scene import STEP_S, scene_of
     from lastgate.bench.speed import cases_of, measure
     from lastgate.cli.progress_bar import progress_bar
-    from lastgate.gate import Gate, chosen_lanes
+    from lastgate.gate import Gate, chosen_simd
     from lastgate.robots import load_robot
 
-    machine = f"{_processor()}, {os.cpu_count()} cores, lanes {chosen_lanes()}"
+    machine = f"{_processor()}, {os.cpu_count()} cores, SIMD build {chosen_simd()}"
     if not as_json:
-        print(f"{machine}; all of it free of collisions, so that nobody stops early")
+        print(f"{machine}; all of it free of collisions, so that no checker stops early")
     tables: dict[str, list[dict[str, Any]]] = {}
     for name in robots:
         gate = Gate(load_robot(name), step_s=STEP_S)
@@ -133,7 +133,7 @@ def _measure(name: str, *, samples: int, near: int, steps: int) -> dict[str, Any
     robot = load_robot(name)
     if robot.assets.urdf is None:
         raise ROSConfigError(
-            f"robot `{robot.name}` has no URDF, which these judges need\n\n"
+            f"robot `{robot.name}` has no URDF, which these checkers need\n\n"
             f"hint: `lastgate robot report {name}` holds it against the meshes of its MJCF"
         )
     urdf = resolve_asset(robot.assets.urdf.ref, "urdf", find_manifest(name).parent)
@@ -162,15 +162,15 @@ def _measure(name: str, *, samples: int, near: int, steps: int) -> dict[str, Any
         "machine": f"{_processor()}, {os.cpu_count()} cores",
         "pieces": len(robot.loaded_pieces),
         "errors": {
-            kind: {judge: as_numbers(found) for judge, found in judges.items()}
-            for kind, judges in measured.items()
+            kind: {checker: as_numbers(found) for checker, found in checkers.items()}
+            for kind, checkers in measured.items()
         },
     }
 
 
-def _print(name: str, kind: str, judges: dict[str, Any]) -> None:
-    for judge, found in judges.items():
-        print(f"{name:16} {kind:12} {judge:24} {found}")
+def _print(name: str, kind: str, checkers: dict[str, Any]) -> None:
+    for checker, found in checkers.items():
+        print(f"{name:16} {kind:12} {checker:24} {found}")
     sys.stdout.flush()
 
 

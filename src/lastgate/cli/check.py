@@ -12,8 +12,10 @@ import typer
 from lastgate.cli.messages import paint, print_hint, print_note, print_undecided
 from lastgate.cli.options import RobotOption, SkillOption, WorldOption
 from lastgate.cli.rate import require_rate
+from lastgate.printable import printable
 
 if TYPE_CHECKING:
+    from lastgate.action import ActionChunk
     from lastgate.cli.input_files import StateFile
     from lastgate.contracts import RobotDescription, WorldState
     from lastgate.gate import Gate
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from lastgate.world import NoWorld, World
 
 STEP_S_DEFAULT = 0.02
-# No arm reaches a tenth of it; whoever writes millimetres does.
+# No arm reaches a tenth of it; a file in millimetres does.
 _FAR_M = 100.0
 
 
@@ -38,18 +40,20 @@ def check_command(
     ] = None,
     step_s: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help=f"From one row to the next; {STEP_S_DEFAULT} if not given."),
+        typer.Option(metavar="SECONDS", help=f"From one step to the next; {STEP_S_DEFAULT} if not given."),
     ] = None,
-    rate_hz: Annotated[float | None, typer.Option(metavar="HZ", help="The same, as rows per second.")] = None,
+    rate_hz: Annotated[
+        float | None, typer.Option(metavar="HZ", help="The same, as steps per second.")
+    ] = None,
     now_s: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="The time to judge stamps by; else the newest stamp."),
+        typer.Option(metavar="SECONDS", help="The time to evaluate stamps by; else the newest stamp."),
     ] = None,
     mode: Annotated[str | None, typer.Option(metavar="M", help="Control mode by name or number.")] = None,
     ee: Annotated[
-        str | None, typer.Option(metavar="NAME", help="End effector of Cartesian and gripper rows.")
+        str | None, typer.Option(metavar="NAME", help="End effector of Cartesian and gripper steps.")
     ] = None,
-    frame: Annotated[str | None, typer.Option(metavar="F", help="Axes of Cartesian rows.")] = None,
+    frame: Annotated[str | None, typer.Option(metavar="F", help="Axes of Cartesian steps.")] = None,
     skill: SkillOption = None,
     certificate: Annotated[
         Path | None,
@@ -59,10 +63,10 @@ def check_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> int:
-    """Checks one chunk, from the measured state through its last row, between the rows too.
+    """Checks one chunk, from the measured state through its last step, between the steps too.
 
-    Without --state the first row is taken as the state, and without --world nothing but the robot itself
-    is looked at; both are said on stderr, and the verdict lists what was not checked.
+    Without --state the first step is taken as the state, and without --world nothing but the robot itself
+    is checked; both are said on stderr, and the verdict lists what was not checked.
     """
     from lastgate.contracts.exceptions import ROSConfigError
 
@@ -90,9 +94,6 @@ def check_command(
         print(json.dumps(report, indent=2, allow_nan=False))
     else:
         _print_verdict(verdict, rows=report["rows"], step_s=report["step_s"])
-    if not verdict.accepted and not as_json:
-        sys.stdout.flush()
-        print_hint(f"`lastgate explain {verdict.violations[0].code}`")
     return 0 if verdict.accepted else 1
 
 
@@ -162,11 +163,20 @@ def _decide(
         written = gate.certify(chunk, state=state, world=world, now_s=now)
         save_certificate(written, certificate_path)
         print_note(f"{certificate_path}: {written.record_count} records, checked by `lastgate verify`")
-    report = {
+    report = _report(verdict, chunk=chunk, chunk_path=chunk_path, robot_name=robot.name, step_s=step_s)
+    return verdict, report | {"notes": notes}
+
+
+def _report(
+    verdict: "Verdict", *, chunk: "ActionChunk", chunk_path: Path, robot_name: str, step_s: float
+) -> dict[str, Any]:
+    from lastgate.contracts import ControlMode
+
+    return {
         "accepted": verdict.accepted,
         "decided": True,
         "chunk": str(chunk_path),
-        "robot": robot.name,
+        "robot": robot_name,
         "mode": chunk.mode.name if isinstance(chunk.mode, ControlMode) else int(chunk.mode),
         "rows": len(chunk.rows),
         "step_s": step_s,
@@ -176,12 +186,11 @@ def _decide(
         "certified_rows": verdict.certified_rows,
         "evaluations": verdict.evaluations,
         "unchecked": _left_out(verdict),
-        "notes": notes,
+        "notes": [],  # its place in the file; the caller has them
         "world_id": verdict.world_id,
         "model_digest": verdict.model_digest,
         "explanation": verdict.explain(),
     }
-    return verdict, report
 
 
 def _state_from_first_row(chunk: Any, gate: "Gate", notes: list[str]) -> "StateFile":
@@ -196,15 +205,15 @@ def _state_from_first_row(chunk: Any, gate: "Gate", notes: list[str]) -> "StateF
     if not holds_positions:
         name = chunk.mode.name if isinstance(chunk.mode, ControlMode) else str(chunk.mode)
         raise ROSConfigError(
-            f"rows of {name} hold no joint positions to start from, and no state was given\n\n"
+            f"steps of {name} hold no joint positions to start from, and no state was given\n\n"
             'hint: pass the measured state: `--state state.json` with {"positions": [...]}'
         )
     notes.append(
-        "no --state was given: row 0 is taken as the measured state, "
-        "so the way from the robot to row 0 was NOT checked"
+        "no --state was given: step 0 is taken as the measured state, "
+        "so the way from the robot to step 0 was NOT checked"
     )
     if not len(chunk.rows) or chunk.rows.shape[1] != gate.n_dof:
-        # The gate rejects the shape before it looks at the state.
+        # The gate rejects the shape before it checks the state.
         return StateFile(positions=chunk.rows.reshape(-1)[: gate.n_dof])
     return StateFile(positions=chunk.rows[0])
 
@@ -276,15 +285,18 @@ def _violation_as_json(violation: "Violation") -> dict[str, Any]:
 
 def _print_verdict(verdict: "Verdict", *, rows: int, step_s: float) -> None:
     if verdict.accepted:
-        print(f"{paint('accepted', 'green', stream=sys.stdout)}: {rows} rows, {step_s:g} s apart")
+        print(f"{paint('accepted', 'green', stream=sys.stdout)}: {rows} steps, {step_s:g} s apart")
         clearance = f"at least {verdict.min_clearance_m:.4f} m beyond its margin"
         print(f"  every checked pair keeps {clearance}, at every instant")
     else:
         violation = verdict.violations[0]
         where = "" if violation.step is None else f" at step {violation.step} of {rows}"
         print(f"{paint('rejected', 'red', stream=sys.stdout)}: {violation.code}{where}")
-        print(f"  {violation.sentence()}")
+        print(f"  {printable(violation.sentence())}")
         if verdict.certified_rows:
-            print(f"  the first {verdict.certified_rows} of {rows} rows were shown clear")
+            print(f"  the first {verdict.certified_rows} of {rows} steps were certified clear")
     if verdict.stage > 5 and _left_out(verdict):
         print(f"  not checked: {', '.join(_left_out(verdict))}")
+    if not verdict.accepted:
+        sys.stdout.flush()
+        print_hint(f"`lastgate explain {verdict.violations[0].code}`")

@@ -8,6 +8,7 @@ import io
 import json
 import multiprocessing
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 Scope = Literal["all", "pairs", "geometry", "pieces"]
 
 RobotOption = Annotated[
-    str | None, typer.Option("--robot", metavar="F", help="A robot.yaml, its folder, or a fleet name.")
+    str | None,
+    typer.Option("--robot", metavar="F", help="A robot.yaml, its folder, or a robot library name."),
 ]
 AcmOnly = Annotated[bool, typer.Option("--acm-only", help="Only the allowed pairs.")]
 GeometryOnly = Annotated[bool, typer.Option("--geometry-only", help="Only volumes and joint frames.")]
@@ -65,7 +67,7 @@ def lower_command(
         for file in changed:
             sys.stdout.write(unified_diff(file.before, file.after, file.path))
         if write:
-            # The pieces before the manifest that names them: whoever reads in between sees a digest that differs.
+            # The pieces before the manifest that names them: a reader in between sees a digest that differs.
             for file in reversed(changed):
                 replace_file(file.path, file.after)
                 print(f"wrote {file.path}", file=sys.stderr)
@@ -79,7 +81,7 @@ def lower_command(
 def check_command(
     robot: RobotOption = None,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Every robot of the fleet.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Every robot of the robot library.")] = False,
     acm_only: AcmOnly = False,
     geometry_only: GeometryOnly = False,
     pieces_only: PiecesOnly = False,
@@ -88,7 +90,8 @@ def check_command(
     """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or nothing was.
 
     With `--all`, files that are not installed are named before anything is compared, and the rest is still
-    compared, so that one run shows all that is wrong with the fleet.
+    compared, so that one run shows all that is wrong with the robot library. Robots whose manifest says that their
+    volumes are drawn by hand are listed as such and hold nothing up.
     """
     from lastgate.robots import find_manifest, robot_names
 
@@ -102,7 +105,10 @@ def check_command(
         raise typer.Exit(2) from error
     outcomes: dict[str, str] = {}
     for path in paths:
-        if not _has_all_files(path):
+        if every and _is_drawn_by_hand(path):
+            print(f"{path}: volumes drawn by hand, nothing proves them", file=sys.stderr)
+            outcomes[str(path)] = "hand-drawn"
+        elif not _has_all_files(path):
             outcomes[str(path)] = "unresolved"
     there = [path for path in paths if str(path) not in outcomes]
     compare = partial(_check_one, scope=scope, every=every, as_json=as_json)
@@ -121,8 +127,18 @@ def check_command(
         raise typer.Exit(1)
 
 
+def _is_drawn_by_hand(path: Path) -> bool:
+    """Returns whether a manifest says of its own volumes that nothing proves them: there is nothing to hold them to."""
+    from lastgate.lowering.manifest_splice import read_manifest
+
+    try:
+        return read_manifest(load_text(path), source=str(path)).unproved_volumes is not None
+    except ROSConfigError:
+        return False  # the next reader says what is wrong with it
+
+
 def _has_all_files(path: Path) -> bool:
-    """Tells whether every file a manifest names is there, and prints each that is not."""
+    """Returns whether every file a manifest names is there, and prints each that is not."""
     from lastgate.assets.resolver import unresolved_assets
     from lastgate.lowering.manifest_splice import read_manifest
 
@@ -137,7 +153,7 @@ def _has_all_files(path: Path) -> bool:
 
 
 def _print_summary(outcomes: dict[str, str]) -> None:
-    for word in ("same", "drift", "unresolved", "by hand"):
+    for word in ("same", "drift", "unresolved", "by hand", "hand-drawn"):
         names = [Path(path).parent.name for path, outcome in outcomes.items() if outcome == word]
         if names:
             print(f"{word}: {len(names)} ({', '.join(names)})", file=sys.stderr)
@@ -159,7 +175,7 @@ def _over_processes(compare: Callable[[Path], str], paths: list[Path]) -> list[s
     outcomes: list[str] = []
     # Forking a process that has threads (BLAS, the progress bar) can hang; a spawned one starts clean.
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=spawn) as pool, progress_bar("fleet") as progress:
+    with ProcessPoolExecutor(workers, mp_context=spawn) as pool, progress_bar("library") as progress:
         # The largest first: a long one that starts last keeps a single core busy while the others wait.
         started = {
             path: pool.submit(_captured, compare, path) for path in sorted(paths, key=_size, reverse=True)
@@ -202,7 +218,7 @@ def _check_one(path: Path, *, scope: Scope, every: bool, as_json: bool) -> str:
         print(f"{path}: same", file=sys.stderr)
         return "same"
     print(f"{path}: drift", file=sys.stderr)
-    # Whoever reads JSON reads nothing else from stdout.
+    # A program that reads JSON reads nothing else from stdout.
     shown = sys.stderr if as_json else sys.stdout
     for file in changed:
         shown.write(unified_diff(file.before, file.after, file.path))
@@ -211,7 +227,7 @@ def _check_one(path: Path, *, scope: Scope, every: bool, as_json: bool) -> str:
 
 @dataclass(frozen=True)
 class LoweredFile:
-    """Is a file as it stands and as its description lowers to."""
+    """A file as it stands and as its description lowers to."""
 
     path: Path
     before: str
@@ -241,14 +257,18 @@ def relowered(path: Path, *, scope: Scope) -> tuple[list[LoweredFile], list[str]
             named, text = lower_convex_pieces(robot, shapes)
             beside = path.parent / named.file
             files.append(LoweredFile(beside, load_text(beside) if beside.exists() else "", text))
+    # Lowered volumes are proved, so what the manifest says of the drawn ones goes with them.
+    relowers_volumes = lowered is not None and scope in ("all", "geometry")
+    kept = re.sub(r"^unproved_volumes:.*\n", "", before, flags=re.MULTILINE) if relowers_volumes else before
     after = splice(
-        before,
+        kept,
         source=str(path),
         acm_source=lowered.source if lowered else "",
         frames=lowered.frames if lowered and scope != "pairs" else None,
         geometry=lowered.geometry if lowered and scope != "pairs" else None,
         pairs=lowered.pairs if lowered and scope != "geometry" else None,
         pieces=named,
+        drawn_outside_m=lowered.drawn_outside_m if lowered and scope != "pairs" else None,
     )
     return [LoweredFile(path, before, after), *files], lowered.notes if lowered else []
 

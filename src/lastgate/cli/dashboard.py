@@ -23,7 +23,9 @@ def dashboard_command(
     ] = PAGE_PORT,
     robot: Annotated[
         str | None,
-        typer.Option(metavar="R", help="What to draw: a name of the fleet, or the path of a robot.yaml."),
+        typer.Option(
+            metavar="R", help="What to draw: a name of the robot library, or the path of a robot.yaml."
+        ),
     ] = None,
     instance: Annotated[
         str | None,
@@ -34,7 +36,7 @@ def dashboard_command(
 ) -> int:
     """Serves the live page and takes spans in at /v1/traces, for this machine only.
 
-    Anybody on the machine may look and press stop. A reset needs the token that is printed here once.
+    Every user of the machine may watch and press stop. A reset needs the token that is printed here once.
     """
     from lastgate.contracts import ROSConfigError
 
@@ -42,7 +44,7 @@ def dashboard_command(
         from lastgate.dashboard.access import Token
         from lastgate.dashboard.control import WatchedControl
         from lastgate.dashboard.kernel_watch import KernelWatch
-        from lastgate.dashboard.server import DashboardServer
+        from lastgate.dashboard.server import DashboardServer, PagePort
         from lastgate.dashboard.store import LiveStore
     except ModuleNotFoundError as error:
         raise ROSConfigError(
@@ -56,20 +58,23 @@ def dashboard_command(
         instance = described.name
     if instance is not None:
         require_instance(instance)
-    os.nice(NICENESS)
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     store = LiveStore(source="kernel")
     with contextlib.ExitStack() as cleanup:
-        watch = KernelWatch(store, instance=instance, robot=described)
+        # The button first: it keeps the ordinary priority.
+        front = PagePort(port)
+        cleanup.callback(front.close)
+        os.nice(NICENESS)
+        watch = KernelWatch(store, instance=instance, robot=described, on_instance=front.button.watch)
         cleanup.callback(watch.close)
         token = Token(default_state_dir() / "dashboard.token")
         cleanup.callback(token.forget)
-        server = DashboardServer(store, WatchedControl(watch), token, port=port)
+        server = DashboardServer(store, WatchedControl(watch), token, port=front)
         cleanup.callback(server.close)
         print(f"{server.url}#token={token.text}", flush=True)
-        print_note(f"the token allows resets and is also in {token.path}; anybody may press stop")
+        print_note(f"the token allows resets and is also in {token.path}; every user may press stop")
         while server.is_serving and not ended.wait(0.2):
             pass
     if not ended.is_set():

@@ -38,7 +38,7 @@ def demo_command(
 ) -> int:
     """Runs a simulated Franka Panda, a policy that sometimes misbehaves, and the gate between them.
 
-    Exits with 0 if every planted chunk was refused, no good one was, and MuJoCo saw no contact; else with 1.
+    Exits with 0 if every planted chunk was rejected, no good one was, and MuJoCo saw no contact; else with 1.
     """
     from lastgate.contracts import ROSConfigError
 
@@ -96,7 +96,7 @@ def _end_recording(simulation: Any) -> None:
 
 
 def _can_record() -> bool:
-    """Tells whether the `record` extra is installed; without it the demo runs all the same."""
+    """Returns whether the `record` extra is installed; without it the demo runs all the same."""
     from importlib.util import find_spec
 
     return all(find_spec(name) is not None for name in ("mcap", "rosbags"))
@@ -111,7 +111,7 @@ def _open_page(live_page: Any, simulation: Any, port: int | None) -> Any:
     except ROSConfigError:
         if port is not None:
             raise
-        # Nobody asked for that port; it may be taken by the page of a kernel.
+        # The user did not ask for that port; it may be taken by the page of a kernel.
         page = live_page(simulation, port=0, folder=default_state_dir())
     print_note(f"the page is at {page.url}#token={page.token.text} while this runs")
     return page
@@ -132,8 +132,8 @@ def _run_with_ticker(simulation: Any, seconds: float, *, viewer: Any, in_real_ti
         task = progress.add_task("", total=seconds, counts="")
 
         def tick(decision: "Decision") -> None:
-            refused = sum(not d.accepted for d in simulation.record.decisions) + (not decision.accepted)
-            progress.update(task, counts=f"{decision.number} chunks, {refused} refused")
+            rejected = sum(not d.accepted for d in simulation.record.decisions) + (not decision.accepted)
+            progress.update(task, counts=f"{decision.number} chunks, {rejected} rejected")
             if not decision.accepted or decision.fault != "none":
                 console.print(_ticker_line(decision), markup=False, soft_wrap=True)
 
@@ -158,7 +158,7 @@ def _pace(progress: Any, task: Any, viewer: Any, in_real_time: bool) -> Callable
 
 
 def _ticker_line(decision: "Decision") -> str:
-    verdict = "accepted" if decision.accepted else "refused "
+    verdict = "accepted" if decision.accepted else "rejected"
     return f"{decision.time_s:7.2f} s  {verdict}  {decision.fault:<14}  {decision.code}: {decision.sentence}"
 
 
@@ -168,10 +168,10 @@ def _print_summary(summary: dict[str, Any]) -> None:
         ("simulated time", f"{summary['simulated_s']:.1f} s in {summary['wall_s']:.1f} s", True),
         ("chunks proposed", str(summary["chunks"]), True),
         ("accepted", str(summary["accepted"]), True),
-        ("refused", str(summary["refused"]), True),
+        ("rejected", str(summary["refused"]), True),
         *((f"  {code}", str(count), True) for code, count in summary["refused_by_reason"].items()),
         (
-            "bad chunks refused",
+            "bad chunks rejected",
             f"{summary['planted_refused']} of {summary['planted']}",
             summary["planted_accepted"] == 0,
         ),
@@ -182,7 +182,7 @@ def _print_summary(summary: dict[str, Any]) -> None:
             summary["planted_collisions_that_touch_in_mujoco"] == summary["planted_collisions"],
         ),
         (
-            "good chunks refused",
+            "good chunks rejected",
             f"{summary['good_refused']} of {summary['good']}",
             summary["good_refused"] == 0,
         ),

@@ -8,20 +8,24 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from lastgate.cli.messages import paint
 
+if TYPE_CHECKING:
+    from lastgate.contracts import RobotDescription
+
 ENGINES = (("mujoco", "mujoco"), ("pinocchio", "pin"), ("coal", "coal"), ("fcl", "python-fcl"))
 
 
 class Finding(TypedDict):
-    """Is one line of the report."""
+    """One line of the report."""
 
     what: str
     found: bool
@@ -63,10 +67,10 @@ def _native() -> Iterator[Finding]:
     except ImportError as error:
         yield {"what": "native module", "found": False, "detail": f"{error}; `make .venv/.built` builds it"}
         return
-    bounds = f"{_core.ROWS_MAX} rows, {_core.PRIMITIVES_MAX} obstacles, {_core.LINKS_MAX} links"
-    from lastgate.gate import chosen_lanes
+    bounds = f"{_core.ROWS_MAX} steps, {_core.PRIMITIVES_MAX} obstacles, {_core.LINKS_MAX} links"
+    from lastgate.gate import chosen_simd
 
-    detail = f"{Path(_core.__file__).name}, {chosen_lanes()} lanes; at most {bounds}"
+    detail = f"{Path(_core.__file__).name}, SIMD build {chosen_simd()}; at most {bounds}"
     yield {"what": "native module", "found": True, "detail": detail}
 
 
@@ -140,8 +144,17 @@ def _robots() -> Iterator[Finding]:
             "what": f"robot {name}",
             "found": True,
             "detail": f"{gate.n_dof} joints, {len(gate.checked_pairs)} pairs, "
-            + (f"{len(robot.loaded_pieces)} convex pieces" if robot.loaded_pieces else "volumes only"),
+            + (f"{len(robot.loaded_pieces)} convex pieces" if robot.loaded_pieces else "volumes only")
+            + f"; speeds {_speed_sources(robot)}"
+            + (f"; volumes not proved: {robot.unproved_volumes}" if robot.unproved_volumes else ""),
         }
+
+
+def _speed_sources(robot: "RobotDescription") -> str:
+    counted = Counter(joint.velocity_limit_source for joint in robot.actuated_joints)
+    fast = sum(joint.looks_like_motor_data for joint in robot.actuated_joints)
+    named = ", ".join(f"{count} {source}" for source, count in sorted(counted.items()))
+    return named + (f" ({fast} look like motor data)" if fast else "")
 
 
 def _engines() -> Iterator[Finding]:

@@ -14,11 +14,20 @@ from pydantic import ValidationError
 
 from lastgate.arrays import Float64
 from lastgate.assets.closest_names import quote_closest
-from lastgate.contracts import ControlMode, RobotDescription, ROSConfigError, WorldState, config_error_from
+from lastgate.contracts import (
+    ControlMode,
+    RobotDescription,
+    RobotFrames,
+    ROSConfigError,
+    WorldCollisionPrimitive,
+    WorldState,
+    config_error_from,
+)
+from lastgate.robots.bounded_yaml import require_bounded
 
 CHUNK_SUFFIXES = (".npy", ".npz", ".csv", ".json")
 PROBLEMS_SHOWN = 8
-# The gate takes at most 256 rows of at most 64 numbers; a thousand times that is no chunk by any reading.
+# The gate takes at most 256 steps of at most 64 numbers; a thousand times that is no chunk by any reading.
 FILE_BYTES_MAX = 128 * 1024 * 1024
 
 _CHUNK_KEYS = ("rows", "mode", "ee_name", "frame_id")
@@ -30,7 +39,7 @@ _STATE_KEYS = ("positions", "velocities", "gripper_positions", "stamp_s")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChunkFile:
-    """Is what a chunk file says; None where it says nothing."""
+    """Contents of a chunk file; None where it says nothing."""
 
     rows: Float64
     mode: ControlMode | None = None
@@ -40,7 +49,7 @@ class ChunkFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StateFile:
-    """Is what a state file says; None where it says nothing."""
+    """Contents of a state file; None where it says nothing."""
 
     positions: Float64
     velocities: Float64 | None = None
@@ -53,7 +62,7 @@ def load_chunk(path: Path, *, joint_names: Sequence[str]) -> ChunkFile:
 
     Raises:
         ROSConfigError: The file is missing, of another kind, or not a rectangle of numbers. NaN is let
-            through: it is the gate that rejects it, with the joint and the row.
+            through: it is the gate that rejects it, with the joint and the step.
     """
     require_file(path)
     match path.suffix.lower():
@@ -117,17 +126,28 @@ def load_world(path: Path, *, robot: RobotDescription) -> WorldState:
             "hint: leave it out, and list what it shows under `collision_primitives`"
         )
     if "collision_primitives" not in world.model_fields_set:
-        # As for `World`: that nobody filled it does not mean that nothing is there.
+        # As for `World`: an unfilled world does not mean that nothing is there.
         raise ROSConfigError(
             f"{path}: `collision_primitives` is missing\n\n"
             "hint: `collision_primitives: []` says that nothing is there"
         )
-    elsewhere = sorted({p.pose.frame_id for p in world.collision_primitives} - {"", robot.base_frame})
-    if elsewhere:
-        raise ROSConfigError(
-            f"{path}: obstacles are in frame `{elsewhere[0]}`, the gate reads them in `{robot.base_frame}`"
-        )
-    return world
+    return world.model_copy(
+        update={"collision_primitives": _primitives_in_base(world.collision_primitives, robot, path)}
+    )
+
+
+def _primitives_in_base(
+    primitives: tuple[WorldCollisionPrimitive, ...], robot: RobotDescription, path: Path
+) -> tuple[WorldCollisionPrimitive, ...]:
+    frames = RobotFrames.of(robot)
+    for index, primitive in enumerate(primitives):
+        problem = frames.problem(primitive.pose.frame_id)
+        if problem is not None:
+            name = primitive.object_id or f"collision_primitives[{index}]"
+            raise ROSConfigError(f"{path}: obstacle `{name}` {problem}")
+    return tuple(
+        primitive.model_copy(update={"pose": frames.pose_in_base(primitive.pose)}) for primitive in primitives
+    )
 
 
 def require_file(path: Path) -> None:
@@ -189,6 +209,8 @@ def _load_json(path: Path) -> Any:
         raise ROSConfigError(f"{path}:{error.lineno}: not JSON: {error.msg}") from None
     except UnicodeDecodeError:
         raise ROSConfigError(f"{path}: not JSON: the file is not text") from None
+    except ValueError as error:  # whole numbers of thousands of digits
+        raise ROSConfigError(f"{path}: not JSON that can be read: {error}") from None
     except RecursionError:
         raise ROSConfigError(f"{path}: not JSON that can be read: nested too deeply") from None
     except KeyError as error:
@@ -212,12 +234,14 @@ def _load_yaml(path: Path) -> Any:
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
     try:
-        return YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
+        document = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
     except MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
         raise ROSConfigError(f"{path}{line}: not YAML: {error.problem or error.context}") from None
-    except (YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (YAMLError, ValueError, RecursionError) as error:
         raise ROSConfigError(f"{path}: not YAML: {str(error).splitlines()[0]}") from None
+    require_bounded(document, path)
+    return document
 
 
 def _header_hint(header: Sequence[str], joint_names: Sequence[str]) -> str:
@@ -290,7 +314,9 @@ def _chunk_from_json(document: Any, path: Path) -> ChunkFile:
         widths = {len(row) for row in rows}
         if len(widths) > 1:
             odd = next(index for index, row in enumerate(rows) if len(row) != len(rows[0]))
-            raise ROSConfigError(f"{path}: row {odd} has {len(rows[odd])} numbers, row 0 has {len(rows[0])}")
+            raise ROSConfigError(
+                f"{path}: step {odd} has {len(rows[odd])} numbers, step 0 has {len(rows[0])}"
+            )
     return ChunkFile(
         rows=_require_rows(_to_array(rows, path, "rows"), path),
         mode=None if document.get("mode") is None else parse_mode(document["mode"], where=f"{path}: `mode`"),
@@ -376,7 +402,7 @@ def _require_rows(array: Any, path: Path) -> Float64:
     rows = _require_numbers(array, path)
     if rows.ndim != 2:
         raise ROSConfigError(
-            f"{path}: a chunk is rows x joints, this has the shape {rows.shape}"
+            f"{path}: a chunk is steps x joints, this has the shape {rows.shape}"
             + ("\n\nhint: save `rows[np.newaxis, :]` for a single row" if rows.ndim == 1 else "")
         )
     return rows

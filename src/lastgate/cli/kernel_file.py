@@ -23,7 +23,7 @@ def kernel_config_command(
     ],
     rate_hz: Annotated[
         float | None,
-        typer.Option(metavar="N", help="Rows per second; else `kernel run --config F` must be told."),
+        typer.Option(metavar="N", help="Steps per second; else `kernel run --config F` must be told."),
     ] = None,
     skill: SkillOption = None,
 ) -> int:
@@ -60,7 +60,7 @@ def kernel_config_command(
         + (
             "no rate: `lastgate kernel run --config F --rate-hz N`"
             if rate_hz is None
-            else f"{rate_hz:g} rows per second"
+            else f"{rate_hz:g} steps per second"
         )
     )
     print(output)

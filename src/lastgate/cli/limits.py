@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lastgate limits`: margins and limits from recordings, as a diff that nobody applies."""
+"""`lastgate limits`: margins and limits from recordings, as a diff that is never applied."""
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,16 @@ from lastgate.cli.dataset_arguments import (
     DatasetArgument,
     DegreesOption,
     EpisodesOption,
+    JointMapOption,
     RateOption,
     StateKeyOption,
+    UnitsOption,
 )
 from lastgate.cli.messages import print_note, print_warning
 from lastgate.cli.options import RobotOption
+
+if TYPE_CHECKING:
+    from lastgate.audit.limits import LimitsReport
 
 
 def limits_command(
@@ -30,7 +35,9 @@ def limits_command(
     ] = 0.999,
     rate_hz: RateOption = None,
     degrees: DegreesOption = False,
+    units: UnitsOption = None,
     columns: ColumnsOption = None,
+    joint_map: JointMapOption = None,
     action_key: ActionKeyOption = "",
     state_key: StateKeyOption = "",
     episodes: EpisodesOption = None,
@@ -47,7 +54,9 @@ def limits_command(
         robot=robot,
         rate_hz=rate_hz,
         degrees=degrees,
+        units=units,
         columns=columns,
+        joint_map=joint_map,
         action_key=action_key,
         state_key=state_key,
         episodes=episodes,
@@ -62,6 +71,19 @@ def limits_command(
     if as_json:
         print(json.dumps({**asdict(report), "diff": diff}, indent=2))
         return 0
+    _print_limits(report, quantile=quantile)
+    print(diff)
+    print_note(
+        f"limits are what was seen times {HEADROOM:g}, never above what is declared; nothing was written"
+    )
+    for trouble in report.unreadable[:5]:
+        print_warning(trouble)
+    if len(report.unreadable) > 5:
+        print_warning(f"and {len(report.unreadable) - 5} more episodes could not be used")
+    return 0
+
+
+def _print_limits(report: "LimitsReport", *, quantile: float) -> None:
     print(f"{report.episodes} episodes, {report.rows} rows; {quantile:.4g} of the rows lie within:")
     print(f"{'joint':<24} {'tracking error':>15} {'speed':>10} {'declared':>10} {'acceleration':>13}")
     for joint in report.joints:
@@ -79,12 +101,3 @@ def limits_command(
     print(f"  acceleration           {cover.acceleration:.5f}")
     if cover.margin is not None and report.margin_m is not None:
         print(f"  margin of {report.margin_m * 1000:g} mm         {cover.margin:.5f}")
-    print(diff)
-    print_note(
-        f"limits are what was seen times {HEADROOM:g}, never above what is declared; nothing was written"
-    )
-    for trouble in report.unreadable[:5]:
-        print_warning(trouble)
-    if len(report.unreadable) > 5:
-        print_warning(f"and {len(report.unreadable) - 5} more episodes could not be used")
-    return 0

@@ -36,15 +36,15 @@ def look_at_command(
         Path | None, typer.Option(metavar="S", help="Where the arm is: .json, .yaml, .npy or .csv.")
     ] = None,
     world: WorldOption = None,
-    step_s: Annotated[float, typer.Option(metavar="S", help="Time from row to row.")] = STEP_S_DEFAULT,
+    step_s: Annotated[float, typer.Option(metavar="S", help="Time from step to step.")] = STEP_S_DEFAULT,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="F.csv", help="Write the rows, for `lastgate check`."),
+        typer.Option("--output", "-o", metavar="F.csv", help="Write the steps, for `lastgate check`."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="F.png", help="Draw the arm, the way and the line of view.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print goal and rows as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print goal and steps as JSON.")] = False,
 ) -> int:
     """Plans a motion after which a camera looks at a point; the gate has accepted every segment of it.
 
@@ -191,7 +191,7 @@ def _print(report: dict[str, Any], plan: "LookAtPlan") -> None:
     print(f"  eye       x {x:8.3f}  y {y:8.3f}  z {z:8.3f}")
     print(f"  off axis  {plan.off_axis_rad:.2e} rad")
     print(
-        f"  motion    {len(plan.trajectory.rows)} rows, {plan.trajectory.duration_s:.2f} s, accepted by the gate"
+        f"  motion    {len(plan.trajectory.rows)} steps, {plan.trajectory.duration_s:.2f} s, accepted by the gate"
     )
     ends = ", ".join(
         f"{name} {value:.3f}" for name, value in zip(report["joint_names"], plan.trajectory.end, strict=True)

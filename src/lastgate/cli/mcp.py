@@ -14,47 +14,70 @@ if TYPE_CHECKING:
 STEP_S_DEFAULT = 0.02
 
 
+RobotOption = Annotated[
+    str | None, typer.Option(metavar="R", help="A robot of the robot library, or a robot.yaml.")
+]
+MemoryOption = Annotated[
+    str, typer.Option(metavar="F", help="SQLite file of what was seen; made if it is not there.")
+]
+MapPathOption = Annotated[
+    Path | None,
+    typer.Option("--map", metavar="M", help="The .yaml of a map, for a body whose world has none."),
+]
+BodyOption = Annotated[
+    str | None,
+    typer.Option(metavar="MODULE:FUNCTION", help="Called with the gate; returns the robot that moves."),
+]
+DetectorOption = Annotated[
+    str | None,
+    typer.Option(metavar="MODULE:FUNCTION", help="Returns what finds things in images."),
+]
+InstanceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The kernel whose stops stop the tools; else every kernel of the robot that runs.",
+    ),
+]
+SimulateOption = Annotated[
+    bool, typer.Option("--simulate", help="A simulated mobile arm in a flat with things in it.")
+]
+ReadOnlyOption = Annotated[
+    bool, typer.Option("--read-only", help="Leave out every tool that moves the robot.")
+]
+StepSOption = Annotated[float, typer.Option(metavar="S", help="Time from step to step.")]
+
+
 def mcp_command(
     *,
-    robot: Annotated[
-        str | None, typer.Option(metavar="R", help="A robot of the fleet, or a robot.yaml.")
-    ] = None,
-    memory: Annotated[
-        str, typer.Option(metavar="F", help="SQLite file of what was seen; made if it is not there.")
-    ] = ":memory:",
-    map_path: Annotated[
-        Path | None,
-        typer.Option("--map", metavar="M", help="The .yaml of a map, for a body whose world has none."),
-    ] = None,
-    body: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE:FUNCTION", help="Called with the gate; returns the robot that moves."),
-    ] = None,
-    detector: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE:FUNCTION", help="Returns what finds things in images."),
-    ] = None,
-    simulate: Annotated[
-        bool, typer.Option("--simulate", help="A simulated mobile arm in a flat with things in it.")
-    ] = False,
-    read_only: Annotated[
-        bool, typer.Option("--read-only", help="Leave out every tool that moves the robot.")
-    ] = False,
-    step_s: Annotated[float, typer.Option(metavar="S", help="Time from row to row.")] = STEP_S_DEFAULT,
+    robot: RobotOption = None,
+    memory: MemoryOption = ":memory:",
+    map_path: MapPathOption = None,
+    body: BodyOption = None,
+    detector: DetectorOption = None,
+    instance: InstanceOption = None,
+    simulate: SimulateOption = False,
+    read_only: ReadOnlyOption = False,
+    step_s: StepSOption = STEP_S_DEFAULT,
 ) -> int:
     """Serves recall_object, resolve_place, locate_in_view, and, if there is a robot, navigate_to, look_at, execute.
 
-    Every motion crosses the gate. Without --body and --simulate nothing can move, and only what looks things
-    up in memory and on the map is served.
+    Every motion crosses the gate, and nothing moves while a kernel of the robot is latched. Without --body and
+    --simulate nothing can move, and only what looks things up in memory and on the map is served.
     """
     from lastgate.contracts import ROSConfigError
+    from lastgate.kernel_process import require_instance
     from lastgate.memory.server import build_server
 
     if simulate and (robot or body or map_path):
         raise ROSConfigError("`--simulate` brings its own robot, body and map\n\nhint: leave the others out")
     if robot is None and not simulate:
         raise ROSConfigError("`--robot` is missing\n\nhint: `--simulate` brings one of its own")
-    # Found before anybody connects, so that a wrong name is said on this terminal.
+    if instance is not None:
+        if simulate:
+            raise ROSConfigError("`--simulate` has no kernel\n\nhint: leave `--instance` out")
+        require_instance(instance)
+    # Found before a client connects, so that a wrong name is said on this terminal.
     make_body = None if body is None else _load(body, option="--body")
     make_detector = None if detector is None else _load(detector, option="--detector")
     if not simulate:
@@ -73,6 +96,7 @@ def mcp_command(
             make_detector=make_detector,
             step_s=step_s,
             is_cancelled=is_cancelled,
+            instance=instance,
         )
 
     server = build_server(make_tools, may_move=not read_only and (simulate or body is not None))
@@ -115,10 +139,12 @@ def _for_robot(
     make_detector: Callable[[], Any] | None,
     step_s: float,
     is_cancelled: Callable[[], bool],
+    instance: str | None,
 ) -> "AgentTools":
     from lastgate.approach import OccupancyGridIndex
     from lastgate.gate import Gate
     from lastgate.memory import AgentTools, SpatialMemory
+    from lastgate.memory.kernel_latch import KernelLatch
     from lastgate.robots import load_robot
 
     gate = Gate(load_robot(robot), step_s=step_s)
@@ -129,6 +155,7 @@ def _for_robot(
         detector=None if make_detector is None else make_detector(),
         grid=None if map_path is None else OccupancyGridIndex.from_file(map_path),
         is_cancelled=is_cancelled,
+        kernel=KernelLatch(gate.robot.name, instance=instance),
     )
 
 

@@ -6,6 +6,9 @@ import os
 import sys
 from typing import Any, TextIO
 
+from lastgate.printable import printable
+
+_LINES = "\n\t"
 _CODES = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
@@ -20,7 +23,7 @@ def print_error(text: str) -> None:
 
     Where several errors in one text have hints of their own, each hint is printed once, after all of them.
     """
-    what, *blocks = text.split("\n\nhint: ")
+    what, *blocks = printable(text, keep=_LINES).split("\n\nhint: ")
     hints: list[str] = []
     for block in blocks[:-1]:
         hint, _, more = block.partition("\n")
@@ -37,17 +40,17 @@ def print_error(text: str) -> None:
 
 def print_hint(text: str) -> None:
     """Prints a blank line and `hint: …`."""
-    print(f"\n{paint('hint:', 'green', stream=sys.stderr)} {text}", file=sys.stderr)
+    print(f"\n{paint('hint:', 'green', stream=sys.stderr)} {printable(text, keep=_LINES)}", file=sys.stderr)
 
 
 def print_note(text: str) -> None:
-    """Prints `note: …`, for what was assumed because nobody said otherwise."""
-    print(f"{paint('note:', 'yellow', stream=sys.stderr)} {text}", file=sys.stderr)
+    """Prints `note: …`, for what was assumed because the user did not say otherwise."""
+    print(f"{paint('note:', 'yellow', stream=sys.stderr)} {printable(text, keep=_LINES)}", file=sys.stderr)
 
 
 def print_warning(text: str) -> None:
     """Prints `warning: …`."""
-    print(f"{paint('warning:', 'yellow', stream=sys.stderr)} {text}", file=sys.stderr)
+    print(f"{paint('warning:', 'yellow', stream=sys.stderr)} {printable(text, keep=_LINES)}", file=sys.stderr)
 
 
 def print_undecided(error: Exception, **said: Any) -> None:

@@ -9,9 +9,10 @@ import typer
 
 from lastgate.cli.messages import print_error, print_hint, print_note, print_warning
 from lastgate.cli.options import SAFE_ACTION_DEADLINE_S, DeadlineOption
+from lastgate.printable import printable
 
 if TYPE_CHECKING:
-    from lastgate._core import Seat
+    from lastgate._core import Registration
 
 ANSWER_TIMEOUT_S = 2.0
 
@@ -21,7 +22,7 @@ Instance = Annotated[
         "--robot",
         "--instance",
         metavar="NAME",
-        help="The kernel: its robot's name, or its own; else the only one that runs.",
+        help="The kernel: its robot's name, or its own; NAME@USER for another user's; else the only one.",
     ),
 ]
 InstanceOrAll = Annotated[
@@ -30,7 +31,7 @@ InstanceOrAll = Annotated[
         "--robot",
         "--instance",
         metavar="NAME",
-        help="The kernel: its robot's name, or its own; else every one that runs.",
+        help="The kernel: its robot's name, or its own; NAME@USER for another user's; else every one.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
@@ -52,11 +53,11 @@ def estop_command(
         str, typer.Option(help="Shown in the status and in reports.")
     ] = "asked for on the command line",
 ) -> int:
-    """Stops the robot. Anybody may; it stays stopped until `lastgate reset` succeeds."""
+    """Stops the robot. Every user may; it stays stopped until `lastgate reset` succeeds."""
     from lastgate.contracts import ROSConfigError
     from lastgate.kernel_process import only_kernel, running_kernels
 
-    # Somebody who does not name a robot wants none to move: asking back would cost the time that matters.
+    # An operator who does not name a robot wants none to move: asking back would cost the time that matters.
     names = [robot] if robot is not None else running_kernels() or [only_kernel()]
     failures: list[ROSConfigError] = []
     for name in names:
@@ -86,14 +87,14 @@ def reset_command(*, robot: Instance = None) -> int:
     """Asks for the latch to be cleared, and says what blocks it; exit code 1 when it is refused."""
     from lastgate import _core
     from lastgate.contracts import ROSConfigError
-    from lastgate.kernel_process import only_kernel
+    from lastgate.kernel_process import RESET_TIMEOUT_S, only_kernel
 
     robot = robot or only_kernel()
-    door = _native(robot, _core.DoorClient)
-    answer = door.command("reset", ANSWER_TIMEOUT_S)
+    channel = _native(robot, _core.ChannelClient)
+    answer = channel.command("reset", RESET_TIMEOUT_S)
     if answer is None:
         raise ROSConfigError(f"the kernel `{robot}` did not answer")
-    print(answer[1])
+    print(printable(answer[1]))
     return 0 if answer[0] else 1
 
 
@@ -110,13 +111,17 @@ def status_command(*, robot: Instance = None, as_json: AsJson = False) -> int:
     fields = None if message is None else _core.read_safety_status(message[3])
     if fields is None:
         raise ROSConfigError(f"the kernel `{robot}` is not alive")
+    status_block = _core.read_status_block(robot)
     state = KernelState(fields["state"])
     fields["state"] = state.name.lower()
+    fields["warn_only"] = status_block is not None and status_block["warn_only"]
     if as_json:
         print(json.dumps(fields))
     else:
         why = f": {fields['reason']} ({fields['source']})" if fields["reason"] else ""
-        print(f"{fields['state']}{why}, {fields['passed']} passed, {fields['dropped']} dropped")
+        print(printable(f"{fields['state']}{why}, {fields['passed']} passed, {fields['dropped']} dropped"))
+    if fields["warn_only"]:
+        print_warning("warn only: chunks that break a rule pass")
     if state is KernelState.INACTIVE:
         # It drops everything without a report, and nothing else says what it waits for.
         print_hint(f"a required source has never come, such as `lastgate deadman --robot {robot}`")
@@ -138,27 +143,29 @@ def deadman_command(
 
     robot = robot or only_kernel()
     deadman = Deadman(deadline_s=deadline_s)
-    seat = _native(robot, lambda name: _core.Seat(name, "deadman"))
+    registration = _native(robot, lambda name: _core.Registration(name, "deadman"))
     reader = _native(robot, lambda name: _core.RingReader(name, "safe_actions"))
     print_note(f"deadman: {deadline_s:g} s between accepted chunks of `{robot}`")
-    while seat.kernel_is_alive and seat.is_mine:
-        seat.beat()
+    while registration.kernel_is_alive and registration.is_mine:
+        registration.beat()
         # Waits for the next chunk or for the period, whichever comes first.
         message = reader.read(check_period_s)
         now_s = time.monotonic()
         if message is not None:
             deadman.safe_action(now_s=message[2])
-        evidence = deadman.look(active=seat.kernel_state == KernelState.ACTIVE, now_s=now_s)
+        evidence = deadman.poll(active=registration.kernel_state == KernelState.ACTIVE, now_s=now_s)
         if evidence is not None:
-            seat.press("no accepted chunk in time", int(FailureKind.TIMEOUT), evidence.model_dump_json())
-    print_warning(_why_over(robot, seat))
+            registration.press(
+                "no accepted chunk in time", int(FailureKind.TIMEOUT), evidence.model_dump_json()
+            )
+    print_warning(_why_over(robot, registration))
     return 3
 
 
-def _why_over(robot: str, seat: "Seat") -> str:
-    if not seat.kernel_is_alive:
+def _why_over(robot: str, registration: "Registration") -> str:
+    if not registration.kernel_is_alive:
         return f"the kernel `{robot}` is gone"
-    return "this process was paused for so long that another has taken its seat"
+    return "this process was paused for so long that another has taken its registration"
 
 
 def human_command(*, robot: InstanceOrAll = None) -> int:
@@ -210,22 +217,22 @@ def pendant_command(
 
     robot = robot or only_kernel()
     with Pendant(device, active_low=not active_high) as pendant:
-        # Looked at first: a kernel that waits for its pendant must not be armed while the button is down.
+        # Checked first: a kernel that waits for its pendant must not be armed while the button is down.
         held = pendant.pressed()
         holding = (pendant.trouble or "the pendant is pressed") if held else ""
-        seat = _native(robot, lambda name: _core.Seat(name, "pendant", holding=holding))
+        registration = _native(robot, lambda name: _core.Registration(name, "pendant", holding=holding))
         if held:
             print_warning(pendant.trouble or "pressed")
-        while seat.kernel_is_alive and seat.is_mine:
+        while registration.kernel_is_alive and registration.is_mine:
             time.sleep(POLL_PERIOD_S)
             pressed = pendant.pressed()
             if pressed and not held:
-                seat.hold(pendant.trouble or "the pendant is pressed")
+                registration.hold(pendant.trouble or "the pendant is pressed")
                 print_warning(pendant.trouble or "pressed")
             elif held and not pressed:
-                seat.release()
+                registration.release()
                 print_note("released")
             held = pressed
-            seat.beat()
-    print_warning(_why_over(robot, seat))
+            registration.beat()
+    print_warning(_why_over(robot, registration))
     return 3

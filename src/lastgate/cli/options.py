@@ -11,7 +11,7 @@ PAGE_PORT = 4318
 SAFE_ACTION_DEADLINE_S = 0.2
 
 RobotOption = Annotated[
-    str, typer.Option(metavar="R", help="A robot of the fleet, or the path of a robot.yaml.")
+    str, typer.Option(metavar="R", help="A robot of the robot library, or the path of a robot.yaml.")
 ]
 SkillOption = Annotated[
     Path | None, typer.Option(metavar="S", help="A skill whose envelope tightens the robot's.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--rate-hz`: rows per second, and not the seconds between them."""
+"""`--rate-hz`: steps per second, and not the seconds between them."""
 
 import math
 
@@ -17,6 +17,6 @@ def require_rate(rate_hz: float | None) -> None:
         raise ROSConfigError(f"`--rate-hz` must be a positive number: `{rate_hz}`")
     if rate_hz * _STEP_S_MAX < 1.0:
         raise ROSConfigError(
-            f"`--rate-hz {rate_hz:g}` is a row every {1.0 / rate_hz:g} s, and the longest is {_STEP_S_MAX:g} s\n\n"
-            f"hint: rows that are {rate_hz:g} s apart are `--rate-hz {1.0 / rate_hz:g}`"
+            f"`--rate-hz {rate_hz:g}` is a step every {1.0 / rate_hz:g} s, and the longest is {_STEP_S_MAX:g} s\n\n"
+            f"hint: steps that are {rate_hz:g} s apart are `--rate-hz {1.0 / rate_hz:g}`"
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lastgate.cli.messages import print_error, print_hint, print_note, print_warning
+from lastgate.printable import printable
 
 if TYPE_CHECKING:
     from lastgate.telemetry.recording_reader import RecordedCheck, Recording
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 # How long a kernel may be silent before it is asked whether it still lives.
 _PERIOD_S = 0.2
 _DIFFERENCES_SHOWN = 5
-_REFUSALS_SHOWN = 12
+_REJECTIONS_SHOWN = 12
 
 RecordingPath = Annotated[Path, typer.Argument(metavar="F", help="A recording, .mcap.")]
 OneCheck = Annotated[str, typer.Argument(metavar="F[#N]", help="A recording, and which check of it.")]
@@ -31,7 +32,7 @@ def record_command(
     ] = None,
     rate_hz: Annotated[
         float | None,
-        typer.Option(metavar="N", help="The kernel's rows per second; else found by its model's digest."),
+        typer.Option(metavar="N", help="The kernel's steps per second; else found by its model's digest."),
     ] = None,
     skill: Annotated[Path | None, typer.Option(metavar="S", help="The kernel's skill.")] = None,
     instance: Annotated[
@@ -42,7 +43,7 @@ def record_command(
         typer.Option(
             "--last",
             metavar="SECONDS",
-            help="Write only when something is refused, and then what came so long before it.",
+            help="Write only when something is rejected, and then what came so long before it.",
         ),
     ] = None,
     seconds: Annotated[
@@ -70,7 +71,7 @@ def record_command(
         robot = instance = instance or only_kernel()
         if robot not in robot_names():
             raise ROSConfigError(
-                f"no robot of the fleet is called `{robot}`: say `--robot path/to/robot.yaml`"
+                f"no robot of the robot library is called `{robot}`: say `--robot path/to/robot.yaml`"
             )
     description = load_robot(robot)
     name = instance or description.name
@@ -85,6 +86,7 @@ def record_command(
                 print_warning(f"the kernel `{name}` is gone")
                 break
     print(f"{recorder.written} verdicts written")
+    print_note(f"the chain ends in {recorder.chain_head}: `lastgate replay {output} --head` compares it")
     if recorder.lost:
         print_warning(f"{recorder.lost} verdicts were overwritten before they could be read")
     return 0
@@ -95,7 +97,7 @@ def salvage_command(
     *,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="F", help="The .mcap file to write.")],
 ) -> int:
-    """Makes a recording of the beginning of one that nobody closed, up to where it is cut off or damaged."""
+    """Makes a recording of the beginning of one that was not closed, up to where it is cut off or damaged."""
     from lastgate.telemetry.salvage import salvage
 
     found = salvage(recording, output)
@@ -106,12 +108,16 @@ def salvage_command(
 def replay_command(
     recording: RecordingPath,
     *,
+    head: Annotated[
+        str | None,
+        typer.Option(metavar="DIGEST", help="The last digest of the chain, as `lastgate record` printed it."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> int:
     """Runs every verdict again and compares it bit for bit. Exit 0 all the same, 1 one differs, 2 cannot tell."""
     from lastgate.cli.progress_bar import progress_bar
     from lastgate.contracts import ROSConfigError
-    from lastgate.gate import chosen_lanes
+    from lastgate.gate import chosen_simd
     from lastgate.telemetry.recording_reader import read_recording
     from lastgate.telemetry.replay import replay
 
@@ -136,8 +142,10 @@ def replay_command(
         print(
             json.dumps(
                 {
-                    "lanes": chosen_lanes(),
+                    "lanes": chosen_simd(),
                     "salvaged": read.salvaged,
+                    "bound": read.bound,
+                    "chain_head": read.chain_head,
                     "same": outcome.same,
                     "differences": [
                         {"number": d.number, "recorded": d.recorded, "repeated": d.repeated}
@@ -149,21 +157,33 @@ def replay_command(
             )
         )
     else:
-        print(f"{outcome.same} verdicts are the same to the last bit ({chosen_lanes()} lanes)")
+        _print_same(read, outcome.same, chosen_simd())
         for difference in outcome.differences[:_DIFFERENCES_SHOWN]:
             print(f"check {difference.number} differs")
-            print(f"  recorded: {difference.recorded}")
-            print(f"  repeated: {difference.repeated}")
+            print(printable(f"  recorded: {difference.recorded}"))
+            print(printable(f"  repeated: {difference.repeated}"))
         if len(outcome.differences) > _DIFFERENCES_SHOWN:
             print(f"{len(outcome.differences) - _DIFFERENCES_SHOWN} more differ")
     if outcome.left_out:
         number, why = outcome.left_out[0]
         print_note(f"{len(outcome.left_out)} verdicts cannot be run again; the first is {number}: {why}")
+    sys.stdout.flush()
+    if head is not None and head != read.chain_head:
+        print_error(f"the chain of `{recording}` ends in `{read.chain_head or 'nothing'}`, not in `{head}`")
+        return 1
     if outcome.differences:
-        sys.stdout.flush()
         print_error(f"{len(outcome.differences)} of {len(read.checks)} verdicts came out differently")
         return 1
     return 0
+
+
+def _print_same(read: "Recording", same: int, simd: str) -> None:
+    if not read.bound:
+        print(f"{same} verdicts come out the same (SIMD build {simd}); inputs not bound")
+        print_note("it was recorded without digests: inputs that were changed afterwards are not noticed")
+        return
+    print(f"{same} verdicts are the same to the last bit (SIMD build {simd})")
+    print(f"each is bound to its inputs and to the one before; the chain ends in {read.chain_head}")
 
 
 def shrink_command(
@@ -173,9 +193,9 @@ def shrink_command(
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the test there.")
     ] = None,
 ) -> int:
-    """Prints the smallest chunk, world and pair that is still refused, as a pytest test.
+    """Prints the smallest chunk, world and pair that is still rejected, as a pytest test.
 
-    Without `#N` it takes the first check of the recording that was refused.
+    Without `#N` it takes the first check of the recording that was rejected.
     """
     from lastgate.contracts import ROSConfigError
     from lastgate.telemetry.shrink import shrink
@@ -196,7 +216,7 @@ def shrink_command(
 
 
 def explain_recorded(recording: str, *, png: Path | None, as_json: bool) -> int:
-    """Prints sentence and evidence of a refused check and writes its picture."""
+    """Prints sentence and evidence of a rejected check and writes its picture."""
     from lastgate.contracts import ROSConfigError
     from lastgate.telemetry.card import rejection_card
 
@@ -228,23 +248,23 @@ def explain_recorded(recording: str, *, png: Path | None, as_json: bool) -> int:
             )
         )
     else:
-        print(card.sentence)
+        print(printable(card.sentence))
         print(json.dumps(evidence, indent=2))
         print_note(f"the picture is `{target}`")
-        print_note(f"this is check {check.number}; refused: {_refused_numbers(read)}")
+        print_note(f"this is check {check.number}; rejected: {_rejected_numbers(read)}")
         print_hint(f"`lastgate explain {verdict.violations[0].code}` says what to do")
     return 0
 
 
-def _refused_numbers(read: "Recording") -> str:
-    """Returns the numbers of the checks that were refused, the last ones where there are many."""
+def _rejected_numbers(read: "Recording") -> str:
+    """Returns the numbers of the checks that were rejected, the last ones where there are many."""
     numbers = [str(check.number) for check in read.checks if not check.accepted]
-    left_out = f"{len(numbers) - _REFUSALS_SHOWN} others, " if len(numbers) > _REFUSALS_SHOWN else ""
-    return left_out + ", ".join(numbers[-_REFUSALS_SHOWN:]) if numbers else "none"
+    left_out = f"{len(numbers) - _REJECTIONS_SHOWN} others, " if len(numbers) > _REJECTIONS_SHOWN else ""
+    return left_out + ", ".join(numbers[-_REJECTIONS_SHOWN:]) if numbers else "none"
 
 
 def find_check(recording: str) -> tuple[Path, "Recording", "RecordedCheck"]:
-    """Reads `F#N`, or `F` for the first check that was refused.
+    """Reads `F#N`, or `F` for the first check that was rejected.
 
     Raises:
         ROSConfigError: There is no such file or check, or the check was accepted.
@@ -261,10 +281,10 @@ def find_check(recording: str) -> tuple[Path, "Recording", "RecordedCheck"]:
         check = read.check(int(number))
         if check.accepted:
             raise ROSConfigError(
-                f"check {check.number} of `{path}` was accepted\n\nhint: refused: {_refused_numbers(read)}"
+                f"check {check.number} of `{path}` was accepted\n\nhint: rejected: {_rejected_numbers(read)}"
             )
         return path, read, check
-    refused = next((check for check in read.checks if not check.accepted), None)
-    if refused is None:
-        raise ROSConfigError(f"nothing was refused in `{path}`")
-    return path, read, refused
+    rejected = next((check for check in read.checks if not check.accepted), None)
+    if rejected is None:
+        raise ROSConfigError(f"nothing was rejected in `{path}`")
+    return path, read, rejected

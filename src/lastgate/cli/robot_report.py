@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def report_command(
-    robot: Annotated[str, typer.Argument(metavar="R", help="A fleet name, a robot.yaml or its folder.")],
+    robot: Annotated[
+        str, typer.Argument(metavar="R", help="A robot library name, a robot.yaml or its folder.")
+    ],
     *,
     output_dir: Annotated[
         Path, typer.Option("--output-dir", "-o", metavar="DIR", help="Folder for page and picture.")
@@ -65,6 +67,7 @@ def _report(
 ) -> tuple[RobotReport, RobotDescription, dict[str, LinkShapes]]:
     from lastgate.cli.collision_lower import load_text
     from lastgate.cli.progress_bar import progress_bar
+    from lastgate.lowering.drawn import drawn_outside, drawn_shapes
     from lastgate.lowering.lower import read_description
     from lastgate.lowering.manifest_splice import read_manifest
     from lastgate.lowering.measure import measure
@@ -85,5 +88,14 @@ def _report(
             path.parent,
             samples=samples,
             progress=lambda share: progress(f"{samples} configurations", share),
+            with_neighbours=True,
         )
-    return report_robot(robot, description.shapes, rates, notes), robot, description.shapes
+    drawn, unread = drawn_shapes(robot, path.parent)
+    report = report_robot(
+        robot,
+        description.shapes,
+        rates,
+        [*notes, *(f"what is drawn was not measured: {problem}" for problem in unread)],
+        drawn_outside_m=drawn_outside(drawn, robot.collision_geometry),
+    )
+    return report, robot, description.shapes

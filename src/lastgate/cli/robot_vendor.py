@@ -19,7 +19,8 @@ def vendor_urdf_command(
     upstream: Annotated[
         str | None,
         typer.Option(
-            help="Where the URDF or xacro comes from; else the fleet's manifest of ID says it.", metavar="REF"
+            help="Where the URDF or xacro comes from; else the robot library's manifest of ID says it.",
+            metavar="REF",
         ),
     ] = None,
     rename: Annotated[
@@ -57,7 +58,7 @@ def vendor_urdf_command(
     try:
         vendored = vendor_urdf(
             robot_id,
-            upstream_ref=upstream if upstream is not None else _fleet_urdf_ref(robot_id),
+            upstream_ref=upstream if upstream is not None else _library_urdf_ref(robot_id),
             output_dir=output_dir,
             working_dir=Path.cwd(),
             renames=[parse_rename(text) for text in rename or []],
@@ -85,22 +86,22 @@ def _parse_argument(text: str) -> tuple[str, str]:
     return name.removesuffix(":"), value
 
 
-def _fleet_urdf_ref(robot_id: str) -> str:
+def _library_urdf_ref(robot_id: str) -> str:
     """Returns the URDF reference of a robot that ships with lastgate."""
     from importlib import resources
 
     from lastgate.assets.closest_names import quote_closest
 
     hint = f"hint: say where it comes from: lastgate robot vendor-urdf {robot_id} --upstream REF"
-    fleet = resources.files("lastgate") / "robots"
+    library = resources.files("lastgate") / "robots"
     manifests = (
-        {entry.name: entry / "robot.yaml" for entry in fleet.iterdir() if (entry / "robot.yaml").is_file()}
-        if fleet.is_dir()
+        {entry.name: entry / "robot.yaml" for entry in library.iterdir() if (entry / "robot.yaml").is_file()}
+        if library.is_dir()
         else {}
     )
     if robot_id not in manifests:
         raise ROSConfigError(
-            f"the fleet has no robot `{robot_id}`; closest: {quote_closest(robot_id, manifests)}\n\n{hint}"
+            f"the robot library has no robot `{robot_id}`; closest: {quote_closest(robot_id, manifests)}\n\n{hint}"
         )
     try:
         from ruamel.yaml import YAML

@@ -34,7 +34,7 @@ def rerun_with_same_arithmetic() -> None:
     wanted = same_arithmetic()
     if wanted is None:
         print(
-            "warning: this processor cannot compute as those the fleet was lowered on: bytes may differ",
+            "warning: this processor cannot compute as those the robot library was lowered on: bytes may differ",
             file=sys.stderr,
         )
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lastgate shadow`: what a gate that only watched would have refused, and what other margins would have."""
+"""`lastgate shadow`: what a gate that only watched would have rejected, and what other margins would have."""
 
 import json
 from dataclasses import asdict
@@ -23,7 +23,7 @@ def shadow_command(
     ] = "0,5,10,20,30",
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> int:
-    """Counts what would have been refused per hour, by reason, and tries other margins on the same log."""
+    """Counts what would have been rejected per hour, by reason, and tries other margins on the same log."""
     from lastgate.audit.shadow_report import NEAR_M, report_shadow
     from lastgate.contracts import ROSConfigError
     from lastgate.robots import load_robot
@@ -38,14 +38,14 @@ def shadow_command(
     if as_json:
         print(json.dumps(asdict(report), indent=2))
         return 0
-    print(f"{report.proposals} proposals in {report.hours:.3f} h, {report.refused} would have been refused")
+    print(f"{report.proposals} proposals in {report.hours:.3f} h, {report.refused} would have been rejected")
     for code, count in report.refused_by_reason.items():
         print(
             f"  {code:<26} {count:>6}, {report.refused_per_hour[code]:.1f} per hour: {report.examples[code]}"
         )
     for row in report.sweep:
         print(
-            f"at {row.margin_m * 1000:g} mm: {row.refused_per_hour:.1f} refusals per hour, "
+            f"at {row.margin_m * 1000:g} mm: {row.refused_per_hour:.1f} rejections per hour, "
             f"{row.near_contacts} near contacts"
         )
     if report.sweep:

@@ -21,13 +21,13 @@ def synth_command(
     ] = 20,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed gives the same dataset.")] = 1,
     fps: Annotated[
-        float | None, typer.Option(metavar="HZ", help="Rows per second; 30 where the robot is fast enough.")
+        float | None, typer.Option(metavar="HZ", help="Steps per second; 30 where the robot is fast enough.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
 ) -> int:
     """Writes a LeRobot v3 dataset with exactly so many planted, labelled faults, and the world it is in.
 
-    Planted are jumps, limits, self-collisions, contacts between two rows, NaN and stale states; meta/faults.jsonl says
+    Planted are jumps, limits, self-collisions, contacts between two steps, NaN and stale states; meta/faults.jsonl says
     where. `lastgate audit` holds its findings against these labels.
     """
     from lastgate.cli.progress_bar import progress_bar
@@ -52,7 +52,7 @@ def synth_command(
         print(json.dumps(written, indent=2))
     else:
         print(
-            f"{written['episodes']} episodes, {written['rows']} rows at {written['fps']:g} Hz, "
+            f"{written['episodes']} episodes, {written['rows']} steps at {written['fps']:g} Hz, "
             f"{written['faults']} planted faults"
         )
         print_note(f"wrote {output}; audit it with its world: `--world {written['world']}`")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs until somebody asks for the end, or for so long."""
+"""Runs until the user or a signal asks for the end, or for so long."""
 
 import signal
 import time

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`lastgate up`: the kernel, its e-stop sources and the page, started together and watched, never restarted."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from lastgate.cli.rate import require_rate
 EXIT_MISSING = 3
 _ARMED_WITHIN_S = 20.0
 _END_WITHIN_S = 10.0
-_LOOK_EVERY_S = 0.1
+_POLL_EVERY_S = 0.1
 # Any real-time priority puts the kernel before whatever draws, logs or plans here; a low one leaves room for the
 # drivers and the network, which must come before it.
 KERNEL_PRIORITY = 10
@@ -34,7 +35,7 @@ KERNEL_PRIORITY = 10
 
 @dataclass(slots=True)
 class _Member:
-    """Is one process of the group."""
+    """One process of the group."""
 
     name: str
     process: subprocess.Popen[str]
@@ -59,38 +60,47 @@ class _Member:
             self.process.stdout.close()
 
 
+RateHzOption = Annotated[
+    float, typer.Option(metavar="N", help="Steps per second: a chunk carries no time step.")
+]
+DeadmanOption = Annotated[
+    bool | None,
+    typer.Option("--deadman/--no-deadman", help="Start a deadman; if not given, as the envelope says."),
+]
+PendantOption = Annotated[
+    str | None,
+    typer.Option("--pendant", metavar="DEVICE", help="A stop button, as for `lastgate pendant`."),
+]
+PageOption = Annotated[bool, typer.Option("--page/--no-page", help="Start `lastgate dashboard`.")]
+PortOption = Annotated[int, typer.Option(metavar="P", help="Where the page listens.")]
+SchedFifoOption = Annotated[
+    int,
+    typer.Option(metavar="PRIORITY", help="Real-time priority of the kernel, where allowed; 0 for none."),
+]
+KernelOptionsOption = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="-- OPTIONS", help="Further options of `lastgate kernel run`."),
+]
+
+
 def up_command(
     *,
     robot: RobotOption,
-    rate_hz: Annotated[
-        float, typer.Option(metavar="N", help="Rows per second: a chunk carries no time step.")
-    ],
+    rate_hz: RateHzOption,
     skill: SkillOption = None,
     instance: InstanceNameOption = None,
     state_dir: StateDirOption = None,
-    deadman: Annotated[
-        bool | None,
-        typer.Option("--deadman/--no-deadman", help="Start a deadman; if not given, as the envelope says."),
-    ] = None,
+    deadman: DeadmanOption = None,
     deadline_s: DeadlineOption = SAFE_ACTION_DEADLINE_S,
-    pendant: Annotated[
-        str | None,
-        typer.Option("--pendant", metavar="DEVICE", help="A stop button, as for `lastgate pendant`."),
-    ] = None,
-    page: Annotated[bool, typer.Option("--page/--no-page", help="Start `lastgate dashboard`.")] = True,
-    port: Annotated[int, typer.Option(metavar="P", help="Where the page listens.")] = PAGE_PORT,
-    sched_fifo: Annotated[
-        int,
-        typer.Option(metavar="PRIORITY", help="Real-time priority of the kernel, where allowed; 0 for none."),
-    ] = KERNEL_PRIORITY,
-    kernel_options: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- OPTIONS", help="Further options of `lastgate kernel run`."),
-    ] = None,
+    pendant: PendantOption = None,
+    page: PageOption = True,
+    port: PortOption = PAGE_PORT,
+    sched_fifo: SchedFifoOption = KERNEL_PRIORITY,
+    kernel_options: KernelOptionsOption = None,
 ) -> int:
-    """Starts the kernel, its e-stop sources and the page, and says who is missing. None is restarted.
+    """Starts the kernel, its e-stop sources and the page, and says which process is missing. None is restarted.
 
-    Runs until Ctrl-C. Exits with 0; with 3 if the kernel ended or somebody was gone by then; with 2 if something
+    Runs until Ctrl-C. Exits with 0; with 3 if the kernel ended or another process was gone by then; with 2 if something
     cannot be started.
     """
     from lastgate.cli.skill_file import load_skill
@@ -114,6 +124,7 @@ def up_command(
         "--sched-fifo",
         str(sched_fifo),
         "--exit-with-parent",
+        str(os.getpid()),
     ]
     kernel += ["--skill", str(skill)] if skill is not None else []
     kernel += ["--state-dir", str(state_dir)] if state_dir is not None else []
@@ -162,7 +173,7 @@ def _run(
             print_note(f"{who}: started")
         standing = _Standing(name)
         _say_when_armed(standing, members, ending)
-        while not ending.wait(_LOOK_EVERY_S):
+        while not ending.wait(_POLL_EVERY_S):
             _report_missing(members)
             if kernel.reported:
                 break
@@ -187,7 +198,7 @@ def _report_missing(members: list[_Member]) -> None:
 
 
 class _Standing:
-    """Says when the kernel is armed and when a stop latches, each time: who looks here later sees how it stands."""
+    """Reports each time the kernel is armed and each time a stop latches, so that a late reader sees how it stands."""
 
     def __init__(self, name: str) -> None:
         from lastgate import _core
@@ -229,6 +240,6 @@ def _say_when_armed(standing: _Standing, members: list[_Member], ending: threadi
         _report_missing(members)
         if members[0].reported or standing.follow():
             return
-        ending.wait(_LOOK_EVERY_S)
+        ending.wait(_POLL_EVERY_S)
     if not ending.is_set():
         print_warning("not armed: a required e-stop source is absent")

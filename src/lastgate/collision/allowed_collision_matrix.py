@@ -15,7 +15,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResolvedPairs:
-    """Is the matrix for the links of one robot, by index.
+    """The matrix for the links of one robot, by index.
 
     Attributes:
         allowed: bool (links, links), symmetric, true on its diagonal.
@@ -32,13 +32,13 @@ class ResolvedPairs:
 
     @property
     def checked_pairs(self) -> tuple[tuple[int, int], ...]:
-        """Is every pair of links that is left to check, the smaller index first."""
+        """Every pair of links that is left to check, the smaller index first."""
         rows, columns = np.nonzero(np.triu(~self.allowed, k=1))
         return tuple((int(a), int(b)) for a, b in zip(rows, columns, strict=True))
 
 
 class AllowedCollisionMatrix:
-    """Is a set of unordered pairs of names that may touch; what is not in it may not."""
+    """A set of unordered pairs of names that may touch; what is not in it may not."""
 
     def __init__(self, pairs: Sequence[Pair] = ()) -> None:
         self._pairs: set[Pair] = set()
@@ -50,7 +50,7 @@ class AllowedCollisionMatrix:
         """Returns the links that a joint connects and the pairs that the gate of this robot leaves out.
 
         A pair that the description allows and the gate checks all the same, by pieces, is not among them: a planner
-        that let it touch would find clear what the gate refuses.
+        that let it touch would find clear what the gate rejects.
         """
         if not isinstance(robot, RobotDescription):
             raise ROSConfigError(
@@ -79,7 +79,7 @@ class AllowedCollisionMatrix:
 
     @property
     def allowed_pairs(self) -> tuple[Pair, ...]:
-        """Is every pair, in alphabetical order."""
+        """Every pair, in alphabetical order."""
         return tuple(sorted(self._pairs))
 
     def __len__(self) -> int:

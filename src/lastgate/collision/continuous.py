@@ -17,9 +17,10 @@ from lastgate.collision.environment import CollisionEnvironment
 from lastgate.collision.planned_robot import PlannedRobot
 from lastgate.contracts import AllowedCollisionPair, RobotDescription, ROSConfigError
 from lastgate.coverage import require_coverage
-from lastgate.gate import lane_build
+from lastgate.gate import simd_build
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.world.finite_numbers import require_not_negative, require_positive
+from lastgate.world.voxels import Voxels
 
 # Half the number of obstacles a snapshot holds; above it spheres go into a table, which changes no answer.
 _SPHERES_AS_SHAPES_MAX = 512
@@ -37,7 +38,7 @@ _FACES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CCDConfig:
-    """Is how motions are looked at.
+    """Options of a continuous check.
 
     Attributes:
         safety_margin_m: What counts as contact: touching at 0. What comes within 0.1 mm of it may count too.
@@ -66,7 +67,7 @@ class CCDConfig:
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryContact:
-    """Is where a trajectory first touches: `segment` leads from waypoint `segment` to the next, `t` of its way."""
+    """First contact of a trajectory: `segment` leads from waypoint `segment` to the next, `t` of its way."""
 
     segment: int
     t: float
@@ -149,7 +150,7 @@ class ContinuousCollisionDetector:
                 piece for piece in self.robot.loaded_pieces if piece.link_name not in without_links
             )
         planned = PlannedRobot(robot, margin_m=self.config.safety_margin_m)
-        gate = _core.Gate(planned.config, lanes=lane_build())
+        gate = _core.Gate(planned.config, simd=simd_build())
         self._native.append((gate, _snapshot_of(environment)))
 
     def _static_links_touch(self) -> bool:
@@ -192,7 +193,7 @@ class ContinuousCollisionDetector:
         starts, single = self._planned.configurations(q_start, name="q_start")
         ends, single_end = self._planned.configurations(q_end, name="q_end")
         if not (single and single_end):
-            raise ROSConfigError("check looks at one motion: use check_many for several")
+            raise ROSConfigError("check checks one motion: use check_many for several")
         found = float(self._first_contacts(starts, ends, gripper_positions)[0])
         return None if found == math.inf else found
 
@@ -209,7 +210,7 @@ class ContinuousCollisionDetector:
     def check_trajectory(
         self, waypoints: Any, *, gripper_positions: Sequence[float] | Float64 | None = None
     ) -> TrajectoryContact | None:
-        """Returns the first contact along (N, n_dof) waypoints, or None; a single one is looked at where it stands."""
+        """Returns the first contact along (N, n_dof) waypoints, or None; a single one is checked where it stands."""
         rows, _ = self._planned.configurations(waypoints, name="waypoints")
         if not len(rows):
             return None
@@ -241,12 +242,12 @@ def _snapshot_of(environment: CollisionEnvironment | None) -> _core.WorldSnapsho
     """Returns the obstacles as the sweep reads them."""
     if environment is None:
         return _core.WorldSnapshot.declared_absent()
-    balls = environment.balls
-    as_shapes = balls[balls[:, 3] > 0.0] if len(balls) <= _SPHERES_AS_SHAPES_MAX else balls[:0]
-    in_table = balls[balls[:, 3] <= 0.0] if len(balls) <= _SPHERES_AS_SHAPES_MAX else balls
+    spheres = environment.spheres
+    as_shapes = spheres[spheres[:, 3] > 0.0] if len(spheres) <= _SPHERES_AS_SHAPES_MAX else spheres[:0]
+    in_table = spheres[spheres[:, 3] <= 0.0] if len(spheres) <= _SPHERES_AS_SHAPES_MAX else spheres
     kinds: list[int] = [SHAPE_KIND["sphere"]] * len(as_shapes)
-    sizes: list[tuple[float, float, float]] = [(float(ball[3]), 0.0, 0.0) for ball in as_shapes]
-    poses: list[tuple[float, ...]] = [(*ball[:3].tolist(), 0.0, 0.0, 0.0, 1.0) for ball in as_shapes]
+    sizes: list[tuple[float, float, float]] = [(float(sphere[3]), 0.0, 0.0) for sphere in as_shapes]
+    poses: list[tuple[float, ...]] = [(*sphere[:3].tolist(), 0.0, 0.0, 0.0, 1.0) for sphere in as_shapes]
     for primitive in environment.primitives:
         kinds.append(SHAPE_KIND[primitive.shape.shape])
         sizes.append(shape_size_m(primitive.shape))
@@ -260,6 +261,12 @@ def _snapshot_of(environment: CollisionEnvironment | None) -> _core.WorldSnapsho
             poses.append((*at, *quat))
     if len(kinds) > _core.PRIMITIVES_MAX:
         raise ROSConfigError(f"{len(kinds)} shapes are more than the {_core.PRIMITIVES_MAX} a sweep takes")
+    points = None
+    if len(in_table):
+        points = (
+            _core.ObstacleField.from_spheres(np.ascontiguousarray(in_table), environment.resolution_m),
+            0.0,
+        )
     kind_array: NDArray[np.uint8] = np.array(kinds, dtype=np.uint8)
     world = _core.WorldSnapshot(
         kind_array,
@@ -268,20 +275,19 @@ def _snapshot_of(environment: CollisionEnvironment | None) -> _core.WorldSnapsho
         id=0,
         stamp_s=0.0,
         in_base_frame=True,
+        voxels=None if environment.voxels is None else (_voxel_field(environment.voxels), 0.0),
+        points=points,
     )
-    if len(in_table):
-        field = _core.ObstacleField.from_balls(np.ascontiguousarray(in_table), environment.resolution_m)
-        world.set_points(field, 0.0)
-    if environment.voxels is not None:
-        voxels = environment.voxels
-        field = _core.ObstacleField.from_voxels(
-            voxels.occupancy,
-            origin=voxels.origin_xyz,
-            resolution_m=voxels.resolution_m,
-            unknown_is_free=voxels.unknown == "free",
-            outside_is_free=voxels.outside == "free",
-        )
-        world.set_voxels(field, 0.0)
     if not world.usable:
         raise ROSConfigError("the obstacles cannot be used: a shape has no size or is too far away")
     return world
+
+
+def _voxel_field(voxels: Voxels) -> _core.ObstacleField:
+    return _core.ObstacleField.from_voxels(
+        voxels.occupancy,
+        origin=voxels.origin_xyz,
+        resolution_m=voxels.resolution_m,
+        unknown_is_free=voxels.unknown == "free",
+        outside_is_free=voxels.outside == "free",
+    )

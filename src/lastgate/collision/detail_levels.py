@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How closely a pair is looked at, by how near it seems."""
+"""How closely a pair is checked, by how near it seems."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lastgate.contracts import ROSConfigError
 
 
 class DetailLevel(IntEnum):
-    """Is what a link counts as; each level lies within the one before it."""
+    """Geometry that a link counts as; each level lies within the one before it."""
 
     SPHERES = 0
     CONVEX = 1
@@ -19,7 +19,7 @@ class DetailLevel(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetailLevels:
-    """Is where the ladder has its rungs: a pair nearer than a rung plus the safety margin climbs it.
+    """Distances at which the detail changes: a pair nearer than one of them plus the safety margin is refined.
 
     Attributes:
         convex_within_m: 0 never climbs to the convex pieces, infinity always does.
@@ -40,7 +40,7 @@ class DetailLevels:
 
     @classmethod
     def exploration(cls) -> Self:
-        """Returns the ladder of one rung: balls decide."""
+        """Returns the ladder of one rung: spheres decide."""
         return cls(convex_within_m=0.0, mesh_within_m=0.0)
 
     @classmethod
@@ -57,7 +57,7 @@ class DetailLevels:
         )
 
     def select(self, distance_m: float) -> DetailLevel:
-        """Returns the level for a pair whose balls are this far apart; what is no number gets the closest look."""
+        """Returns the level for a pair whose spheres are this far apart; what is no number gets the finest query."""
         if self.mesh_within_m > 0.0 and not distance_m >= self.mesh_within_m + self.safety_margin_m:
             return DetailLevel.MESH
         if self.convex_within_m > 0.0 and not distance_m >= self.convex_within_m + self.safety_margin_m:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Obstacles around a robot of balls, asked by planners: touching, and how far."""
+"""Obstacles around a robot of spheres, asked by planners: touching, and how far."""
 
 import math
 from collections.abc import Sequence
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from lastgate import _core
 from lastgate.arrays import Float64
 from lastgate.collision.allowed_collision_matrix import AllowedCollisionMatrix
-from lastgate.collision.ball_arrays import EXTENT_M_MAX, require_ball_sets, require_balls
+from lastgate.collision.sphere_arrays import EXTENT_M_MAX, require_sphere_sets, require_spheres
 from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.renamed_names import with_old_attributes
 from lastgate.world.finite_numbers import Vector3, require_not_negative, require_positive, require_xyz
 from lastgate.world.points import Points
 from lastgate.world.voxels import CountsAs, Voxels, require_counts_as
@@ -23,23 +24,23 @@ Flags = NDArray[np.bool_]
 Bounds = tuple[Vector3, Vector3]
 
 # As the core numbers them (core/include/lastgate/collision_environment.hpp).
-_SPHERES, _PRIMITIVES, _POINTS, _CELLS = 1, 2, 3, 4
+_NOTHING, _SPHERES, _PRIMITIVES, _POINTS, _CELLS = 0, 1, 2, 3, 4
 # What the core calls "nothing nearer": farther than any two places it takes.
 _NOTHING_M = 1.0e30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearest:
-    """Is what lies nearest to a robot.
+    """The obstacle nearest to a robot.
 
     Attributes:
         in_collision: Whether robot and obstacle touch: `distance_m <= 0`.
         distance_m: Signed; never above the true distance. Infinite when there is nothing.
-        robot_index: Which of the robot's balls, or None when there is nothing.
+        robot_index: Which of the robot's spheres, or None when there is nothing.
         obstacle: Its id; `sphere_3`, `world_2`, `point_5`, `cell_77` for those without one; `outside` for the
             space around the bounds; None when there is nothing.
         on_robot, on_obstacle: The two points that are that far apart, or None.
-        outside_bounds: Whether any of the robot's balls reaches out of the bounds.
+        outside_bounds: Whether any of the robot's spheres reaches out of the bounds.
     """
 
     in_collision: bool
@@ -51,11 +52,12 @@ class Nearest:
     outside_bounds: bool
 
 
+@with_old_attributes
 class CollisionEnvironment:
-    """Is a set of obstacles, built once and then only read, from any number of threads.
+    """A set of obstacles, built once and then only read, from any number of threads.
 
     Distances are signed, exact to a hundredth of a nanometre and never above the truth; touching counts as contact.
-    Inside a solid cell depth is not measured: the distance is then minus the ball's radius.
+    Inside a solid cell depth is not measured: the distance is then minus the sphere's radius.
 
     The bounds say which space the obstacles speak for. Obstacles beyond them are kept and count, and a robot beyond
     them is measured like any other; `outside_bounds` says that it is there. With `outside="occupied"` leaving
@@ -76,7 +78,7 @@ class CollisionEnvironment:
         self._primitive_ids: tuple[str, ...] = ()
         self.obstacle_count = 0
         # Kept for `without`; the tables are not changed in place, because other threads may be asking them.
-        self._balls_given: Float64 = np.empty((0, 4))
+        self._spheres_given: Float64 = np.empty((0, 4))
         self._primitives: tuple[WorldCollisionPrimitive, ...] = ()
         self._others: dict[str, Any] = {}
 
@@ -103,24 +105,24 @@ class CollisionEnvironment:
             bounds: Lower and upper corner of the space that the obstacles speak for.
             ids: A name per sphere; several may share one.
             primitives: Spheres, capsules, boxes and half-spaces, exact.
-            points: A cloud, each point a ball of `point_radius_m`.
+            points: A cloud, each point a sphere of `point_radius_m`.
             voxels: A grid; what is unknown or outside of it counts as it declares.
-            outside: What leaving the bounds counts as; `free` leaves it to whoever reads `outside_bounds`.
+            outside: What leaving the bounds counts as; `free` leaves it to the caller, who reads `outside_bounds`.
 
         Raises:
             ROSConfigError: Numbers that are not finite, bounds the wrong way round, a resolution of zero, arrays of
                 another shape or dtype.
         """
         env = cls(resolution_m=resolution_m, bounds=bounds, outside=outside)
-        balls = require_balls(spheres, name="spheres")
-        env._balls_given, env._primitives = balls, tuple(primitives)
-        # Copied like the balls: `without` builds again, from what was given and not from what became of it.
+        given = require_spheres(spheres, name="spheres")
+        env._spheres_given, env._primitives = given, tuple(primitives)
+        # Copied like the spheres: `without` builds again, from what was given and not from what became of it.
         cloud = points if points is None or isinstance(points, Points) else Points(xyz=points, stamp_s=0.0)
         env._others = {"points": cloud, "point_radius_m": point_radius_m, "voxels": voxels}
-        env._sphere_ids = _require_ids(ids, len(balls))
+        env._sphere_ids = _require_ids(ids, len(given))
         try:
-            if len(balls):
-                env._native.add_balls(balls, env.resolution_m)
+            if len(given):
+                env._native.add_spheres(given, env.resolution_m)
             for primitive in primitives:
                 env._add_primitive(primitive)
             if cloud is not None:
@@ -129,7 +131,7 @@ class CollisionEnvironment:
                 env._add_voxels(voxels)
         except ValueError as error:
             raise ROSConfigError(f"the obstacles cannot be used: {error}") from None
-        env.obstacle_count += len(balls)
+        env.obstacle_count += len(given)
         return env
 
     @classmethod
@@ -185,7 +187,7 @@ class CollisionEnvironment:
                 )
         kept = [index for index, name in enumerate(self._sphere_ids) if name not in ids]
         return type(self).build(
-            np.ascontiguousarray(self._balls_given[kept]),
+            np.ascontiguousarray(self._spheres_given[kept]),
             self.resolution_m,
             self.bounds,
             ids=[self._sphere_ids[index] for index in kept],
@@ -206,13 +208,13 @@ class CollisionEnvironment:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Is every id of a sphere or primitive, once, in alphabetical order."""
+        """Every id of a sphere or primitive, once, in alphabetical order."""
         return tuple(sorted({*self._sphere_ids, *self._primitive_ids}))
 
     def alone(self) -> Self:
         """Returns its spheres and primitives by themselves: no cloud, no grid, and bounds that are open."""
         return type(self).build(
-            self._balls_given,
+            self._spheres_given,
             self.resolution_m,
             self.bounds,
             ids=self._sphere_ids,
@@ -221,45 +223,47 @@ class CollisionEnvironment:
 
     @property
     def native(self) -> _core.CollisionEnvironment:
-        """Is the core's own tables; the bounds are not in them."""
+        """Tables of the core; the bounds are not in them."""
         return self._native
 
     @property
     def primitives(self) -> tuple[WorldCollisionPrimitive, ...]:
-        """Is the obstacles that were given as shapes."""
+        """Obstacles that were given as shapes."""
         return self._primitives
 
     @property
-    def balls(self) -> Float64:
-        """Is (K, 4): the spheres and, as spheres, the points."""
+    def spheres(self) -> Float64:
+        """Array (K, 4) of the spheres and, as spheres, the points."""
         cloud: Points | None = self._others.get("points")
         if cloud is None:
-            return self._balls_given
+            return self._spheres_given
         radius = np.full((len(cloud), 1), self._others["point_radius_m"])
-        return np.ascontiguousarray(np.concatenate([self._balls_given, np.hstack([cloud.xyz, radius])]))
+        return np.ascontiguousarray(np.concatenate([self._spheres_given, np.hstack([cloud.xyz, radius])]))
 
     @property
     def voxels(self) -> Voxels | None:
-        """Is the grid, if there is one."""
+        """The grid, or None."""
         return self._others.get("voxels")
 
     @property
     def has_cells(self) -> bool:
-        """Says whether there is a grid."""
+        """True if there is a grid."""
         return self.voxels is not None
 
     @property
     def memory_bytes(self) -> int:
-        """Is what the tables take; it follows the obstacles, not the bounds."""
+        """Memory of the tables in bytes; it follows the obstacles, not the bounds."""
         return self._native.memory_bytes
 
     def is_outside(self, robot_spheres: Float64) -> Flags:
-        """Returns, per ball of the last axis but one, whether it reaches out of the bounds."""
-        balls, _ = self._balls(robot_spheres)
-        return self.inside_m(balls) < 0.0 if np.ndim(robot_spheres) == 3 else (self.inside_m(balls) < 0.0)[0]
+        """Returns, per sphere of the last axis but one, whether it reaches out of the bounds."""
+        spheres, _ = self._spheres(robot_spheres)
+        return (
+            self.inside_m(spheres) < 0.0 if np.ndim(robot_spheres) == 3 else (self.inside_m(spheres) < 0.0)[0]
+        )
 
     def inside_m(self, sets: Float64) -> Float64:
-        """Returns how far each ball is from leaving the bounds; negative when it does."""
+        """Returns how far each sphere is from leaving the bounds; negative when it does."""
         xyz, radius = sets[..., :3], sets[..., 3]
         gaps: Float64 = (
             np.minimum(xyz - self._lower, self._upper - xyz).min(axis=-1, initial=math.inf) - radius
@@ -267,23 +271,23 @@ class CollisionEnvironment:
         return gaps
 
     @staticmethod
-    def _balls(robot_spheres: object) -> tuple[Float64, bool]:
+    def _spheres(robot_spheres: object) -> tuple[Float64, bool]:
         """Returns (N, M, 4) and whether there was only one set."""
         if isinstance(robot_spheres, np.ndarray) and robot_spheres.ndim == 3:
-            return require_ball_sets(robot_spheres, name="robot_spheres"), False
-        return require_balls(robot_spheres, name="robot_spheres")[np.newaxis], True
+            return require_sphere_sets(robot_spheres, name="robot_spheres"), False
+        return require_spheres(robot_spheres, name="robot_spheres")[np.newaxis], True
 
     @overload
     def check_collision(self, robot_spheres: Float64, margin_m: float = 0.0) -> Any: ...
     @overload
     def check_collision(self, robot_spheres: Sequence[Sequence[float]], margin_m: float = 0.0) -> bool: ...
     def check_collision(self, robot_spheres: Any, margin_m: float = 0.0) -> Any:
-        """Says whether any of the robot's balls comes as near as `margin_m` to an obstacle; touching counts.
+        """Says whether any of the robot's spheres comes as near as `margin_m` to an obstacle; touching counts.
 
         Args:
             robot_spheres: float64 (M, 4) for one answer, or (N, M, 4) for N answers.
         """
-        sets, single = self._balls(robot_spheres)
+        sets, single = self._spheres(robot_spheres)
         margin = require_not_negative(margin_m, name="margin_m")
         found = np.empty(len(sets), dtype=np.bool_)
         self._native.any_within(sets, margin, found)
@@ -301,13 +305,13 @@ class CollisionEnvironment:
         Args:
             robot_spheres: float64 (M, 4) for one answer, or (N, M, 4) for N answers.
         """
-        sets, single = self._balls(robot_spheres)
+        sets, single = self._spheres(robot_spheres)
         found = self._distances(sets)
         return float(found[0]) if single else found
 
     def distances(self, robot_spheres: Float64) -> Float64:
-        """Returns the signed distance of every ball (M, 4) by itself."""
-        return self._distances(require_balls(robot_spheres, name="robot_spheres")[:, np.newaxis])
+        """Returns the signed distance of every sphere (M, 4) by itself."""
+        return self._distances(require_spheres(robot_spheres, name="robot_spheres")[:, np.newaxis])
 
     def _distances(self, sets: Float64) -> Float64:
         found = np.empty(len(sets))
@@ -319,11 +323,11 @@ class CollisionEnvironment:
 
     def nearest(self, robot_spheres: Any) -> Nearest:
         """Returns what is nearest to the robot (M, 4), where, and whether the robot is outside of the bounds."""
-        balls = require_balls(robot_spheres, name="robot_spheres")
-        inside_m = self.inside_m(balls)
+        spheres = require_spheres(robot_spheres, name="robot_spheres")
+        inside_m = self.inside_m(spheres)
         outside_bounds = bool((inside_m < 0.0).any())
-        distance_m, ball, source, index, on_robot, on_obstacle = self._native.nearest(balls, _NOTHING_M)
-        if self.outside == "occupied" and len(balls) and float(inside_m.min()) < distance_m:
+        distance_m, sphere, source, index, on_robot, on_obstacle = self._native.nearest(spheres, _NOTHING_M)
+        if self.outside == "occupied" and len(spheres) and float(inside_m.min()) < distance_m:
             wall = int(inside_m.argmin())
             gap_m = float(inside_m[wall])
             return Nearest(
@@ -335,7 +339,7 @@ class CollisionEnvironment:
                 on_obstacle=None,
                 outside_bounds=outside_bounds,
             )
-        if source == 0:
+        if source == _NOTHING:
             return Nearest(
                 in_collision=False,
                 distance_m=math.inf,
@@ -348,7 +352,7 @@ class CollisionEnvironment:
         return Nearest(
             in_collision=distance_m <= 0.0,
             distance_m=distance_m,
-            robot_index=ball,
+            robot_index=sphere,
             obstacle=self.name_of(source, index),
             on_robot=on_robot,
             on_obstacle=on_obstacle,

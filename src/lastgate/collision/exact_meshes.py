@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last rung: the meshes as they are, measured by Coal. A surface has no inside, so a winding number finds what
-lies within one."""
+"""The last rung: the meshes as they are, measured by Coal. A surface has no inside, so winding numbers find what lies
+within one, part by part."""
 
 import math
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lastgate import _fitting
 from lastgate.arrays import Float64, require_array
+from lastgate.collision.mesh_parts import MeshParts
 from lastgate.contracts import (
     BoxShape,
     CapsuleShape,
@@ -34,12 +34,13 @@ def load_coal() -> Any:
 
 
 class ExactMeshes:
-    """Is the meshes of some links, (T, 3, 3) triangles in the frame of the link, watertight or not."""
+    """The meshes of some links, (T, 3, 3) triangles in the frame of the link, watertight or not."""
 
     def __init__(self, meshes: Mapping[str, Float64]) -> None:
         self._coal = load_coal()
         self._soups: dict[str, Float64] = {}
         self._models: dict[str, Any] = {}
+        self._parts: dict[str, MeshParts] = {}
         for link, triangles in meshes.items():
             soup = require_array(triangles, name=f"meshes[{link!r}]", dimensions=3)
             if soup.shape[1:] != (3, 3) or not len(soup):
@@ -52,7 +53,7 @@ class ExactMeshes:
             model.addVertices(corners)
             model.addTriangles(np.arange(len(corners)).reshape(-1, 3))
             model.endModel()
-            self._soups[link], self._models[link] = soup, model
+            self._soups[link], self._models[link], self._parts[link] = soup, model, MeshParts(soup)
 
     def __contains__(self, link: object) -> bool:
         return link in self._models
@@ -72,18 +73,18 @@ class ExactMeshes:
             coal.DistanceRequest(),
             result,
         )
-        corner_a, corner_b = self._soups[link_a][0, 0], self._soups[link_b][0, 0]
-        in_b = pose_b[:3, :3].T @ (pose_a[:3, :3] @ corner_a + pose_a[:3, 3] - pose_b[:3, 3])
-        in_a = pose_a[:3, :3].T @ (pose_b[:3, :3] @ corner_b + pose_b[:3, 3] - pose_a[:3, 3])
-        if self._is_inside(link_b, in_b) or self._is_inside(link_a, in_a):
+        parts_a, parts_b = self._parts[link_a], self._parts[link_b]
+        in_b = (parts_a.corners @ pose_a[:3, :3].T + pose_a[:3, 3] - pose_b[:3, 3]) @ pose_b[:3, :3]
+        in_a = (parts_b.corners @ pose_b[:3, :3].T + pose_b[:3, 3] - pose_a[:3, 3]) @ pose_a[:3, :3]
+        if parts_b.hold(in_b) or parts_a.hold(in_a):
             return -abs(float(apart))
         return float(apart)
 
-    def from_ball(self, link: str, pose: Float64, ball: Float64) -> float:
-        """Returns the signed distance of a link from a ball (x, y, z, radius)."""
-        centre = pose[:3, :3].T @ (ball[:3] - pose[:3, 3])
+    def from_sphere(self, link: str, pose: Float64, sphere: Float64) -> float:
+        """Returns the signed distance of a link from a sphere (x, y, z, radius)."""
+        centre = pose[:3, :3].T @ (sphere[:3] - pose[:3, 3])
         apart = _distance_to_triangles(centre, self._soups[link])
-        return (-apart if self._is_inside(link, centre) else apart) - float(ball[3])
+        return (-apart if self._is_inside(link, centre) else apart) - float(sphere[3])
 
     def from_primitive(self, link: str, pose: Float64, primitive: WorldCollisionPrimitive) -> float:
         """Returns the distance of a link from an obstacle, not above 0 where they meet."""
@@ -91,7 +92,7 @@ class ExactMeshes:
         at = _pose_of(primitive)
         match primitive.shape:
             case SphereShape(radius_m=radius_m):
-                return self.from_ball(link, pose, np.array([*primitive.pose.xyz, radius_m]))
+                return self.from_sphere(link, pose, np.array([*primitive.pose.xyz, radius_m]))
             case HalfSpaceShape():
                 corners = self._soups[link].reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
                 return float(((corners - at[:3, 3]) @ at[:3, 2]).min())
@@ -114,10 +115,7 @@ class ExactMeshes:
         return -abs(apart) if inside else apart
 
     def _is_inside(self, link: str, point: Float64) -> bool:
-        soup = self._soups[link]
-        if not ((soup.min(axis=(0, 1)) <= point) & (point <= soup.max(axis=(0, 1)))).all():
-            return False
-        return abs(_fitting.winding_number(np.ascontiguousarray(point), soup)) > 0.5
+        return self._parts[link].hold(point[np.newaxis])
 
 
 def _pose_of(primitive: WorldCollisionPrimitive) -> Float64:

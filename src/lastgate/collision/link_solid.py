@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The solid that a link's convex pieces make together, as the choice of balls needs it."""
+"""The solid that a link's convex pieces make together, as the choice of spheres needs it."""
 
 import math
 
@@ -8,7 +8,7 @@ import numpy as np
 from lastgate import _core, _fitting
 from lastgate.arrays import Float64
 
-# Places from which the search for the centre of a ball starts, per link; it moves on from the best of them.
+# Places from which the search for the centre of a sphere starts, per link; it moves on from the best of them.
 _CENTRES = 400
 # Points of the surface by which depth is told, per link, and at least of every piece.
 _SURFACE_POINTS = 1600
@@ -20,7 +20,7 @@ _PLANE_SLACK_M = 2.0e-6
 
 
 class LinkSolid:
-    """Is the union of pieces, each the hull of corners grown by a radius.
+    """The union of pieces, each the hull of corners grown by a radius.
 
     Points are drawn, always the same, to choose centres well; no proof rests on them.
 
@@ -47,7 +47,7 @@ class LinkSolid:
         inner.append(rng.uniform(every.min(axis=0), every.max(axis=0), (10 * _CENTRES, 3)))
         points = np.concatenate(inner)
         depth = self._depths(points)
-        # Flat pieces hold nothing, but a ball on them covers them too.
+        # Flat pieces hold nothing, but a sphere on them covers them too.
         own = np.arange(len(points)) < per_piece * len(corners)
         kept = own | (depth > 0.0)
         kept &= np.cumsum(kept) <= per_piece * len(corners) + _CENTRES
@@ -84,7 +84,7 @@ class LinkSolid:
         return np.column_stack([middles, np.maximum(self._depths(middles), 0.0)])
 
     def overshoot_m(self, centre: Float64, radius_m: float) -> float:
-        """Returns a bound on how far any point of a ball is from the solid."""
+        """Returns a bound on how far any point of a sphere is from the solid."""
         by_depth_m = radius_m - self._depth_in_one_piece_m(centre)
         return max(min(by_depth_m, self._by_rays_m(centre, radius_m)), _PLANE_SLACK_M)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts balls where links of one robot pass each other: there they refuse what the pieces would let by."""
+"""Cuts spheres where links of one robot pass each other: there they reject what the pieces would let by."""
 
 from collections.abc import Mapping
 
@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from lastgate import _core
 from lastgate.arrays import Float64
 from lastgate.collision.allowed_collision_matrix import AllowedCollisionMatrix
-from lastgate.collision.ball_cutting import GrowingCover
 from lastgate.collision.planned_robot import PlannedRobot
 from lastgate.collision.sphere_config import SphereGenConfig
+from lastgate.collision.sphere_cutting import GrowingCover
 
 # Configurations in which links are watched, always the same ones.
 _CONFIGURATIONS = 600
-# So many pairs of touching links are looked at in a turn: a humanoid's balls touch everywhere, and some tell of all.
+# So many pairs of touching links are checked in a turn: a humanoid's spheres touch everywhere, and some tell of all.
 _TOUCHING_MAX = 3000
-# So many times it is looked at what is in the way; what balls are left is cut in as many turns.
+# So many times it is checked what is in the way; what spheres are left is cut in as many turns.
 _TURNS_MAX = 16
-# In between, only those are looked at in which balls were in the way.
-_TURNS_PER_LOOK_AT_ALL = 4
-# The share of a link's balls that overshoot alone places; the others go where links pass.
+# In between, only those are checked in which spheres were in the way.
+_TURNS_PER_CHECK_OF_ALL = 4
+# The share of a link's spheres that overshoot alone places; the others go where links pass.
 _BY_OVERSHOOT = 0.75
 # What is farther apart than this is of no interest.
 _APART_M = 1.0e-3
@@ -38,11 +38,11 @@ def grow_covers(planned: PlannedRobot, covers: Mapping[int, GrowingCover], confi
         watched = drawn
         left = config.spheres_per_link_max - by_overshoot
         for turn in range(min(left, _TURNS_MAX)):
-            if turn % _TURNS_PER_LOOK_AT_ALL == 0:
+            if turn % _TURNS_PER_CHECK_OF_ALL == 0:
                 watched = drawn
             worst, rows = _most_in_the_way(planned, covers, pairs, watched, -(-left // _TURNS_MAX))
             watched = np.ascontiguousarray(watched[rows])
-            if not [link for link, balls in worst.items() if covers[link].cut_at(balls)]:
+            if not [link for link, spheres in worst.items() if covers[link].cut_at(spheres)]:
                 break
     for cover in covers.values():
         cover.cut(config.spheres_per_link_max)
@@ -61,14 +61,15 @@ def _most_in_the_way(
     covers: Mapping[int, GrowingCover],
     pairs: NDArray[np.uint32],
     configurations: Float64,
-    ball_count: int,
+    sphere_count: int,
 ) -> tuple[dict[int, list[int]], NDArray[np.uint32]]:
-    """Returns, per link, the balls that touch another link most often while their pieces are apart, and the rows of the
+    """Returns, per link, the spheres that touch another link most often while their pieces are apart, and the rows of
+    the
     configurations in which any does."""
-    balls = {link: cover.rows() for link, cover in covers.items()}
-    links = np.concatenate([np.full(len(rows), link, dtype=np.uint16) for link, rows in balls.items()])
-    native = _core.BallCover(
-        planned.config, np.ascontiguousarray(np.concatenate(list(balls.values()))), links
+    spheres = {link: cover.rows() for link, cover in covers.items()}
+    links = np.concatenate([np.full(len(rows), link, dtype=np.uint16) for link, rows in spheres.items()])
+    native = _core.SphereCover(
+        planned.config, np.ascontiguousarray(np.concatenate(list(spheres.values()))), links
     )
     sure = np.zeros(configurations.shape[1])
     touching = np.argwhere(native.pair_distances(configurations, sure, pairs, _APART_M) <= 0.0)
@@ -78,8 +79,8 @@ def _most_in_the_way(
         return {}, np.empty(0, dtype=np.uint32)
     apart = native.convex_pair_distances(configurations, sure, wanted, _APART_M)[:, 0] > 0.0
     placed = native.place(configurations, sure)
-    counts = {link: np.zeros(len(rows), dtype=np.int64) for link, rows in balls.items()}
-    own = {link: np.flatnonzero(links == link) for link in balls}
+    counts = {link: np.zeros(len(rows), dtype=np.int64) for link, rows in spheres.items()}
+    own = {link: np.flatnonzero(links == link) for link in spheres}
     for row, a, b in wanted[apart].tolist():
         first, second = placed[row, own[a]], placed[row, own[b]]
         gap = ((first[:, np.newaxis, :3] - second[np.newaxis, :, :3]) ** 2).sum(axis=2)
@@ -87,7 +88,9 @@ def _most_in_the_way(
         counts[a] += meets.any(axis=1)
         counts[b] += meets.any(axis=0)
     worst = {
-        link: [ball for ball in np.argsort(-found, kind="stable")[:ball_count].tolist() if found[ball]]
+        link: [
+            sphere for sphere in np.argsort(-found, kind="stable")[:sphere_count].tolist() if found[sphere]
+        ]
         for link, found in counts.items()
         if found.any()
     }

@@ -14,7 +14,7 @@ from lastgate.naming import name_indices
 
 
 class PlannedRobot:
-    """Is a robot of joints alone: its margins are the planner's, and nothing else of its envelope counts."""
+    """A robot of joints alone: its margins are the planner's, and nothing else of its envelope counts."""
 
     def __init__(self, robot: RobotDescription, *, margin_m: float = 0.0) -> None:
         if not isinstance(robot, RobotDescription):
@@ -47,7 +47,7 @@ class PlannedRobot:
 
     @property
     def n_dof(self) -> int:
-        """Is how many columns a configuration has."""
+        """Number of columns of a configuration."""
         return len(self.joint_names)
 
     def configurations(self, values: Any, *, name: str = "configurations") -> tuple[Float64, bool]:
@@ -85,7 +85,7 @@ class PlannedRobot:
         return np.ascontiguousarray(0.5 * (self._low + self._high)[self._columns])
 
     def grippers(self, positions: Sequence[float] | Float64 | None) -> Float64 | None:
-        """Returns the positions of the joints that rows do not command; None leaves them anywhere in their range."""
+        """Returns the positions of the joints that steps do not command; None leaves them anywhere in their range."""
         if positions is None:
             return None
         found = require_array(positions, name="gripper_positions", dimensions=1)

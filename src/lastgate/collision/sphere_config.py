@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How finely the links of a robot are covered with balls."""
+"""How finely the links of a robot are covered with spheres."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -13,11 +13,11 @@ _SPHERES_PER_LINK_MAX = 4096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SphereGenConfig:
-    """Is what a cover aims at. A cover stays a cover when it cannot be met: the model reports what was achieved.
+    """The targets of a cover. A cover stays a cover when it cannot be met: the model reports what was achieved.
 
     Attributes:
-        radius_m_max: Balls are cut until none stands out of its link by more than a tenth of this, or
-            `spheres_per_link_max` are used. A ball that fills a thick link may stay larger: small ones on its surface
+        radius_m_max: Spheres are cut until none stands out of its link by more than a tenth of this, or
+            `spheres_per_link_max` are used. A sphere that fills a thick link may stay larger: small ones on its surface
             would stand out more.
         spheres_per_link_min: At least as many on every link that has anything to cut.
         spheres_per_link_max: At most as many on one link.
@@ -47,15 +47,15 @@ class SphereGenConfig:
 
     @classmethod
     def coarse(cls) -> Self:
-        """Returns the cover for a first look: at most 8 balls per link."""
+        """Returns the cover for a first look: at most 8 spheres per link."""
         return cls(radius_m_max=0.10, spheres_per_link_max=8)
 
     @classmethod
     def default(cls) -> Self:
-        """Returns the cover for planning: at most 32 balls per link."""
+        """Returns the cover for planning: at most 32 spheres per link."""
         return cls()
 
     @classmethod
     def fine(cls) -> Self:
-        """Returns the cover for narrow places: 4 to 64 balls per link."""
+        """Returns the cover for narrow places: 4 to 64 spheres per link."""
         return cls(radius_m_max=0.02, spheres_per_link_min=4, spheres_per_link_max=64)

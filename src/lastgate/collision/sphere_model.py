@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot as balls: a proved cover of every link, placed by the core."""
+"""A robot as spheres: a proved cover of every link, placed by the core."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,25 +10,26 @@ from numpy.typing import NDArray
 
 from lastgate import _core
 from lastgate.arrays import Float64
-from lastgate.collision.ball_cutting import Ball, GrowingCover
 from lastgate.collision.passing_links import grow_covers
 from lastgate.collision.planned_robot import PlannedRobot
 from lastgate.collision.sphere_config import SphereGenConfig
+from lastgate.collision.sphere_cutting import GrowingCover, Sphere
 from lastgate.contracts import RobotDescription, ROSConfigError
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.kernel_config import capsule_ends
+from lastgate.renamed_names import with_old_attributes
 from lastgate.world.finite_numbers import require_not_negative
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCover:
-    """Is what was achieved on one link.
+    """The cover that was reached on one link.
 
     Attributes:
-        sphere_count: How many balls cover it.
+        sphere_count: How many spheres cover it.
         radius_m: Of the largest.
-        overshoot_m: No point of a ball is farther than this from the link's pieces.
-        meets_config: Whether no ball stands out by more than the config's `radius_m_max`.
+        overshoot_m: No point of a sphere is farther than this from the link's pieces.
+        meets_config: Whether no sphere stands out by more than the config's `radius_m_max`.
     """
 
     link_name: str
@@ -38,15 +39,16 @@ class LinkCover:
     meets_config: bool
 
 
+@with_old_attributes
 class RobotSphereModel:
-    """Is a set of balls that holds every link: its convex pieces or, where it has none, its volumes.
+    """A set of spheres that holds every link: its convex pieces or, where it has none, its volumes.
 
-    Both contain the link's meshes by proof, so the balls do. Balls are kept by coordinate: `x`, `y`, `z`,
+    Both contain the link's meshes by proof, so the spheres do. Spheres are kept by coordinate: `x`, `y`, `z`,
     `radius` in the frame of the link, and `link` by index into `link_names`.
     """
 
     def __init__(
-        self, planned: PlannedRobot, balls: Float64, link: NDArray[np.uint16], covers: tuple[LinkCover, ...]
+        self, planned: PlannedRobot, spheres: Float64, link: NDArray[np.uint16], covers: tuple[LinkCover, ...]
     ) -> None:
         self.robot = planned.robot
         self.link_names = planned.link_names
@@ -54,20 +56,20 @@ class RobotSphereModel:
         self.gripper_joint_names = planned.gripper_joint_names
         self.covers = covers
         self.planned = planned
-        self.x, self.y, self.z, self.radius = (np.ascontiguousarray(column) for column in balls.T)
+        self.x, self.y, self.z, self.radius = (np.ascontiguousarray(column) for column in spheres.T)
         self.link = link
         for array in (self.x, self.y, self.z, self.radius, self.link):
             array.flags.writeable = False
         try:
-            self.native = _core.BallCover(planned.config, np.ascontiguousarray(balls), link)
+            self.native = _core.SphereCover(planned.config, np.ascontiguousarray(spheres), link)
         except ValueError as error:
-            raise ROSConfigError(f"the balls of `{self.robot.name}` cannot be used: {error}") from None
+            raise ROSConfigError(f"the spheres of `{self.robot.name}` cannot be used: {error}") from None
 
     @classmethod
     def from_robot(cls, robot: RobotDescription, config: SphereGenConfig | None = None) -> Self:
         """Returns the cover of a robot; `SphereGenConfig.default()` if none is given.
 
-        A link without any geometry gets no balls and is named in `links_without_geometry`.
+        A link without any geometry gets no spheres and is named in `links_without_geometry`.
 
         Raises:
             ROSConfigError: Not a robot, not a config, or a robot that the core does not take.
@@ -89,35 +91,35 @@ class RobotSphereModel:
         }
         grow_covers(planned, growing, config)
         for index, cover in growing.items():
-            balls = cover.balls()
-            rows += [(*ball.centre, ball.radius_m) for ball in balls]
-            links += [index] * len(balls)
-            covers.append(_achieved(robot.link_names[index], balls, config))
-        balls_array = np.array(rows, dtype=np.float64).reshape(-1, 4)
-        return cls(planned, balls_array, np.array(links, dtype=np.uint16), tuple(covers))
+            spheres = cover.spheres()
+            rows += [(*sphere.centre, sphere.radius_m) for sphere in spheres]
+            links += [index] * len(spheres)
+            covers.append(_achieved(robot.link_names[index], spheres, config))
+        spheres_array = np.array(rows, dtype=np.float64).reshape(-1, 4)
+        return cls(planned, spheres_array, np.array(links, dtype=np.uint16), tuple(covers))
 
     @property
     def sphere_count(self) -> int:
-        """Is how many balls there are."""
+        """Number of spheres."""
         return len(self.radius)
 
     @property
     def links_without_geometry(self) -> tuple[str, ...]:
-        """Is every link that nothing covers, because there is nothing on it to cover."""
+        """Every link that nothing covers, because there is nothing on it to cover."""
         covered = {cover.link_name for cover in self.covers}
         return tuple(name for name in self.link_names if name not in covered)
 
     @property
-    def balls_in_links(self) -> Float64:
-        """Is (M, 4): every ball in the frame of its link."""
+    def spheres_in_links(self) -> Float64:
+        """Array (M, 4) of every sphere in the frame of its link."""
         return np.stack([self.x, self.y, self.z, self.radius], axis=1)
 
     def place(
         self, configurations: Any, *, gripper_positions: Sequence[float] | Float64 | None = None
     ) -> Float64:
-        """Returns the balls of (N, n_dof) configurations in the base frame, (N, M, 4); (M, 4) of a single one.
+        """Returns the spheres of (N, n_dof) configurations in the base frame, (N, M, 4); (M, 4) of a single one.
 
-        Fingers that nobody placed may be anywhere in their range, and their balls grow by that.
+        Fingers that were not placed may be anywhere in their range, and their spheres grow by that.
         """
         rows, single = self.planned.configurations(configurations)
         everything, uncertainty = self.planned.variables(rows, self.planned.grippers(gripper_positions))
@@ -136,7 +138,7 @@ class RobotSphereModel:
         padding_m = require_not_negative(padding_m, name="padding_m")
         if isinstance(scale, bool) or not isinstance(scale, int | float) or not 1.0 <= scale <= 100.0:
             raise ROSConfigError(
-                f"scale is {scale!r}, from 1 to 100 is taken: smaller balls cover nothing by proof"
+                f"scale is {scale!r}, from 1 to 100 is taken: smaller spheres cover nothing by proof"
             )
         for name in links or ():
             if name not in self.link_names:
@@ -145,7 +147,7 @@ class RobotSphereModel:
             [links is None or self.link_names[index] in links for index in self.link], dtype=bool
         )
         radius = np.where(chosen, self.radius * scale + padding_m, self.radius)
-        balls = np.stack([self.x, self.y, self.z, radius], axis=1)
+        spheres = np.stack([self.x, self.y, self.z, radius], axis=1)
         covers = []
         for cover in self.covers:
             grow_m = 0.0
@@ -160,7 +162,7 @@ class RobotSphereModel:
                     cover.meets_config and grow_m == 0.0,
                 )
             )
-        return RobotSphereModel(self.planned, balls, self.link.copy(), tuple(covers))
+        return RobotSphereModel(self.planned, spheres, self.link.copy(), tuple(covers))
 
 
 def _pieces_of(robot: RobotDescription, link: str) -> list[ConvexPiece]:
@@ -176,7 +178,10 @@ def _pieces_of(robot: RobotDescription, link: str) -> list[ConvexPiece]:
     return found
 
 
-def _achieved(link: str, balls: list[Ball], config: SphereGenConfig) -> LinkCover:
-    radius_m, overshoot_m = max(ball.radius_m for ball in balls), max(ball.overshoot_m for ball in balls)
-    meets = len(balls) <= config.spheres_per_link_max and overshoot_m <= config.radius_m_max
-    return LinkCover(link, len(balls), radius_m, overshoot_m, meets)
+def _achieved(link: str, spheres: list[Sphere], config: SphereGenConfig) -> LinkCover:
+    radius_m, overshoot_m = (
+        max(sphere.radius_m for sphere in spheres),
+        max(sphere.overshoot_m for sphere in spheres),
+    )
+    meets = len(spheres) <= config.spheres_per_link_max and overshoot_m <= config.radius_m_max
+    return LinkCover(link, len(spheres), radius_m, overshoot_m, meets)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ladder balls, convex pieces, meshes: each rung may clear the pair it looked at again, and no other."""
+"""The ladder spheres, convex pieces, meshes: each rung may clear the pair it checked again, and no other."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ _NOTHING_M = 1.0e30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairDistance:
-    """Is how far one pair is apart, by the closest look it got.
+    """The distance of one pair, by the closest query it got.
 
     Attributes:
         distance_m: Signed, margins not subtracted, never above the truth; zero or below is contact.
@@ -35,7 +35,7 @@ class PairDistance:
         link: A link of the robot.
         other: Another link, or the id of an obstacle.
         on_link, on_other: The two points that are that far apart, in the base frame, by the convex pieces; None
-            where only balls were asked.
+            where only spheres were asked.
         normal: The direction from the link to the other, or None where the points coincide.
     """
 
@@ -48,7 +48,7 @@ class PairDistance:
 
     @property
     def normal(self) -> Vector3 | None:
-        """Is the unit vector from the link's point to the other's, turned around where they overlap."""
+        """The unit vector from the link's point to the other's, turned around where they overlap."""
         if self.on_link is None or self.on_other is None:
             return None
         across = np.subtract(self.on_other, self.on_link)
@@ -61,10 +61,10 @@ class PairDistance:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CheckedConfigurations:
-    """Is the answer about N configurations.
+    """The answer about N configurations.
 
     Attributes:
-        in_collision: bool (N,): some pair is as near as the safety margin, by the closest look it got.
+        in_collision: bool (N,): some pair is as near as the safety margin, by the finest query it got.
         distance_m: float64 (N,): smallest distance, infinite when there is nothing to hit.
         level: uint8 (N,): which look that was; see `DetailLevel`.
     """
@@ -75,16 +75,16 @@ class CheckedConfigurations:
 
 
 class TwoTierCollisionChecker:
-    """Looks at every pair by balls and, where that leaves room for doubt, at that very pair more closely.
+    """Checks every pair by spheres and, where that leaves room for doubt, at that very pair more closely.
 
     A pair is a link and the obstacles around it, or two links that the matrix does not let touch. Links that no joint
     carries count too: allow them what they stand on.
 
     Args:
-        robot: With volumes for every moving link; convex pieces make the second look closer.
-        config: The balls.
-        refinement_margin: Pairs whose balls are nearer than this plus the safety margin get the second look; 0 lets
-            balls decide.
+        robot: With volumes for every moving link; convex pieces make the narrow-phase query closer.
+        config: The spheres.
+        refinement_margin: Pairs whose spheres are nearer than this plus the safety margin get the narrow-phase query; 0
+            lets spheres decide.
         safety_margin: What counts as contact: touching at 0.
         environment: The obstacles; none if left out.
         allowed: What may touch, links and objects; `AllowedCollisionMatrix.from_robot(robot)` if left out.
@@ -170,7 +170,7 @@ class TwoTierCollisionChecker:
     def check_batch(
         self, configurations: Any, *, gripper_positions: Sequence[float] | Float64 | None = None
     ) -> CheckedConfigurations:
-        """Looks at (N, n_dof) configurations; the core works without the interpreter's lock."""
+        """Checks (N, n_dof) configurations; the core works without the interpreter's lock."""
         rows, _ = self.model.planned.configurations(configurations)
         everything, uncertainty = self.model.planned.variables(
             rows, self.model.planned.grippers(gripper_positions)
@@ -178,7 +178,7 @@ class TwoTierCollisionChecker:
         distance = np.full(len(rows), math.inf)
         level = np.zeros(len(rows), dtype=np.uint8)
         for environment, links in self._groups:
-            found = self._by_balls_around(environment, everything, uncertainty, links)
+            found = self._by_spheres_around(environment, everything, uncertainty, links)
             looks = self._climb_around(environment, everything, uncertainty, links, found)
             _take_least(distance, level, found, looks)
         if len(self._pairs):
@@ -197,7 +197,7 @@ class TwoTierCollisionChecker:
     ) -> list[PairDistance]:
         """Returns every pair of one configuration that is nearer than `within_m`, the nearest first, with witnesses.
 
-        Every pair gets the closest look there is.
+        Every pair gets the finest query there is.
         """
         within_m = require_not_negative(within_m, name="within_m")
         rows, single = self.model.planned.configurations(configuration, name="configuration")
@@ -219,7 +219,7 @@ class TwoTierCollisionChecker:
                 level, distance = DetailLevel.CONVEX, float(answer[0])
                 if self._mesh_applies(uncertainty, link):
                     level = DetailLevel.MESH
-                    distance = _closer_look(distance, self._mesh_distance(environment, poses[0], link))
+                    distance = _refined_distance(distance, self._mesh_distance(environment, poses[0], link))
                 name = environment.name_of(int(answer[7]), int(answer[8]))
                 found.append(self._pair(answer, distance, level, link, name))
         if len(self._pairs):
@@ -231,7 +231,7 @@ class TwoTierCollisionChecker:
                 level, distance = DetailLevel.CONVEX, float(answer[0])
                 if self._mesh_applies(uncertainty, a, b):
                     level = DetailLevel.MESH
-                    distance = _closer_look(distance, self._mesh_distance_of_pair(poses[0], a, b))
+                    distance = _refined_distance(distance, self._mesh_distance_of_pair(poses[0], a, b))
                 found.append(self._pair(answer, distance, level, a, self.model.link_names[b]))
         found.extend(self._leaving(everything, uncertainty, within_m))
         return sorted((pair for pair in found if pair.distance_m <= within_m), key=lambda p: p.distance_m)
@@ -264,8 +264,8 @@ class TwoTierCollisionChecker:
         """Returns the links that are about to leave bounds beyond which everything is solid."""
         if self.environment is None or self.environment.outside != "occupied":
             return []
-        balls = self.model.native.place(everything, uncertainty)
-        inside = self.environment.inside_m(balls)[0]
+        spheres = self.model.native.place(everything, uncertainty)
+        inside = self.environment.inside_m(spheres)[0]
         found = []
         for index, name in enumerate(self.model.link_names):
             own = inside[self.model.link == index]
@@ -284,7 +284,7 @@ class TwoTierCollisionChecker:
 
     # ---- Rungs -----------------------------------------------------------------------------------
 
-    def _by_balls_around(
+    def _by_spheres_around(
         self,
         environment: CollisionEnvironment,
         everything: Float64,
@@ -303,9 +303,9 @@ class TwoTierCollisionChecker:
         links: NDArray[np.uint16],
         found: Float64,
     ) -> NDArray[np.uint8]:
-        """Looks again at the links that balls left in doubt; writes the new distances over the old."""
+        """Looks again at the links that spheres left in doubt; writes the new distances over the old."""
         looks = np.zeros(found.shape, dtype=np.uint8)
-        at = self._in_doubt(found, self.levels.convex_within_m)
+        at = self._unresolved(found, self.levels.convex_within_m)
         if len(at):
             wanted = np.stack([at[:, 0], links[at[:, 1]]], axis=1).astype(np.uint32)
             answers = self.model.native.convex_link_distances(
@@ -314,18 +314,18 @@ class TwoTierCollisionChecker:
             found[at[:, 0], at[:, 1]] = answers[:, 0]
             looks[at[:, 0], at[:, 1]] = DetailLevel.CONVEX
         if self._meshes is not None:
-            at = self._in_doubt(found, self.levels.mesh_within_m)
+            at = self._unresolved(found, self.levels.mesh_within_m)
             poses = self._poses(everything) if len(at) else []
             for row, column in at.tolist():
                 link = int(links[column])
                 if self._mesh_applies(uncertainty, link):
                     measured = self._mesh_distance(environment, poses[row], link)
-                    found[row, column] = _closer_look(float(found[row, column]), measured)
+                    found[row, column] = _refined_distance(float(found[row, column]), measured)
                     looks[row, column] = DetailLevel.MESH
         if environment.outside == "occupied":
-            # The faces of the bounds are told by balls alone: no later look may clear what leaves them.
-            balls = self.model.native.place(everything, uncertainty)
-            inside = environment.inside_m(balls)
+            # The faces of the bounds are told by spheres alone: no later query may clear what leaves them.
+            spheres = self.model.native.place(everything, uncertainty)
+            inside = environment.inside_m(spheres)
             for column, link in enumerate(links.tolist()):
                 own = inside[:, self.model.link == link].min(axis=1)
                 nearer = own < found[:, column]
@@ -335,7 +335,7 @@ class TwoTierCollisionChecker:
 
     def _climb_between(self, everything: Float64, uncertainty: Float64, found: Float64) -> NDArray[np.uint8]:
         looks = np.zeros(found.shape, dtype=np.uint8)
-        at = self._in_doubt(found, self.levels.convex_within_m)
+        at = self._unresolved(found, self.levels.convex_within_m)
         if len(at):
             wanted = np.concatenate([at[:, :1], self._pairs[at[:, 1]]], axis=1).astype(np.uint32)
             answers = self.model.native.convex_pair_distances(everything, uncertainty, wanted, _NOTHING_M)
@@ -343,17 +343,17 @@ class TwoTierCollisionChecker:
             looks[at[:, 0], at[:, 1]] = DetailLevel.CONVEX
         if self._meshes is None:
             return looks
-        at = self._in_doubt(found, self.levels.mesh_within_m)
+        at = self._unresolved(found, self.levels.mesh_within_m)
         poses = self._poses(everything) if len(at) else []
         for row, column in at.tolist():
             a, b = self.checked_pairs[column]
             if self._mesh_applies(uncertainty, a, b):
                 measured = self._mesh_distance_of_pair(poses[row], a, b)
-                found[row, column] = _closer_look(float(found[row, column]), measured)
+                found[row, column] = _refined_distance(float(found[row, column]), measured)
                 looks[row, column] = DetailLevel.MESH
         return looks
 
-    def _in_doubt(self, found: Float64, within_m: float) -> NDArray[np.int64]:
+    def _unresolved(self, found: Float64, within_m: float) -> NDArray[np.int64]:
         if not within_m > 0.0:
             return np.empty((0, 2), dtype=np.int64)
         return np.argwhere(~(found >= within_m + self.levels.safety_margin_m))
@@ -383,14 +383,14 @@ class TwoTierCollisionChecker:
         if environment.has_cells:
             return -_NOTHING_M
         least = math.inf
-        for ball in environment.balls:
-            least = min(least, self._meshes.from_ball(name, poses[link], ball))
+        for sphere in environment.spheres:
+            least = min(least, self._meshes.from_sphere(name, poses[link], sphere))
         for primitive in environment.primitives:
             least = min(least, self._meshes.from_primitive(name, poses[link], primitive))
         return least
 
 
-def _closer_look(by_pieces_m: float, by_meshes_m: float) -> float:
+def _refined_distance(by_pieces_m: float, by_meshes_m: float) -> float:
     """Returns what meshes say; what pieces have shown apart stays so, and what meshes could not say is the pieces'."""
     if by_pieces_m > 0.0 or by_meshes_m <= -_NOTHING_M:
         return max(by_pieces_m, by_meshes_m)

@@ -18,6 +18,7 @@ from lastgate.contracts.evidence import (
     read_evidence,
 )
 from lastgate.contracts.exceptions import (
+    ConcurrentUseError,
     RejectedChunkError,
     ROSCollisionImminent,
     ROSConfigError,
@@ -42,6 +43,7 @@ from lastgate.contracts.robot import (
     Sensor,
 )
 from lastgate.contracts.robot_files import AssetRefs, Provenance, UrdfAsset
+from lastgate.contracts.robot_frames import RobotFrames
 from lastgate.contracts.schema import config_error_from, describe_validation_error
 from lastgate.contracts.shapes import (
     BoxShape,
@@ -76,6 +78,7 @@ __all__ = [
     "CapsuleShape",
     "CollisionEvidence",
     "CollisionShape",
+    "ConcurrentUseError",
     "ControlMode",
     "ControllerEvidence",
     "CoverageWaiver",
@@ -110,6 +113,7 @@ __all__ = [
     "RSkillManifest",
     "RejectedChunkError",
     "RobotDescription",
+    "RobotFrames",
     "SafetyEnvelope",
     "Sensor",
     "Severity",

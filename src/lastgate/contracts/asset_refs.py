@@ -16,7 +16,7 @@ LIVE_DESCRIPTION_REF = "ros2://robot_description"
 
 @dataclass(frozen=True, slots=True)
 class AssetRef:
-    """Is a reference split into its scheme and what the scheme looks up."""
+    """A reference split into its scheme and what the scheme looks up."""
 
     scheme: str
     target: str
@@ -28,7 +28,7 @@ class AssetRef:
 
 @dataclass(frozen=True, slots=True)
 class AssetScheme:
-    """Is one way to name an asset: its spelling, the kinds it serves, what its target may look like."""
+    """One way to name an asset: its spelling, the kinds it serves, what its target may look like."""
 
     spelling: str
     kinds: tuple[AssetKind, ...]

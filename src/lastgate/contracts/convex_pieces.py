@@ -19,7 +19,7 @@ class ConvexPiecesFile(Schema):
     """Names the file beside the manifest that holds the pieces, and the digest it must have.
 
     A pair whose volumes overlap is clear where the pieces are. So pieces may only stand for the volumes that were
-    lowered with them, by `volumes_sha256`: they would overrule a volume that somebody adds, and know nothing of it.
+    lowered with them, by `volumes_sha256`: they would overrule a volume that a person adds, and know nothing of it.
     """
 
     file: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]

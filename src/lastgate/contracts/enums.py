@@ -7,7 +7,7 @@ from lastgate.contracts.exceptions import ROSConfigError
 
 
 class ControlMode(IntEnum):
-    """Says what the columns of a chunk's rows mean."""
+    """The meaning of the columns of a chunk."""
 
     JOINT_POSITION = 0
     JOINT_VELOCITY = 1
@@ -25,23 +25,23 @@ class ControlMode(IntEnum):
 
     @property
     def is_joint_mode(self) -> bool:
-        """Tells whether a row holds one number per joint."""
+        """True if a step holds one number per joint."""
         return self in _JOINT_MODES
 
     def row_width(self, n_dof: int) -> int:
-        """Returns how many numbers one row holds on a robot with `n_dof` joints.
+        """Returns how many numbers one step holds on a robot with `n_dof` joints.
 
         Raises:
-            ROSConfigError: The mode has no row layout (FOOT_PLACEMENT), or `n_dof` is not a whole number of
+            ROSConfigError: The mode has no step layout (FOOT_PLACEMENT), or `n_dof` is not a whole number of
                 at least one while the mode needs it.
         """
         if self.is_joint_mode:
             if isinstance(n_dof, bool) or not isinstance(n_dof, int) or n_dof < 1:
-                raise ROSConfigError(f"a {self.name} row needs at least one joint, got n_dof {n_dof!r}")
+                raise ROSConfigError(f"a {self.name} step needs at least one joint, got n_dof {n_dof!r}")
             return n_dof
         width = _FIXED_ROW_WIDTHS.get(self)
         if width is None:
-            raise ROSConfigError(f"{self.name} has no row layout: the gate refuses this mode")
+            raise ROSConfigError(f"{self.name} has no step layout: the gate rejects this mode")
         return width
 
 
@@ -67,7 +67,7 @@ _FIXED_ROW_WIDTHS = {
 
 
 class FailureKind(IntEnum):
-    """Says which kind of failure a `FailureTrigger` reports."""
+    """The kind of failure that a `FailureTrigger` reports."""
 
     TIMEOUT = 0
     FORCE = 1
@@ -84,7 +84,7 @@ class FailureKind(IntEnum):
 
 
 class Severity(IntEnum):
-    """Says how bad a `FailureTrigger` is; a refused chunk is always ABORT."""
+    """The severity of a `FailureTrigger`; of a rejected chunk it is always ABORT."""
 
     INFO = 0
     WARN = 1

@@ -11,7 +11,7 @@ from lastgate.contracts.shapes import KeepInZone, Zone
 
 
 class SafetyEnvelope(Schema):
-    """Holds the limits of a robot, or the tighter ones of a skill; a limit that is None is not declared.
+    """The limits of a robot, or the tighter ones of a skill; a limit that is None is not declared.
 
     A control mode whose limits are not declared cannot be enabled, so None never means "unlimited". Half a
     workspace box, half a gripper range, a range in the wrong order and two zones of one name are refused.
@@ -44,7 +44,7 @@ class SafetyEnvelope(Schema):
     deadman_required: Flag = True
     self_collision_margin_m: NotNegative = 0.0
     world_collision_margin_m: NotNegative = 0.0
-    # How far a controller that resolves Cartesian rows itself may stray from the joint path that was checked.
+    # How far a controller that resolves Cartesian steps itself may stray from the joint path that was checked.
     cartesian_deviation_m: NotNegative = 0.0
     # Ten cycles of a 50 Hz joint-state publisher.
     state_age_s_max: Positive = 0.2
@@ -53,12 +53,12 @@ class SafetyEnvelope(Schema):
 
     @property
     def max_base_linear_speed(self) -> float | None:
-        """Is `max_base_linear_speed_m_s` under the name it may also be given."""
+        """Alias of `max_base_linear_speed_m_s`, the name it may also be given under."""
         return self.max_base_linear_speed_m_s
 
     @property
     def max_base_angular_speed(self) -> float | None:
-        """Is `max_base_angular_speed_rad_s` under the name it may also be given."""
+        """Alias of `max_base_angular_speed_rad_s`, the name it may also be given under."""
         return self.max_base_angular_speed_rad_s
 
     def _checks(self) -> tuple[Callable[[], list[str]], ...]:

@@ -78,7 +78,7 @@ def intersect_envelopes(robot: RobotDescription, skill: RSkillManifest | None) -
 
 
 def joint_velocity_limits(robot: RobotDescription, envelope: SafetyEnvelope) -> tuple[float, ...]:
-    """Returns the speed each column of a row may ask for: the joint's own limit times the envelope's factor.
+    """Returns the speed each column of a step may ask for: the joint's own limit times the envelope's factor.
 
     A robot made without validation, with a joint that has no limit, raises `ROSConfigError`.
     """

@@ -9,7 +9,7 @@ from lastgate.contracts.schema import Count, Finite, Name, NotNegative, Positive
 
 
 class TimeoutEvidence(Schema):
-    """Says that something took longer than its deadline."""
+    """Evidence of something that took longer than its deadline."""
 
     kind: Literal["timeout"] = "timeout"
     operation: Name
@@ -18,7 +18,7 @@ class TimeoutEvidence(Schema):
 
 
 class ForceEvidence(Schema):
-    """Says that a joint or an end effector exceeds a force, torque or speed limit."""
+    """Evidence of a joint or an end effector that exceeds a force, torque or speed limit."""
 
     kind: Literal["force"] = "force"
     joint_or_ee: Name
@@ -27,7 +27,7 @@ class ForceEvidence(Schema):
 
 
 class WorkspaceEvidence(Schema):
-    """Says that an end effector leaves its workspace box."""
+    """Evidence of an end effector that leaves its workspace box."""
 
     kind: Literal["workspace"] = "workspace"
     ee_name: Name
@@ -37,7 +37,7 @@ class WorkspaceEvidence(Schema):
 
 
 class JointLimitEvidence(Schema):
-    """Says that a joint leaves a limit; the numbers are in the joint's own unit."""
+    """Evidence of a joint that leaves a limit; the numbers are in the joint's own unit."""
 
     kind: Literal["joint_limit"] = "joint_limit"
     joint: Name
@@ -50,7 +50,7 @@ class JointLimitEvidence(Schema):
 
 
 class PerceptionStaleEvidence(Schema):
-    """Says that a sensor reading is too old."""
+    """Evidence of a sensor reading that is too old."""
 
     kind: Literal["perception"] = "perception"
     sensor_id: Name
@@ -59,7 +59,7 @@ class PerceptionStaleEvidence(Schema):
 
 
 class ControllerEvidence(Schema):
-    """Says that a request or an input could not be used; `state` is a word from the violation catalogue."""
+    """Evidence of a request or an input that cannot be used; `state` is a word from the violation catalogue."""
 
     kind: Literal["controller"] = "controller"
     controller_name: Name
@@ -68,7 +68,7 @@ class ControllerEvidence(Schema):
 
 
 class HumanEvidence(Schema):
-    """Says that a person asked for a stop."""
+    """Evidence of a stop that a person asked for."""
 
     kind: Literal["human"] = "human"
     actor: Name
@@ -76,10 +76,10 @@ class HumanEvidence(Schema):
 
 
 class CollisionEvidence(Schema):
-    """Says which two things come too close, where and when.
+    """Evidence of two things that come too close, with place and time.
 
-    `segment_t` is the place on the segment that ends at row `horizon_step`, from 0 at its start (the measured
-    state for row 0) to 1 at the row itself; the witness points are in the base frame.
+    `segment_t` is the place on the segment that ends at step `horizon_step`, from 0 at its start (the measured
+    state for step 0) to 1 at the step itself; the witness points are in the base frame.
     """
 
     kind: Literal["collision"] = "collision"

@@ -3,52 +3,60 @@
 
 
 class ROSError(Exception):
-    """Is the root of everything lastgate raises on purpose."""
+    """The root of everything lastgate raises on purpose."""
 
 
 class ROSConfigError(ROSError, ValueError):
-    """Says that a manifest, a reference, an envelope or an argument cannot be used.
+    """Raised when a manifest, a reference, an envelope or an argument cannot be used.
 
     It is a `ValueError` too, so that one raised while a schema is being parsed joins the other problems of
     the same file instead of hiding them.
     """
 
 
+class ConcurrentUseError(ROSError, RuntimeError):
+    """Raised for the second of two callers that use an object with memory of its own at once.
+
+    Nothing was answered and nothing was changed. A `Gate`, a kernel client and a ring reader belong to one thread at a
+    time: make one per thread.
+    """
+
+
 class ROSSafetyViolation(ROSError):
-    """Says that a motion was refused, for callers that prefer an exception to reading a verdict."""
+    """Raised for a rejected motion, for callers that prefer an exception to reading a verdict."""
 
 
 class ROSWorkspaceViolation(ROSSafetyViolation):
-    """Says that a motion leaves a joint range, a speed or the workspace box."""
+    """Raised when a motion leaves a joint range, a speed or the workspace box."""
 
 
 class ROSForceLimitExceeded(ROSSafetyViolation):
-    """Says that a motion exceeds a torque, force or end-effector speed limit."""
+    """Raised when a motion exceeds a torque, force or end-effector speed limit."""
 
 
 class ROSCollisionImminent(ROSSafetyViolation):
-    """Says that a motion brings two volumes closer than their margin."""
+    """Raised when a motion brings two volumes closer than their margin."""
 
 
 class ROSEStopRequested(ROSSafetyViolation):
-    """Says that an emergency stop is latched, so nothing may move until it is reset."""
+    """Raised while an emergency stop is latched, so that nothing may move until it is reset."""
 
 
 class RejectedChunkError(ROSSafetyViolation):
-    """Says that `verdict.chunk` was read on a rejected verdict; there is nothing that may be executed."""
+    """Raised when `verdict.chunk` is read on a rejected verdict; there is nothing that may be executed."""
 
 
 class ROSPlanningError(ROSError):
-    """Says that no path or pose satisfies the request."""
+    """Raised when no path or pose satisfies the request."""
 
 
 class ROSObjectNotInMemory(ROSError):
-    """Says that the object asked for was never seen."""
+    """Raised when the object asked for was never seen."""
 
 
 class ROSPerceptionStale(ROSError):
-    """Says that a sensor reading is older than its limit."""
+    """Raised when a sensor reading is older than its limit."""
 
 
 class ROSMotionCancelled(ROSError):
-    """Says that whoever asked for a motion took it back while it ran; the robot holds where it is."""
+    """Raised when the client takes a motion back while it runs; the robot holds where it is."""

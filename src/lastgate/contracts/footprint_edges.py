@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds edges of a footprint that meet: of such a polygon nobody can say what is inside."""
+"""Finds edges of a footprint that meet: the inside of such a polygon is undefined."""
 
 import itertools
 from collections.abc import Sequence

@@ -22,10 +22,12 @@ from lastgate.contracts.robot_files import (
     LoweringOptions,
     Provenance,
 )
+from lastgate.contracts.robot_frames import RobotFrames
 from lastgate.contracts.robot_structure import structure_problems, structure_problems_of_refused
 from lastgate.contracts.schema import (
     Finite,
     Name,
+    NotNegative,
     Positive,
     Schema,
     SchemaVersion,
@@ -38,7 +40,7 @@ from lastgate.contracts.shapes import NO_OFFSET, LinkCollisionGeometry
 
 
 class GripperJoint(Schema):
-    """Says where one finger joint stands when the gripper is closed and when it is open."""
+    """The position of one finger joint when the gripper is closed and when it is open."""
 
     subject_noun: ClassVar[str] = "gripper joint"
 
@@ -77,7 +79,7 @@ class EndEffector(Schema):
 
 
 class Sensor(Schema):
-    """Is a sensor on a link; `optical_axis` is the direction it looks along, in its own frame."""
+    """A sensor on a link; `optical_axis` is the direction it looks along, in its own frame."""
 
     subject_noun: ClassVar[str] = "sensor"
 
@@ -89,7 +91,7 @@ class Sensor(Schema):
 
 
 class AllowedCollisionPair(Schema):
-    """Is two links that are never compared, and why; a waived pair without a `detail` is refused."""
+    """Two links that are never compared, and why; a waived pair without a `detail` is refused."""
 
     link_a: Name
     link_b: Name
@@ -98,7 +100,7 @@ class AllowedCollisionPair(Schema):
 
     @property
     def links(self) -> tuple[str, str]:
-        """Returns the two links in alphabetical order, so that equal pairs compare equal."""
+        """Two links in alphabetical order, so that equal pairs compare equal."""
         first, second = sorted((self.link_a, self.link_b))
         return first, second
 
@@ -141,7 +143,7 @@ ControlModeByName = Annotated[
 
 
 class RobotDescription(Schema):
-    """Is everything the gate, the lowering and the planners need to know about one robot.
+    """The data that the gate, the lowering and the planners need about one robot.
 
     Refused, with every problem of the manifest in one error: names used twice, a tree with two roots or with
     a joint listed before its parent, mimic chains, and anything that names a link or a joint the robot does
@@ -158,7 +160,11 @@ class RobotDescription(Schema):
     sensors: tuple[Sensor, ...] = ()
     end_effectors: tuple[EndEffector, ...] = ()
     collision_geometry: tuple[LinkCollisionGeometry, ...] = ()
+    # Why nothing proves that the volumes contain the robot; None where lowering proved it. Every verdict says so.
+    unproved_volumes: Name | None = None
     allowed_collision_pairs: tuple[AllowedCollisionPair, ...] = ()
+    # How far what is drawn of each link stands out of its volumes, by lowering; None where that was not measured.
+    drawn_outside_m: dict[Name, NotNegative] | None = None
     # None leaves the robot to its volumes alone.
     convex_pieces: ConvexPiecesFile | None = None
     safety: SafetyEnvelope = SafetyEnvelope()
@@ -192,15 +198,15 @@ class RobotDescription(Schema):
 
     @property
     def has_loaded_pieces(self) -> bool:
-        """Says whether somebody loaded the file that `convex_pieces` names."""
+        """True if the file that `convex_pieces` names was loaded."""
         return self._loaded_pieces is not None
 
     @property
     def loaded_pieces(self) -> tuple[ConvexPiece, ...]:
-        """Returns the convex pieces; none where the manifest names no file.
+        """Convex pieces; none where the manifest names no file.
 
         Raises:
-            ROSConfigError: The manifest names a file that nobody loaded.
+            ROSConfigError: The manifest names a file that was not loaded.
         """
         if self.convex_pieces is None:
             return ()
@@ -232,7 +238,7 @@ class RobotDescription(Schema):
 
     @property
     def unchecked_pairs(self) -> tuple[AllowedCollisionPair, ...]:
-        """Returns the allowed pairs that the gate leaves out; see `lowering.check_contradicted`."""
+        """Allowed pairs that the gate leaves out; see `lowering.check_contradicted`."""
         if not self.lowering.check_contradicted:
             return self.allowed_collision_pairs
         cut = {piece.link_name for piece in self.loaded_pieces}
@@ -244,17 +250,17 @@ class RobotDescription(Schema):
 
     @property
     def actuated_joints(self) -> tuple[JointSpec, ...]:
-        """Returns the joints that have a column in a row, in the order of the columns."""
+        """Joints that have a column in a step, in the order of the columns."""
         return tuple(joint for joint in self.joints if joint.is_actuated)
 
     @property
     def n_dof(self) -> int:
-        """Returns the number of columns of a row in the joint modes."""
+        """Number of columns of a step in the joint modes."""
         return len(self.actuated_joints)
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """Returns every link, the base frame first, each after its parent."""
+        """Every link, the base frame first, each after its parent."""
         return (self.base_frame, *(joint.child_link for joint in self.joints))
 
     def _checks(self) -> tuple[Callable[[], list[str]], ...]:
@@ -262,6 +268,7 @@ class RobotDescription(Schema):
             self._mode_problems,
             self._footprint_problems,
             self._correction_problems,
+            self._root_problems,
             lambda: structure_problems(self),
         )
 
@@ -280,6 +287,16 @@ class RobotDescription(Schema):
                 if named.count(name) > 1
             ),
         ]
+
+    def _root_problems(self) -> list[str]:
+        frames = RobotFrames.of(self)
+        if not frames.root:
+            return []
+        if frames.root == self.base_frame and frames.must_be_named:
+            return [f"the root frame is the base frame `{frames.root}`, and stands elsewhere in itself"]
+        if frames.root in {joint.child_link for joint in self.joints}:
+            return [f"the root frame is `{frames.root}`, which a joint of the robot carries"]
+        return []
 
     def _mode_problems(self) -> list[str]:
         if self.control_modes is None:

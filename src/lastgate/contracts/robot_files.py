@@ -12,7 +12,7 @@ from lastgate.contracts.shapes import NO_OFFSET
 
 
 class Provenance(Schema):
-    """Says where a part of the manifest comes from and under which licence."""
+    """The origin of a part of the manifest, and its licence."""
 
     what: Name
     source: Name
@@ -20,7 +20,7 @@ class Provenance(Schema):
 
 
 class JointCorrection(Schema):
-    """Says that a description file is wrong about a joint, and why: its type, axis, limits and mimic are not read."""
+    """A joint that the description file gets wrong, and why: its type, axis, limits and mimic are not read."""
 
     subject_noun: ClassVar[str] = "corrected joint"
     subject_key: ClassVar[str] = "joint"
@@ -29,8 +29,18 @@ class JointCorrection(Schema):
     reason: Name
 
 
+class DrawnWaiver(Schema):
+    """A link, or an MJCF's body, that stays uncovered although the description draws it, and why."""
+
+    subject_noun: ClassVar[str] = "drawn waiver"
+    subject_key: ClassVar[str] = "link"
+
+    link: Name
+    reason: Name
+
+
 class LoweringOptions(Schema):
-    """Says how the volumes are made, so that the same manifest always gives the same ones."""
+    """The settings of lowering, so that the same manifest always gives the same volumes."""
 
     volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
     # Convex pieces a concave link is cut into; more are tighter and slower.
@@ -39,20 +49,31 @@ class LoweringOptions(Schema):
     # millimetre, or are hollow and reached into.
     fine_links: dict[Name, Annotated[int, Field(ge=1, le=128)]] = Field(default_factory=dict)
     # Check pairs that the SRDF disables although their meshes meet, wherever both links have convex pieces: volumes
-    # alone would refuse too much that is clear.
+    # alone would reject too much that is clear.
     check_contradicted: bool = False
     # Links whose visual shapes are covered too: they have no collision shapes, or only stand-ins.
     visual_links: tuple[Name, ...] = ()
+    # Links, of the description where the manifest folds them into others, of which a drawn shape stays uncovered.
+    drawn_waivers: tuple[DrawnWaiver, ...] = ()
     # Joints for which this manifest counts and not its URDF, which still says where they are.
     corrected_joints: tuple[JointCorrection, ...] = ()
 
 
 class UrdfAsset(Schema):
-    """Is the URDF, and how its root frame sits on the robot's base."""
+    """The URDF, and where its root frame stands in the robot's base frame.
+
+    Where the two differ, worlds must name the frame they are in: see `RobotFrames`.
+    """
 
     ref: Text
     root_frame: Name | None = None
+    # The pose of `root_frame` in `base_frame`.
     base_to_root_xyz_rpy: XyzRpy | None = None
+
+    def _problems(self) -> list[str]:
+        if (self.root_frame is None) == (self.base_to_root_xyz_rpy is None):
+            return []
+        return ["`root_frame` and `base_to_root_xyz_rpy` say one thing together: give both or neither"]
 
     @field_validator("ref")
     @classmethod
@@ -61,7 +82,7 @@ class UrdfAsset(Schema):
 
 
 class MjcfMount(Schema):
-    """Is a further MJCF whose bodies hang on a body of the robot: an arm on its base, a hand on its arm.
+    """A further MJCF whose bodies hang on a body of the robot: an arm on its base, a hand on its arm.
 
     Names of the mounted file are spelled with the prefix, and later mounts see them so.
     """
@@ -78,10 +99,12 @@ class MjcfMount(Schema):
 
 
 class AssetRefs(Schema):
-    """Says where the description files come from; the kind of a reference is the field it stands in."""
+    """The references of the description files; the kind of a reference is the field it stands in."""
 
     urdf: UrdfAsset | None = None
     mjcf: Text | None = None
+    # The pose of the MJCF's world in `base_frame`, where a body that stands still is the base.
+    mjcf_base_to_world_xyz_rpy: XyzRpy | None = None
     mjcf_mounts: tuple[MjcfMount, ...] = ()
     srdf: Text | None = None
 
@@ -103,9 +126,12 @@ class AssetRefs(Schema):
         return None if ref is None else str(parse_asset_ref(ref, "srdf"))
 
     def _problems(self) -> list[str]:
+        problems = []
         if self.mjcf_mounts and self.mjcf is None:
-            return ["`mjcf_mounts` needs an `mjcf` to mount on"]
-        return []
+            problems.append("`mjcf_mounts` needs an `mjcf` to mount on")
+        if self.mjcf_base_to_world_xyz_rpy is not None and (self.mjcf is None or self.urdf is not None):
+            problems.append("`mjcf_base_to_world_xyz_rpy` is for a robot that an `mjcf` alone describes")
+        return problems
 
 
 def _modern_ref(value: object) -> str:

@@ -132,7 +132,7 @@ def _tree_problems(base_frame: str, joints: Sequence["JointSpec"]) -> list[str]:
         if joint.joint_type in ("floating", "planar") and joint.parent_link != base_frame:
             problems.append(
                 f"joint `{joint.name}` is {joint.joint_type} below the root: only one on `{base_frame}` may "
-                "be, because a row has no columns that would place it"
+                "be, because a step has no columns that would place it"
             )
     return problems
 
@@ -225,7 +225,7 @@ def _adjacency_problems(robot: Any) -> list[str]:
 def _is_adjacent(
     links: tuple[str, str], joint_above: Mapping[str, "JointSpec"], covered: Iterable[str]
 ) -> bool:
-    """Tells whether two links can be no farther apart in the tree than one moving joint, for what has volumes.
+    """Returns whether two links can be no farther apart in the tree than one moving joint, for what has volumes.
 
     At most one moving joint may lie between them; or any number, as long as one link is above the other and
     no link in between has a volume, as MoveIt counts neighbours.
@@ -271,6 +271,32 @@ def _gripper_problems(robot: Any) -> list[str]:
                         problems.append(
                             f"{where} is at {position:.4f} when {word}, outside {lower:.4f} to {upper:.4f}"
                         )
+                problems += _command_problems(where, robot.safety, effector.gripper, finger, (lower, upper))
+    return problems
+
+
+# Metres or radians: what the rounding of a quotient, a product and a sum may add.
+_ROUNDING = 1e-9
+
+
+def _command_problems(
+    where: str, envelope: Any, gripper: Any, finger: Any, limits: tuple[float, float]
+) -> list[str]:
+    """Says which end of the gripper range would send a finger beyond its limits."""
+    stroke = gripper.channel_open - gripper.channel_closed
+    if envelope.gripper_min is None or envelope.gripper_max is None or stroke == 0.0:
+        return []
+    problems = []
+    for name, command in (("gripper_min", envelope.gripper_min), ("gripper_max", envelope.gripper_max)):
+        share = (command - gripper.channel_closed) / stroke
+        position = finger.position_closed + share * (finger.position_open - finger.position_closed)
+        if not limits[0] - _ROUNDING <= position <= limits[1] + _ROUNDING:
+            problems.append(
+                f"{where} would be sent to {position:.4f} by the command {command:.4f} (`{name}`), outside "
+                f"{limits[0]:.4f} to {limits[1]:.4f}: narrow gripper_min and gripper_max to the channel, "
+                f"{min(gripper.channel_closed, gripper.channel_open):.4f} to "
+                f"{max(gripper.channel_closed, gripper.channel_open):.4f}"
+            )
     return problems
 
 

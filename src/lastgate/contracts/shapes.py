@@ -44,14 +44,14 @@ class Pose6D(Schema):
 
 
 class SphereShape(Schema):
-    """Is a ball around the origin of its pose."""
+    """A sphere around the origin of its pose."""
 
     shape: Literal["sphere"] = "sphere"
     radius_m: Positive
 
 
 class CapsuleShape(Schema):
-    """Is every point within `radius_m` of a segment of `length_m` on the local z axis, centred on the origin.
+    """Every point within `radius_m` of a segment of `length_m` on the local z axis, centred on the origin.
 
     `length_m` is the cylinder part: from tip to tip the capsule measures `length_m + 2 * radius_m`.
     """
@@ -62,14 +62,14 @@ class CapsuleShape(Schema):
 
 
 class BoxShape(Schema):
-    """Is a box centred on the origin of its pose; the sizes are full edge lengths."""
+    """A box centred on the origin of its pose; the sizes are full edge lengths."""
 
     shape: Literal["box"] = "box"
     size_xyz_m: Annotated[tuple[Positive, Positive, Positive], BeforeValidator(require_ordered)]
 
 
 class HalfSpaceShape(Schema):
-    """Is everything at local z <= 0: a floor, a wall or a ceiling, by its pose."""
+    """The half-space at local z <= 0: a floor, a wall or a ceiling, by its pose."""
 
     shape: Literal["half_space"] = "half_space"
 
@@ -80,7 +80,7 @@ WorldShape = Annotated[SphereShape | CapsuleShape | BoxShape | HalfSpaceShape, F
 
 
 class LinkCollisionGeometry(Schema):
-    """Is one volume that stands for a part of a link; a link may have several."""
+    """One volume that stands for a part of a link; a link may have several."""
 
     subject_noun: ClassVar[str] = "link"
     subject_key: ClassVar[str] = "link_name"
@@ -91,7 +91,7 @@ class LinkCollisionGeometry(Schema):
 
 
 class Zone(Schema):
-    """Is a named volume that no part of the robot may enter."""
+    """A named volume that no part of the robot may enter."""
 
     subject_noun: ClassVar[str] = "zone"
 
@@ -101,7 +101,7 @@ class Zone(Schema):
 
 
 class KeepInZone(Schema):
-    """Is a named shape that links of the robot, and what they hold, may not leave; several zones all hold.
+    """A named shape that links of the robot, and what they hold, may not leave; several zones all hold.
 
     A half-space keeps everything at local z <= 0. Without `links` the zone is about every link that a joint
     carries; links that are named stay inside whether a joint carries them or not.

@@ -60,7 +60,7 @@ class ViolationCode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViolationEntry:
-    """Says what one code means and how it is reported.
+    """The meaning of one code and the way it is reported.
 
     Attributes:
         kind: The `FailureTrigger` kind it is published under.

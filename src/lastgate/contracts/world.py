@@ -12,7 +12,7 @@ GridSize = Annotated[int, Field(strict=True, ge=1)]
 
 
 class WorldCollisionPrimitive(Schema):
-    """Is one obstacle."""
+    """One obstacle."""
 
     subject_noun: ClassVar[str] = "object"
     subject_key: ClassVar[str] = "object_id"
@@ -34,7 +34,7 @@ class OccupancyGridRef(Schema):
 
 
 class WorldState(Schema):
-    """Is what perception knows at one time; `stamp_s` is when it was measured, not when it arrived."""
+    """The knowledge of perception at one time; `stamp_s` is when it was measured, not when it arrived."""
 
     collision_primitives: tuple[WorldCollisionPrimitive, ...] = ()
     occupancy_grid: OccupancyGridRef | None = None
@@ -42,7 +42,7 @@ class WorldState(Schema):
 
 
 class ApproachViewpoint(Schema):
-    """Is a pose from which a camera sees a target at a standoff."""
+    """A pose from which a camera sees a target at a standoff."""
 
     pose: Pose6D
     standoff_m: Positive

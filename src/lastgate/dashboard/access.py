@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may do what: this machine may look, anybody on it may stop, and whoever has the token may do the rest."""
+"""Permissions: every user of this machine may watch and stop, and the holder of the token may do the rest."""
 
 import hmac
 import os
@@ -15,7 +15,7 @@ from lastgate.contracts import ROSConfigError
 # A name that another machine's DNS can point at us is not one of these.
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
-# Nothing from elsewhere, no inline script, nobody may frame the page.
+# Nothing from elsewhere, no inline script, no frame around the page.
 PAGE_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -27,11 +27,13 @@ PAGE_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
+    # Each request comes on a connection of its own, so a press never waits in line behind another request.
+    "Connection": "close",
 }
 
 
 class Token:
-    """Is the word that lets somebody reset; new with every start.
+    """The word that permits a reset; it changes with every start.
 
     Args:
         path: Where to leave it, readable by this user only.
@@ -53,7 +55,7 @@ class Token:
             raise ROSConfigError(f"cannot write the token to `{path}`: {error.strerror}") from None
 
     def allows(self, authorization: str | None) -> bool:
-        """Tells whether a request's `Authorization` header carries the token."""
+        """Returns whether a request's `Authorization` header carries the token."""
         given = (authorization or "").encode("utf-8", "replace")
         return hmac.compare_digest(given, f"Bearer {self.text}".encode())
 

@@ -4,22 +4,24 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from lastgate import _core
 from lastgate.contracts import HumanEvidence, ROSConfigError
-from lastgate.dashboard.kernel_watch import KernelWatch
 from lastgate.estop import ResetOutcome, SafetyLatch, stop_reason
-from lastgate.kernel_process import stop_kernel
+from lastgate.kernel_process import RESET_TIMEOUT_S, stop_kernel
 
-ANSWER_TIMEOUT_S = 2.0
+if TYPE_CHECKING:  # the stop button's process has no use for what a watch needs
+    from lastgate.dashboard.kernel_watch import KernelWatch
+
 REASON_CHARACTERS_MAX = 120
-# One seat on the board for all pages of a machine would refuse the second person; two presses may come at once.
-_SEATS = 100
+# One registration on the status block for all pages of a machine would refuse the second person; two presses may come
+# at once.
+_REGISTRATIONS = 100
 
 
 class Control(Protocol):
-    """Is what the buttons act on. Both answers say in words what happened."""
+    """The target of the page's buttons. Both answers say in words what happened."""
 
     def estop(self, reason: str) -> ResetOutcome:
         """Stops; success means that it is known to be latched."""
@@ -31,7 +33,7 @@ class Control(Protocol):
 
 
 class NoControl:
-    """Is for a page that watches nothing that could be stopped."""
+    """The target of a page that watches nothing that could be stopped."""
 
     def estop(self, reason: str) -> ResetOutcome:
         """Says that nothing was stopped."""
@@ -45,7 +47,8 @@ class NoControl:
 
 
 class KernelControl:
-    """Acts on a running kernel: a stop through a seat on its board, a reset through a door that is given back."""
+    """Acts on a running kernel: a stop through a registration on its status block, a reset through a channel that is
+    given back."""
 
     def __init__(self, instance: str) -> None:
         self._instance = instance
@@ -54,19 +57,19 @@ class KernelControl:
         """Stops, and waits until the kernel says that it is latched."""
         reason = stop_reason(reason)[:REASON_CHARACTERS_MAX]
         evidence = HumanEvidence(actor="dashboard", reason=reason).model_dump_json()
-        source = f"dashboard-{time.monotonic_ns() % _SEATS}"
+        source = f"dashboard-{time.monotonic_ns() % _REGISTRATIONS}"
         try:
             stop_kernel(self._instance, source=source, reason=reason, evidence=evidence)
         except ROSConfigError as error:
-            # Whoever presses here does not type commands, so without the hint.
+            # A person at the page does not type commands, so without the hint.
             return ResetOutcome(success=False, message=str(error).partition("\n\nhint: ")[0])
         return ResetOutcome(success=True, message="latched")
 
     def reset(self) -> ResetOutcome:
         """Asks the kernel, which says what blocks it."""
         try:
-            # Held for one question: proposers need the doors, of which there are few.
-            answer = _core.DoorClient(self._instance).command("reset", ANSWER_TIMEOUT_S)
+            # Held for one question: proposers need the channels, of which there are few.
+            answer = _core.ChannelClient(self._instance).command("reset", RESET_TIMEOUT_S)
         except (RuntimeError, ValueError) as error:
             return ResetOutcome(success=False, message=f"reset refused: {error}")
         if answer is None:
@@ -78,7 +81,7 @@ class KernelControl:
 class WatchedControl:
     """Acts on whichever kernel is watched at the moment."""
 
-    def __init__(self, watch: KernelWatch) -> None:
+    def __init__(self, watch: "KernelWatch") -> None:
         self._watch = watch
 
     def estop(self, reason: str) -> ResetOutcome:
@@ -117,20 +120,20 @@ class LatchControl:
 
     @property
     def latched(self) -> bool:
-        """Tells whether everything is to be dropped."""
+        """True while every chunk is rejected."""
         return self._latch.latched
 
     @property
     def sequence(self) -> int:
-        """Is a number that grows with every latch and every clear."""
+        """Number that grows with every latch and every clear."""
         return self._latch.sequence
 
     @property
     def source(self) -> str:
-        """Is who caused the latest stop."""
+        """Source of the latest stop."""
         return self._latch.source
 
     @property
     def reason(self) -> str:
-        """Is why."""
+        """Reason of the latest stop."""
         return self._latch.reason

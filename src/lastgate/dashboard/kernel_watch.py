@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Watches a running kernel through its rings. It writes nothing, holds no door and never makes the kernel wake it."""
+"""Watches a running kernel through its rings. It writes nothing, holds no channel and never makes the kernel wake
+it."""
 
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,12 @@ import numpy as np
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState
 from lastgate.contracts import ControlMode, RobotDescription, ROSConfigError
-from lastgate.dashboard.ledger import Picture
+from lastgate.dashboard.event_log import Picture
 from lastgate.dashboard.robot_scene import RobotScene
 from lastgate.dashboard.store import GateStatus, LiveStore, StateWord
 from lastgate.dashboard.world_view import WorldView
 from lastgate.kernel_client import KernelState
+from lastgate.kernel_process import running_kernels
 from lastgate.robots import load_robot
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
@@ -25,46 +27,41 @@ from lastgate.world import NoWorld, World
 # The rings keep 1,024 verdicts and eight chunks: nothing is lost up to 200 chunks a second, and of faster streams the
 # verdicts are not.
 POLL_S = 0.04
-BOARD_EVERY_S = 0.2
+STATUS_BLOCK_EVERY_S = 0.2
 # A world of more bytes than this is looked at once a second.
 LARGE_WORLD_BYTES = 1_000_000
 CHUNKS_KEPT = 64
 # The longest ring; a writer that floods a ring cannot keep one look going for ever.
-MESSAGES_PER_LOOK = 1024
+MESSAGES_PER_POLL = 1024
 _STATE_WORDS: dict[KernelState, StateWord] = {
     KernelState.UNCONFIGURED: "unconfigured",
     KernelState.INACTIVE: "inactive",
     KernelState.ACTIVE: "active",
     KernelState.LATCHED: "latched",
 }
-_SHARED_MEMORY = Path("/dev/shm")
 
 
-def living_kernels() -> list[str]:
-    """Returns the names of the kernels that run on this machine."""
-    boards = sorted(_SHARED_MEMORY.glob("lastgate.*.board")) if _SHARED_MEMORY.is_dir() else []
-    names = [board.name.removeprefix("lastgate.").removesuffix(".board") for board in boards]
-    return [name for name in names if _core.kernel_is_alive(name)]
+WARN_ONLY_NOTE = "WARN ONLY: chunks that break a rule pass"
 
 
 class _Rings:
-    """Is every ring of one life of a kernel."""
+    """Every ring of one life of a kernel."""
 
     def __init__(self, instance: str) -> None:
-        doors = range(_core.DOORS_MAX)
+        channels = range(_core.CHANNELS_MAX)
 
         def open_ring(name: str) -> _core.RingReader:
             ring = _core.RingReader(instance, name)
-            # What happened before somebody looked belongs into the ledger too, as far back as the rings go.
+            # What happened before the page opened belongs into the event log too, as far back as the rings go.
             ring.rewind()
             return ring
 
         self.traces = open_ring("traces")
         self.statuses = open_ring("statuses")
         self.failures = open_ring("failures")
-        self.chunks = [open_ring(f"chunks.{door}") for door in doors]
-        self.states = [open_ring(f"states.{door}") for door in doors]
-        self.worlds = [open_ring(f"worlds.{door}") for door in doors]
+        self.chunks = [open_ring(f"chunks.{channel}") for channel in channels]
+        self.states = [open_ring(f"states.{channel}") for channel in channels]
+        self.worlds = [open_ring(f"worlds.{channel}") for channel in channels]
 
 
 class KernelWatch:
@@ -72,11 +69,17 @@ class KernelWatch:
 
     Args:
         instance: The kernel's name; None takes the only one that runs.
-        robot: What to draw, for a kernel whose robot is not of the fleet.
+        robot: What to draw, for a kernel whose robot is not of the robot library.
+        on_instance: Called with the name of the watched kernel, first here and then whenever it changes.
     """
 
     def __init__(
-        self, store: LiveStore, *, instance: str | None = None, robot: RobotDescription | None = None
+        self,
+        store: LiveStore,
+        *,
+        instance: str | None = None,
+        robot: RobotDescription | None = None,
+        on_instance: Callable[[str | None], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._wanted = instance
@@ -84,6 +87,8 @@ class KernelWatch:
         self._scene: RobotScene | None = None
         self._note = ""
         self.instance: str | None = instance
+        self._on_instance = on_instance
+        on_instance(instance)
         self._kernel_id: int | None = None
         self._rings: _Rings | None = None
         self._status: dict[str, Any] | None = None
@@ -107,53 +112,56 @@ class KernelWatch:
         self._lost_noted = 0
 
     def _run(self) -> None:
-        next_board_s = 0.0
+        next_status_block_s = 0.0
         while not self._end.wait(POLL_S):
-            if time.monotonic() >= next_board_s:
-                next_board_s = time.monotonic() + BOARD_EVERY_S
-                self._look_at_board()
+            if time.monotonic() >= next_status_block_s:
+                next_status_block_s = time.monotonic() + STATUS_BLOCK_EVERY_S
+                self._poll_status_block()
             if self._rings is not None:
                 self._read(self._rings)
 
     # ---- Which kernel, and how it stands ---------------------------------------------------------------
 
-    def _look_at_board(self) -> None:
+    def _poll_status_block(self) -> None:
         if self._wanted is None:
-            names = living_kernels()
+            names = running_kernels()
             if self.instance not in names:
-                self.instance = names[0] if len(names) == 1 else None
+                chosen = names[0] if len(names) == 1 else None
+                if chosen != self.instance:
+                    self.instance = chosen
+                    self._on_instance(chosen)
             if self.instance is None:
                 self._rings = None
                 several = f"several kernels run here: {', '.join(names)}. Choose one with --instance"
                 self._store.note_status(GateStatus(note=several if names else "no kernel runs here"))
                 return
         assert self.instance is not None
-        board = _core.read_board(self.instance)
-        if board is None or not board["alive"]:
+        status_block = _core.read_status_block(self.instance)
+        if status_block is None or not status_block["alive"]:
             state: StateWord = "none" if self._kernel_id is None else "lost"
             self._store.note_status(
                 GateStatus(state=state, name=self.instance, note=f"the kernel `{self.instance}` is not alive")
             )
             return
-        if board["kernel_id"] != self._kernel_id:
-            self._attach(board)
-        self._show_status(board)
+        if status_block["kernel_id"] != self._kernel_id:
+            self._attach(status_block)
+        self._show_status(status_block)
 
-    def _attach(self, board: dict[str, Any]) -> None:
+    def _attach(self, status_block: dict[str, Any]) -> None:
         assert self.instance is not None
         try:
             self._rings = _Rings(self.instance)
         except RuntimeError:  # it ended or started in this very moment
             self._rings = None
             return
-        self._kernel_id = board["kernel_id"]
+        self._kernel_id = status_block["kernel_id"]
         self._status = None
         self._forget()
         self._note = ""
         try:
-            robot = self._given_robot or load_robot(board["robot"])
-            if robot.name != board["robot"]:
-                raise ROSConfigError(f"the kernel guards `{board['robot']}`, not `{robot.name}`")
+            robot = self._given_robot or load_robot(status_block["robot"])
+            if robot.name != status_block["robot"]:
+                raise ROSConfigError(f"the kernel guards `{status_block['robot']}`, not `{robot.name}`")
             if self._scene is None or self._scene.robot.name != robot.name:
                 self._scene = RobotScene(robot)
         except ROSConfigError as error:
@@ -161,20 +169,26 @@ class KernelWatch:
             self._note = f"the robot cannot be drawn: {str(error).splitlines()[0]}"
         self._store.set_scene(self._scene)
 
-    def _show_status(self, board: dict[str, Any]) -> None:
+    def _show_status(self, status_block: dict[str, Any]) -> None:
         said = self._status or {}
-        state = KernelState(board["state"])
+        state = KernelState(status_block["state"])
         self._store.note_status(
             GateStatus(
                 state=_STATE_WORDS[state],
                 name=self.instance or "",
                 source=said.get("source", "") if state is KernelState.LATCHED else "",
                 reason=said.get("reason", ""),
-                model_digest=board["model_digest"],
-                held=tuple((seat["name"], seat["reason"]) for seat in board["sources"] if seat["asserted"]),
-                sources=tuple(seat["name"] for seat in board["sources"]),
-                actuators=tuple(seat["name"] for seat in board["actuators"]),
-                note=self._note,
+                model_digest=status_block["model_digest"],
+                held=tuple(
+                    (registration["name"], registration["reason"])
+                    for registration in status_block["sources"]
+                    if registration["asserted"]
+                ),
+                sources=tuple(registration["name"] for registration in status_block["sources"]),
+                actuators=tuple(registration["name"] for registration in status_block["actuators"]),
+                note=" · ".join(
+                    filter(None, (WARN_ONLY_NOTE if status_block["warn_only"] else "", self._note))
+                ),
             )
         )
 
@@ -183,10 +197,10 @@ class KernelWatch:
     def _read(self, rings: _Rings) -> None:
         # Traces before chunks: whatever chunk a trace speaks of is in its ring by then.
         traces = _all_of(rings.traces)
-        for door, ring in enumerate(rings.chunks):
+        for channel, ring in enumerate(rings.chunks):
             for message in _all_of(ring):
                 if message.kind == _core.MESSAGE_ACTION_CHUNK:
-                    self._chunks[door, message.sequence] = message.payload
+                    self._chunks[channel, message.sequence] = message.payload
         while len(self._chunks) > CHUNKS_KEPT:
             self._chunks.popitem(last=False)
         self._read_states(rings)
@@ -290,10 +304,10 @@ class KernelWatch:
         try:
             return self._scene.verdict(native, chunk=chunk, world=world, model_digest=digest)
         except (LookupError, ValueError):
-            return None  # an index that only the kernel knows, such as a held object
+            return None  # an index that only the kernel knows, such as an attached object
 
     def _world_to_ask(self) -> World | NoWorld | None:
-        """Returns the newest world as one that can be asked for names; built once, and for refusals only."""
+        """Returns the newest world as one that can be asked for names; built once, and for rejections only."""
         view = self._world
         if view is None:
             return None
@@ -317,7 +331,7 @@ class KernelWatch:
     def _list_unnamed(self, native: _core.Verdict, trace: dict[str, Any], word: str) -> None:
         raw = native.violation
         where = "" if raw.row == _core.NONE else f" at step {raw.row}"
-        self._store.ledger.add(
+        self._store.event_log.add(
             time_s=trace["begun_wall_s"],
             source="kernel",
             code=word,
@@ -329,7 +343,7 @@ class KernelWatch:
 
     def _list_failure(self, failure: dict[str, Any] | None) -> None:
         if failure is not None:
-            self._store.ledger.add(
+            self._store.event_log.add(
                 time_s=failure["stamp_s"],
                 source="kernel",
                 code=f"failure kind {failure['kind']}",
@@ -347,7 +361,7 @@ class KernelWatch:
         if key in self._stops_listed or len(self._stops_listed) > 100_000:
             return
         self._stops_listed.add(key)
-        self._store.ledger.add(
+        self._store.event_log.add(
             time_s=status["stamp_s"],
             source="kernel",
             code="stop",
@@ -364,9 +378,9 @@ class _RingMessage:
 
 
 def _all_of(ring: _core.RingReader) -> list[_RingMessage]:
-    """Returns what is there, at most a ring's worth, without waiting: whoever waits makes the kernel wake him."""
+    """Returns what is there, at most a ring's worth, without waiting: the kernel must wake every reader that waits."""
     found: list[_RingMessage] = []
-    while len(found) < MESSAGES_PER_LOOK and (message := ring.read(0.0)) is not None:
+    while len(found) < MESSAGES_PER_POLL and (message := ring.read(0.0)) is not None:
         sequence, _, written_s, payload = message
         found.append(
             _RingMessage(sequence=sequence, kind=ring.last_type, written_s=written_s, payload=payload)

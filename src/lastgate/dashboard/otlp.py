@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes spans in, as every OpenTelemetry exporter sends them: OTLP over HTTP, protobuf or JSON, gzip or not."""
+"""Takes spans in, as every OpenTelemetry exporter sends them: OTLP over HTTP, protobuf or JSON, gzip or not.
+
+Run as a program, this file is the process that decodes (`span_decoder.py` starts it); it imports nothing of ours.
+"""
 
 import base64
 import binascii
+import contextlib
+import dataclasses
+import functools
 import json
 import math
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError, Message
@@ -17,13 +30,24 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from lastgate.dashboard.store import LiveStore
+if TYPE_CHECKING:  # the decoder's process has no use for a store
+    from lastgate.dashboard.store import LiveStore
 
 # A batch of 512 spans with a picture in some of them. What unpacks to more is refused before it is unpacked.
 BODY_BYTES_MAX = 8 * 1024 * 1024
 UNPACKED_BYTES_MAX = 16 * 1024 * 1024
 PNG_BYTES_MAX = 2 * 1024 * 1024
+# Exporters send 512 spans at once; a collector may join a few batches.
+SPANS_MAX = 4096
+# 512 spans with the 128 attributes each that SDKs keep, six fields per attribute. Two bytes make a field, and a field
+# may cost hundreds of bytes when decoded, so they are counted before anything is decoded.
+FIELDS_MAX = 400_000
 _PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
+
+# What decoding may take beyond the memory of the program itself: 16 MiB of JSON text, read twice, need about half.
+MEMORY_BYTES_MAX = 512 * 1024 * 1024
+NICENESS = 5
+_SIZES = struct.Struct("<II")
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 # Where each kind of picture comes from, and what is said beside it.
@@ -40,9 +64,12 @@ _CARDS = {
     ),
 }
 
+# Of other spans the page shows how many there were.
+SHOWN = ("safety.check", *_CARDS)
+
 
 class RefusedRequest(ValueError):
-    """Says which HTTP status a request is refused with, and why."""
+    """Raised with the HTTP status that a request is refused with, and the reason."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -51,7 +78,7 @@ class RefusedRequest(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """Is one span as far as the page reads it."""
+    """One span as far as the page reads it."""
 
     name: str
     service: str
@@ -77,11 +104,17 @@ def read_request(body: bytes, *, content_type: str, content_encoding: str) -> li
     request = ExportTraceServiceRequest()
     try:
         if kind == PROTOBUF:
+            _require_few_fields(text)
             request.ParseFromString(text)
         else:
+            _require_few_json_fields(text)
             json_format.Parse(_hex_ids_to_base64(text), request, ignore_unknown_fields=True)
+    except RefusedRequest:
+        raise
     except (DecodeError, json_format.ParseError, ValueError, RecursionError) as error:
         raise RefusedRequest(400, f"not an ExportTraceServiceRequest: {type(error).__name__}") from None
+    if sum(len(scope.spans) for part in request.resource_spans for scope in part.scope_spans) > SPANS_MAX:
+        raise RefusedRequest(413, f"more than {SPANS_MAX} spans")
     return list(_spans(request))
 
 
@@ -92,7 +125,7 @@ def answer(content_type: str) -> tuple[bytes, str]:
     return (response.SerializeToString(), PROTOBUF) if kind == PROTOBUF else (b"{}", JSON)
 
 
-def note_spans(store: LiveStore, spans: Iterable[Span]) -> None:
+def note_spans(store: "LiveStore", spans: Iterable[Span]) -> None:
     """Shows what spans tell; those about checks that were seen where they happened are only counted."""
     for span in spans:
         store.note_span()
@@ -102,7 +135,7 @@ def note_spans(store: LiveStore, spans: Iterable[Span]) -> None:
             _note_card(store, span)
 
 
-def _note_check(store: LiveStore, span: Span) -> None:
+def _note_check(store: "LiveStore", span: Span) -> None:
     told = span.attributes
     severity = str(told.get("safety.severity", ""))
     reason = str(told.get("safety.drop_reason", ""))
@@ -124,7 +157,7 @@ def _note_check(store: LiveStore, span: Span) -> None:
         if named["value"] is not None
         else ""
     )
-    store.ledger.add(
+    store.event_log.add(
         time_s=span.start_s,
         source="span",
         code=reason or str(told.get("safety.check_name", "violation")),
@@ -139,7 +172,7 @@ def _clearance(told: Any) -> float | None:
     return float(told) if isinstance(told, int | float) and math.isfinite(told) else None
 
 
-def _note_card(store: LiveStore, span: Span) -> None:
+def _note_card(store: "LiveStore", span: Span) -> None:
     name, prefix, wanted = _CARDS[span.name]
     encoded = span.attributes.get(f"{prefix}png_b64")
     if not isinstance(encoded, str) or len(encoded) > PNG_BYTES_MAX * 4 // 3 + 4:
@@ -180,11 +213,60 @@ def _unpacked(body: bytes) -> bytes:
     return text
 
 
+def _require_few_fields(text: bytes) -> None:
+    """Counts the fields of a protobuf message and of the messages in it, without decoding them."""
+    within: list[tuple[int, int, dict[int, Any]]] = [
+        (0, len(text), _messages_in(ExportTraceServiceRequest.DESCRIPTOR))
+    ]
+    count = 0
+    while within:
+        at, end, messages = within.pop()
+        while at < end:
+            count += 1
+            if count > FIELDS_MAX:
+                raise RefusedRequest(413, f"more than {FIELDS_MAX} fields")
+            key, at = _varint(text, at)
+            kind = key & 7
+            if kind == 2:
+                size, at = _varint(text, at)
+                described = messages.get(key >> 3)
+                if described is not None:
+                    within.append((at, min(at + size, end), _messages_in(described)))
+                at += size
+            elif kind == 0:
+                _, at = _varint(text, at)
+            elif kind in (1, 5):
+                at += 8 if kind == 1 else 4
+            else:
+                raise DecodeError("a group, which OTLP has none of")
+
+
+@functools.cache
+def _messages_in(described: Any) -> dict[int, Any]:
+    """Returns which fields of a message hold messages, and of which kind."""
+    return {field.number: field.message_type for field in described.fields if field.message_type is not None}
+
+
+def _varint(text: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for place, byte in enumerate(text[at : at + 10]):
+        value |= (byte & 0x7F) << (7 * place)
+        if byte < 0x80:
+            return value, at + place + 1
+    raise DecodeError("a number without an end")
+
+
+def _require_few_json_fields(text: bytes) -> None:
+    """Every field but the first of an object stands after a comma, every object behind a brace."""
+    if text.count(b",") + text.count(b"{") + text.count(b"[") > FIELDS_MAX:
+        raise RefusedRequest(413, f"more than {FIELDS_MAX} fields")
+
+
 def _hex_ids_to_base64(text: bytes) -> str:
     """OTLP/JSON spells ids in hexadecimal, where protobuf's own JSON has base64."""
     document = json.loads(text)
-    for resource in _lists(document, "resourceSpans", "resource_spans"):
-        for scope in _lists(resource, "scopeSpans", "scope_spans"):
+    for part in _lists(document, "resourceSpans", "resource_spans"):
+        for scope in _lists(part, "scopeSpans", "scope_spans"):
             for span in _lists(scope, "spans"):
                 for holder in (span, *_lists(span, "links")):
                     for key in ("traceId", "spanId", "parentSpanId"):
@@ -203,9 +285,9 @@ def _lists(holder: Any, *keys: str) -> list[Any]:
 
 
 def _spans(request: ExportTraceServiceRequest) -> Iterable[Span]:
-    for resource in request.resource_spans:
-        service = str(_attributes(resource.resource.attributes).get("service.name", ""))
-        for scope in resource.scope_spans:
+    for part in request.resource_spans:
+        service = str(_attributes(part.resource.attributes).get("service.name", ""))
+        for scope in part.scope_spans:
             for span in scope.spans:
                 yield Span(
                     name=span.name,
@@ -234,3 +316,67 @@ def _plain(value: Any) -> Any:
 
 def _number(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+# ---- The process that decodes ------------------------------------------------------------------------------
+
+
+def send_frame(stream: socket.socket, head: bytes, body: bytes = b"") -> None:
+    """Sends two pieces of bytes."""
+    stream.sendall(_SIZES.pack(len(head), len(body)) + head)
+    stream.sendall(body)
+
+
+def receive_frame(stream: socket.socket) -> tuple[bytes, bytes]:
+    """Returns two pieces of bytes.
+
+    Raises:
+        ConnectionError: The other side ended.
+    """
+    head_bytes, body_bytes = _SIZES.unpack(_exactly(stream, _SIZES.size))
+    return _exactly(stream, head_bytes), _exactly(stream, body_bytes)
+
+
+def _exactly(stream: socket.socket, count: int) -> bytes:
+    parts = []
+    while count:
+        part = stream.recv(min(count, 1 << 20))
+        if not part:
+            raise ConnectionError("the other side ended")
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def _decoded(head: bytes, body: bytes) -> bytes:
+    content_type, content_encoding = json.loads(head)
+    try:
+        spans = read_request(body, content_type=content_type, content_encoding=content_encoding)
+        shown = [
+            span if span.name in SHOWN else dataclasses.replace(span, attributes={}, events=())
+            for span in spans
+        ]
+        return json.dumps({"spans": [dataclasses.asdict(span) for span in shown]}).encode()
+    except RefusedRequest as error:
+        return json.dumps({"status": error.status, "reason": str(error)}).encode()
+    except MemoryError:
+        reason = f"decoding takes more than {MEMORY_BYTES_MAX} bytes"
+        return json.dumps({"status": 413, "reason": reason}).encode()
+
+
+def main(number: int) -> None:
+    """Runs the process: one request after the other, until the page's process ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(NICENESS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    most = pages * resource.getpagesize() + MEMORY_BYTES_MAX
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with socket.socket(fileno=number) as stream, contextlib.suppress(ConnectionError):
+        send_frame(stream, b"ready")
+        while True:
+            send_frame(stream, _decoded(*receive_frame(stream)))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -19,7 +19,7 @@ from lastgate.world import NoWorld, World
 
 # Only to draw: neither volumes nor frames depend on the time step.
 _STEP_S = 0.02
-# A path is a line through so many of its rows; the eye sees no more.
+# A path is a line through so many of its steps; the eye sees no more.
 PATH_POINTS_MAX = 48
 _JOINT_ROWS = (ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY)
 
@@ -63,7 +63,7 @@ class RobotScene:
         }
 
     def arranged(self, measured: Mapping[str, float]) -> tuple[Float64, Float64] | None:
-        """Returns joint and gripper positions in the gate's order; None while a joint of the rows is missing."""
+        """Returns joint and gripper positions in the gate's order; None while a joint of the steps is missing."""
         joints = [measured.get(name) for name in self.gate.joint_names]
         if any(position is None or not np.isfinite(position) for position in joints):
             return None
@@ -77,9 +77,9 @@ class RobotScene:
     def candidate_json(
         self, rows: Float64, violation: Violation | None, *, start: Float64, gripper_positions: Float64
     ) -> dict[str, Any] | None:
-        """Returns the path of each tool through the rows, and the robot where it ends or where it is blamed.
+        """Returns the path of each tool through the steps, and the robot where it ends or where it is blamed.
 
-        None for rows that are not joint positions of this robot, or not finite: there is nothing to draw.
+        None for steps that are not joint positions of this robot, or not finite: there is nothing to draw.
         """
         if rows.ndim != 2 or rows.shape[1] != self.gate.n_dof or not len(rows) or not np.isfinite(rows).all():
             return None
@@ -107,7 +107,7 @@ class RobotScene:
         }
 
     def joint_rows(self, chunk: ActionChunk) -> Float64 | None:
-        """Returns the rows of a chunk that says where its joints go; None for the other modes."""
+        """Returns the steps of a chunk that says where its joints go; None for the other modes."""
         return chunk.rows if chunk.mode in _JOINT_ROWS else None
 
     def verdict(
@@ -132,7 +132,7 @@ class RobotScene:
     def picture(
         self, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World | NoWorld | None
     ) -> bytes:
-        """Draws a refusal, as PNG. Takes about a second."""
+        """Draws a rejection, as PNG. Takes about a second."""
         from lastgate.telemetry.card import rejection_card
 
         if self._picture_gate is None:

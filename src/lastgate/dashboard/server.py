@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The web server: the page, its live feed, two buttons, and the door for spans. It listens to this machine only."""
+"""The web server: the page, its live feed, two buttons, and the receiver of spans, for this machine only.
+
+The stop button's process (`button.py`) owns the port and takes presses; this one serves what it hands on.
+"""
 
 import asyncio
 import contextlib
@@ -25,13 +28,16 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from lastgate.contracts import CATALOGUE, ROSConfigError
 from lastgate.dashboard import otlp
 from lastgate.dashboard.access import AccessGuard, Token
+from lastgate.dashboard.adopted import CONNECTIONS_MAX, REQUEST_S, AdoptingServer
+from lastgate.dashboard.button import BACKLOG, BODY_BYTES_MAX, HEAD_BYTES_MAX, ButtonProcess, reason_in
 from lastgate.dashboard.control import Control
+from lastgate.dashboard.span_decoder import SpanDecoder
 from lastgate.dashboard.store import LiveStore
 
 # Browsers that may look at once. Each costs a look every tenth of a second, and the machine has a robot to mind.
 VIEWERS_MAX = 8
 FRAME_S = 0.1
-# A page that nobody sees still says in the name of its tab when the gate is latched.
+# A hidden page still says in the name of its tab when the gate is latched.
 HIDDEN_FRAME_S = 1.0
 # Also the sign of life: the page calls itself lost after two seconds without one.
 AGES_EVERY_S = 0.5
@@ -40,15 +46,16 @@ SERIES_EVERY_S = 0.5
 CLOUD_EVERY_S = 1.0
 # A browser that does not take a message within this time is gone.
 SEND_TIMEOUT_S = 5.0
-LEDGER_BATCH = 200
-BUTTON_BYTES_MAX = 1024
+EVENT_LOG_BATCH = 200
+# Export requests at once. Each may hold 8 MiB; exporters that are told to come back later do.
+EXPORTS_MAX = 8
 _PAGE_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript",
     ".css": "text/css",
     ".svg": "image/svg+xml",
 }
-# What to do about each code, sent once: whoever opens an entry at night has no other page at hand.
+# What to do about each code, sent once: the operator who opens an entry has no other page at hand.
 _ADVICE = {code.value: entry.what_to_do for code, entry in CATALOGUE.items()}
 
 
@@ -57,19 +64,20 @@ class _TooLarge(Exception):
 
 
 async def _body_of(request: Request, most: int) -> bytes:
-    """Returns the body; stops reading at the first byte too many, whatever the header promised."""
+    """Returns the body; stops reading at the first byte too many, whatever the header promised, or too late."""
     parts: list[bytes] = []
     size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > most:
-            raise _TooLarge
-        parts.append(part)
+    async with asyncio.timeout(REQUEST_S):
+        async for part in request.stream():
+            size += len(part)
+            if size > most:
+                raise _TooLarge
+            parts.append(part)
     return b"".join(parts)
 
 
 class _Viewer:
-    """Is one browser that looks, and what it was told last of each kind."""
+    """One browser that watches, and the last message of each kind that it was sent."""
 
     def __init__(self, socket: WebSocket) -> None:
         self.socket = socket
@@ -91,7 +99,7 @@ def _as(name: str, told: Callable[[], Any]) -> Callable[[], dict[str, Any]]:
 
 
 class PageApp:
-    """Is the application: which answer belongs to which address."""
+    """The application: which answer belongs to which address."""
 
     def __init__(self, store: LiveStore, control: Control, token: Token) -> None:
         self._store = store
@@ -101,6 +109,8 @@ class PageApp:
         self._run = secrets.token_hex(8)
         self._files = _page_files()
         self.viewers = 0
+        self.decoder = SpanDecoder()
+        self._exports = 0
         self._drawing = threading.Lock()
         self._drawn: dict[int, bytes] = {}
         # Two browsers that look at the same moment are sent the same bytes.
@@ -111,7 +121,7 @@ class PageApp:
                     Route("/", self._page),
                     Route("/page/{name}", self._page_file),
                     Route("/api/status", self._status),
-                    Route("/api/ledger", self._ledger),
+                    Route("/api/ledger", self._event_log),
                     Route("/api/ledger/{number:int}.png", self._picture),
                     Route("/api/cards/{name}.png", self._card),
                     Route("/api/estop", self._estop, methods=["POST"]),
@@ -138,9 +148,9 @@ class PageApp:
         store = self._store
         return JSONResponse({"gate": store.gate(), "counts": store.counts(), "ages": store.ages()})
 
-    async def _ledger(self, _: Request) -> Response:
-        entries = [entry.as_json() for entry in self._store.ledger.after(0)]
-        return JSONResponse({"entries": entries, "not_listed": self._store.ledger.not_listed})
+    async def _event_log(self, _: Request) -> Response:
+        entries = [entry.as_json() for entry in self._store.event_log.after(0)]
+        return JSONResponse({"entries": entries, "not_listed": self._store.event_log.not_listed})
 
     async def _card(self, request: Request) -> Response:
         card = self._store.card(request.path_params["name"])
@@ -150,7 +160,7 @@ class PageApp:
 
     async def _picture(self, request: Request) -> Response:
         number = request.path_params["number"]
-        draw = self._store.ledger.picture(number)
+        draw = self._store.event_log.picture(number)
         if draw is None:
             return PlainTextResponse("this entry has no picture\n", status_code=404)
         return Response(await run_in_threadpool(self._drawn_once, number, draw), media_type="image/png")
@@ -165,14 +175,11 @@ class PageApp:
     # ---- Acting ----------------------------------------------------------------------------------------
 
     async def _estop(self, request: Request) -> Response:
-        """Anybody on this machine may stop: no token, and a body that cannot be read stops all the same."""
-        reason = "pressed on the page"
+        """Answers presses whose spelling the button's process did not recognise."""
         try:
-            given = json.loads(await _body_of(request, BUTTON_BYTES_MAX) or b"{}")
-            if isinstance(given, dict) and isinstance(given.get("reason"), str) and given["reason"]:
-                reason = given["reason"]
-        except (_TooLarge, ValueError, RecursionError):
-            pass
+            reason = reason_in(await _body_of(request, BODY_BYTES_MAX))
+        except (_TooLarge, TimeoutError):
+            reason = reason_in(b"")
         outcome = await run_in_threadpool(self._control.estop, reason)
         return JSONResponse(
             {"success": outcome.success, "message": outcome.message},
@@ -190,17 +197,25 @@ class PageApp:
         )
 
     async def _traces(self, request: Request) -> Response:
-        kind = request.headers.get("content-type", "")
+        if self._exports >= EXPORTS_MAX:
+            return PlainTextResponse("too many at once\n", status_code=503, headers={"Retry-After": "1"})
+        self._exports += 1
         try:
-            body = await _body_of(request, otlp.BODY_BYTES_MAX)
-            encoding = request.headers.get("content-encoding", "")
-            spans = await run_in_threadpool(
-                otlp.read_request, body, content_type=kind, content_encoding=encoding
-            )
+            return await self._take_spans(request)
         except _TooLarge:
             return PlainTextResponse(f"more than {otlp.BODY_BYTES_MAX} bytes\n", status_code=413)
+        except TimeoutError:
+            return PlainTextResponse(f"the body took longer than {REQUEST_S:g} s\n", status_code=408)
         except otlp.RefusedRequest as error:
             return PlainTextResponse(f"{error}\n", status_code=error.status)
+        finally:
+            self._exports -= 1
+
+    async def _take_spans(self, request: Request) -> Response:
+        kind = request.headers.get("content-type", "")
+        encoding = request.headers.get("content-encoding", "")
+        body = await _body_of(request, otlp.BODY_BYTES_MAX)
+        spans = await run_in_threadpool(self.decoder.read, body, content_type=kind, content_encoding=encoding)
         await run_in_threadpool(otlp.note_spans, self._store, spans)
         said, answer_kind = otlp.answer(kind)
         return Response(said, media_type=answer_kind)
@@ -216,7 +231,7 @@ class PageApp:
         viewer = _Viewer(socket)
         feed = asyncio.create_task(self._feed(viewer))
         try:
-            # A browser says whether anybody sees it. Whatever else it says, the end of it is what matters.
+            # A browser says whether it is visible. Whatever else it says, the end of it is what matters.
             while socket.client_state is WebSocketState.CONNECTED:
                 viewer.is_hidden = await socket.receive_text() == "hidden"
         except (WebSocketDisconnect, KeyError, RuntimeError):
@@ -226,7 +241,7 @@ class PageApp:
             feed.cancel()
 
     async def _feed(self, viewer: "_Viewer") -> None:
-        """Sends what changed; what came and went while a slow browser was busy is left out, the ledger excepted."""
+        """Sends what changed; what came and went while a slow browser was busy is left out, the event log excepted."""
         store = self._store
         drawn: dict[str, object] = {}
         listed = points = 0
@@ -251,7 +266,7 @@ class PageApp:
                     ("obstacles", "world", store.obstacles),
                 ):
                     await viewer.send_changed(name, self._shared_text(name, numbers[key], told))
-                entries = store.ledger.after(listed, most=LEDGER_BATCH)
+                entries = store.event_log.after(listed, most=EVENT_LOG_BATCH)
                 if entries:
                     listed = entries[-1].number
                     await viewer.send(
@@ -311,18 +326,23 @@ class DashboardServer:
     """Serves one page from a thread of its own until it is closed.
 
     Args:
-        port: Where to listen on 127.0.0.1 and ::1; 0 takes a free one.
+        port: Where to listen on 127.0.0.1 and ::1, as a number (0 takes a free one) or as what listens there.
 
     Raises:
         ROSConfigError: The port is taken or not allowed.
     """
 
-    def __init__(self, store: LiveStore, control: Control, token: Token, *, port: int) -> None:
-        self._sockets = _loopback_sockets(port)
-        self.port: int = self._sockets[0].getsockname()[1]
+    def __init__(self, store: LiveStore, control: Control, token: Token, *, port: "int | PagePort") -> None:
+        self._front = port if isinstance(port, PagePort) else PagePort(port)
+        self.port = self._front.number
         self.url = f"http://127.0.0.1:{self.port}/"
         self._app = PageApp(store, control, token)
-        self._server = uvicorn.Server(
+        try:
+            self._front.button.serve(control)
+        except BaseException:
+            self._front.close()
+            raise
+        self._server = AdoptingServer(
             uvicorn.Config(
                 self._app.asgi,
                 log_level="critical",
@@ -332,35 +352,65 @@ class DashboardServer:
                 ws="websockets-sansio",
                 ws_max_size=1024,
                 ws_per_message_deflate=False,
-                h11_max_incomplete_event_size=16 * 1024,
-                limit_concurrency=64,
+                h11_max_incomplete_event_size=HEAD_BYTES_MAX,
+                limit_concurrency=CONNECTIONS_MAX,
                 timeout_keep_alive=5,
                 timeout_graceful_shutdown=1,
                 lifespan="off",
-            )
+            ),
+            self._front.button.page,
         )
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": self._sockets}, name="dashboard", daemon=True
-        )
+        self._thread = threading.Thread(target=self._server.run, name="dashboard", daemon=True)
         self._thread.start()
         while not self._server.started and self._thread.is_alive():
             time.sleep(0.005)
 
     @property
     def viewers(self) -> int:
-        """Is how many browsers look."""
+        """Number of browsers that watch."""
         return self._app.viewers
 
     @property
     def is_serving(self) -> bool:
-        """Tells whether the thread still runs."""
-        return self._thread.is_alive()
+        """True while page and button both run."""
+        return self._thread.is_alive() and self._front.button.is_alive
 
     def close(self) -> None:
         """Stops serving."""
         self._server.should_exit = True
         self._thread.join()
-        for listening in self._sockets:
+        self._front.close()
+        self._app.decoder.close()
+
+
+class PagePort:
+    """The port that people and exporters connect to, with the stop button's process behind it.
+
+    Made before a process lowers its priority, so that the button keeps the ordinary one.
+
+    Args:
+        number: Where to listen on 127.0.0.1 and ::1; 0 takes a free one.
+
+    Raises:
+        ROSConfigError: The port is taken or not allowed.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.sockets = _loopback_sockets(number)
+        self.number: int = self.sockets[0].getsockname()[1]
+        try:
+            self.button = ButtonProcess(self.sockets)
+        except BaseException:
+            self._release()
+            raise
+
+    def close(self) -> None:
+        """Ends the button's process and frees the port."""
+        self.button.close()
+        self._release()
+
+    def _release(self) -> None:
+        for listening in self.sockets:
             listening.close()
 
 
@@ -390,7 +440,7 @@ def _listening(family: socket.AddressFamily, address: str, port: int) -> socket.
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((address, port))
-        made.listen(64)
+        made.listen(BACKLOG)
     except BaseException:
         made.close()
         raise

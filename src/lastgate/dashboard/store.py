@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page shows, newest first: written by whoever watches, read by whoever looks. Nobody waits for anybody."""
+"""What the page shows, newest first: written by the watchers, read by the browsers. Neither waits for the other."""
 
 import math
 import threading
@@ -14,10 +14,10 @@ import numpy as np
 from lastgate.action import ActionChunk, RobotState
 from lastgate.arrays import Float64
 from lastgate.contracts import ViolationCode
-from lastgate.dashboard.ledger import Ledger, Picture, Source
+from lastgate.dashboard.event_log import EventLog, Picture, Source
 from lastgate.dashboard.robot_scene import RobotScene
 from lastgate.dashboard.world_view import Facts, WorldView
-from lastgate.verdict import Verdict
+from lastgate.verdict import Verdict, joint_rows_to_draw
 from lastgate.world import NoWorld, World
 
 # Half a minute at 50 chunks a second.
@@ -28,15 +28,15 @@ SEEN_MAX = 16_384
 # Four per decade from 1 µs to 100 ms; what is faster or slower counts in the first or last.
 BUCKET_EDGES_US = tuple(float(f"{10 ** (exponent / 4):.4g}") for exponent in range(21))
 TEXT_CHARACTERS_MAX = 300
-# A refused path stays in the view this long although accepted ones follow: shorter, and nobody sees it.
-REFUSAL_SHOWN_S = 1.0
+# A rejected path stays in the view this long although accepted ones follow: shorter, and a person misses it.
+REJECTION_SHOWN_S = 1.0
 
 StateWord = Literal["none", "lost", "unconfigured", "inactive", "active", "latched"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateStatus:
-    """Is how whatever is watched stands.
+    """The state of the watched kernel or demo.
 
     Attributes:
         state: `none` while nothing was ever watched, `lost` when it stopped beating, else its own word.
@@ -56,7 +56,7 @@ class GateStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureCard:
-    """Is a picture that came with a span or was drawn of a world, at most one a second.
+    """A picture that came with a span or was drawn of a world, at most one a second.
 
     Attributes:
         number: Grows with every picture, so that a browser asks for each once.
@@ -88,7 +88,7 @@ class _Candidate:
 
 
 class LiveStore:
-    """Holds the newest of everything, and the ledger, which holds all.
+    """The newest of everything, and the event log, which holds all.
 
     Args:
         source: Who writes here.
@@ -98,7 +98,7 @@ class LiveStore:
     """
 
     def __init__(self, *, source: Source, scene: RobotScene | None = None) -> None:
-        self.ledger = Ledger()
+        self.event_log = EventLog()
         self._source: Source = source
         self._lock = threading.Lock()
         self._scene = scene
@@ -111,7 +111,7 @@ class LiveStore:
         self._world_is_stamped = False
         self._candidate: _Candidate | None = None
         self._candidate_number = 0
-        self._refusal_noted_s = -math.inf
+        self._rejection_noted_s = -math.inf
         self._chunk_received_s: float | None = None
         self._series: deque[tuple[float, float | None, bool]] = deque(maxlen=SERIES_MAX)
         self._series_noted = 0
@@ -124,7 +124,7 @@ class LiveStore:
         self._seen_us: deque[int] = deque(maxlen=SEEN_MAX)
         self._span_received_s: float | None = None
 
-    # ---- Written by whoever watches --------------------------------------------------------------------
+    # ---- Written by the watchers -----------------------------------------------------------------------
 
     def set_scene(self, scene: RobotScene | None) -> None:
         """Changes the robot."""
@@ -167,7 +167,7 @@ class LiveStore:
         start: Float64 | None = None,
         picture: Picture | None = None,
     ) -> None:
-        """Notes one verdict. Refusals go into the ledger, except of chunks dropped because a stop is latched."""
+        """Notes one verdict. Rejections go into the event log, except of chunks that come while a stop is latched."""
         violation = verdict.violations[0] if verdict.violations else None
         is_latched = violation is not None and violation.code is ViolationCode.estop_latched
         clearance_m = verdict.min_clearance_m
@@ -177,7 +177,7 @@ class LiveStore:
             duration_us=duration_us,
         )
         if violation is not None and not is_latched:
-            self.ledger.add(
+            self.event_log.add(
                 time_s=time.time() if time_s is None else time_s,
                 source=self._source,
                 code=str(violation.code),
@@ -187,7 +187,7 @@ class LiveStore:
                 evidence=violation.evidence().model_dump_json(),
                 picture=picture,
             )
-        # What led to a stop stays on the screen: later chunks are dropped unseen.
+        # What led to a stop stays on the screen: later chunks are rejected unseen.
         if draw and not is_latched:
             self._note_candidate(verdict, rows=rows, start=start)
 
@@ -207,7 +207,7 @@ class LiveStore:
         self._seen.add(moment)
 
     def was_seen(self, begun_wall_s: float) -> bool:
-        """Tells whether a check that began then was seen; a span counts nanoseconds, a ring a little less."""
+        """Returns whether a check that began then was seen; a span counts nanoseconds, a ring a little less."""
         moment = round(begun_wall_s * 1e6)
         return any(near in self._seen for near in (moment - 1, moment, moment + 1))
 
@@ -217,7 +217,7 @@ class LiveStore:
             self._counts["lost"] += count
 
     def note_span(self) -> None:
-        """Counts a span that somebody sent."""
+        """Counts a span that another program sent."""
         with self._lock:
             self._counts["spans"] += 1
             self._span_received_s = time.monotonic()
@@ -249,16 +249,16 @@ class LiveStore:
 
     def _note_candidate(self, verdict: Verdict, *, rows: Float64 | None, start: Float64 | None) -> None:
         with self._lock:
-            if verdict.accepted and time.monotonic() - self._refusal_noted_s < REFUSAL_SHOWN_S:
+            if verdict.accepted and time.monotonic() - self._rejection_noted_s < REJECTION_SHOWN_S:
                 return
             if not verdict.accepted:
-                self._refusal_noted_s = time.monotonic()
+                self._rejection_noted_s = time.monotonic()
             begin = start if start is not None or self._measured is None else self._measured.positions
             fingers = None if self._measured is None else self._measured.gripper_positions
             self._candidate = _Candidate(verdict, rows, begin, fingers)
             self._candidate_number += 1
 
-    # ---- Read by whoever looks -------------------------------------------------------------------------
+    # ---- Read by the browsers --------------------------------------------------------------------------
 
     def hello(self) -> dict[str, Any]:
         """Returns the robot: what a browser needs once, and again when it is another one."""
@@ -292,10 +292,10 @@ class LiveStore:
         }
 
     def counts(self) -> dict[str, int]:
-        """Returns how many checks there were of each outcome, and what the ledger holds of them."""
+        """Returns how many checks there were of each outcome, and what the event log holds of them."""
         with self._lock:
             counts = dict(self._counts)
-        return {**counts, "not_listed": self.ledger.not_listed, "violations": len(self.ledger)}
+        return {**counts, "not_listed": self.event_log.not_listed, "violations": len(self.event_log)}
 
     def volumes(self) -> list[float] | None:
         """Returns where the robot's volumes are, to a tenth of a millimetre; None while nothing was measured."""
@@ -306,7 +306,7 @@ class LiveStore:
         return scene.placed(measured.positions, measured.gripper_positions)
 
     def candidate(self) -> dict[str, Any]:
-        """Returns the newest candidate path and its verdict; placed here, so that nobody looking costs nothing."""
+        """Returns the newest candidate path and its verdict; made here, so that without a browser it costs nothing."""
         with self._lock:
             noted, scene = self._candidate, self._scene
         if noted is None:
@@ -453,7 +453,8 @@ def note_gate_check(
     """Shows what a gate in this process decided."""
     if isinstance(world, World | NoWorld):
         store.note_world(WorldView.of_world(world), is_stamped=False)
-    joint_rows = verdict.joint_rows if len(verdict.joint_rows) else scene.joint_rows(chunk)
+    known = joint_rows_to_draw(verdict)
+    joint_rows = known if len(known) else scene.joint_rows(chunk)
     store.note_check(
         verdict,
         rows=joint_rows,

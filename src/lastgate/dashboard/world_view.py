@@ -38,7 +38,7 @@ Facts = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridView:
-    """Is a grid of cells, z slowest, as `Voxels` keeps it."""
+    """A grid of cells, z slowest, as `Voxels` keeps it."""
 
     occupancy: NDArray[np.uint8]
     origin_xyz: tuple[float, float, float]
@@ -50,7 +50,7 @@ class GridView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FloorView:
-    """Is a 2-D map as the gate reads it: what is not known to be free is blocked.
+    """A 2-D map as the gate reads it: what is not known to be free is blocked.
 
     Attributes:
         base_cell: Column and row where the robot stands.
@@ -64,11 +64,11 @@ class FloorView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldView:
-    """Is what stands around the robot, in its base frame.
+    """The surroundings of the robot, in its base frame.
 
     Attributes:
         kinds, sizes_m, poses, labels: One per obstacle; sizes and kinds are numbered as in the core.
-        declared_absent: Somebody said aloud that nobody looks.
+        declared_absent: The settings state that the world is not observed.
     """
 
     stamp_s: float
@@ -145,7 +145,7 @@ class WorldView:
         return None
 
     def to_world(self) -> World | NoWorld:
-        """Returns a world that the gate can be asked about: what a picture of a refusal is drawn from.
+        """Returns a world that the gate can be asked about: what a picture of a rejection is drawn from.
 
         Raises:
             ROSConfigError: The numbers are none that a world may have.

@@ -22,7 +22,7 @@ def _nice_top(largest: float) -> float:
 
 
 def clearance_chart(decisions: Sequence[Decision], *, simulated_s: float) -> str:
-    """Returns dots for accepted chunks (clearance over time) and strokes for refusals."""
+    """Returns dots for accepted chunks (clearance over time) and strokes for rejections."""
     seconds = max(simulated_s, 1.0)
     values = [d.clearance_m for d in decisions if d.clearance_m is not None]
     top_m = _nice_top(max(values, default=0.1))
@@ -64,7 +64,7 @@ def clearance_chart(decisions: Sequence[Decision], *, simulated_s: float) -> str
             f'<text x="{x_of(share * seconds):.1f}" y="{HEIGHT - 8}" text-anchor="{anchor}">'
             f"{share * seconds:.1f} s</text>"
         )
-    return _frame("".join(parts), label="clearance of accepted chunks over time, with refusals")
+    return _frame("".join(parts), label="clearance of accepted chunks over time, with rejections")
 
 
 def check_time_chart(times_us: Sequence[float]) -> str:

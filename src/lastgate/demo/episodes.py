@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many short episodes with the gate on and off, and clean ones with the gate on: what `make episodes` counts."""
+"""Many short episodes with the gate on and off, and clean ones with the gate on.
+
+`make -C benchmarks episodes` counts their contacts.
+"""
 
 import argparse
 import sys
@@ -16,7 +19,7 @@ class EpisodeCounts:
 
     Attributes:
         with_contact: Episodes in which MuJoCo saw the robot touch the world or itself.
-        clean_refused: Chunks without a fault that the gate refused.
+        clean_refused: Chunks without a fault that the gate rejected.
         faulty_accepted: Chunks with a fault that it let through.
     """
 
@@ -82,12 +85,12 @@ def main() -> int:
     on = run(chosen.faults, True)
     print(
         f"gate on,  {on.faulty} of {on.chunks} chunks faulty: {on.contacts} contacts in {on.episodes} episodes; "
-        f"{on.faulty - on.faulty_accepted} of {on.faulty} faulty chunks refused, {on.clean_refused} clean ones"
+        f"{on.faulty - on.faulty_accepted} of {on.faulty} faulty chunks rejected, {on.clean_refused} clean ones"
     )
     sys.stdout.flush()
     clean = run(0.0, True)
     print(
-        f"gate on,  no faults: {clean.clean_refused} of {clean.chunks} clean chunks refused, "
+        f"gate on,  no faults: {clean.clean_refused} of {clean.chunks} clean chunks rejected, "
         f"{clean.contacts} contacts in {clean.episodes} episodes"
     )
     sys.stdout.flush()

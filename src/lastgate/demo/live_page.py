@@ -45,12 +45,12 @@ class LivePage:
 
     @property
     def latched(self) -> bool:
-        """Tells whether somebody pressed stop and nobody has reset it."""
+        """True from a press of stop until a reset."""
         latched = self._control.latched
         if latched and self._control.sequence != self._stop_listed:
             self._stop_listed = self._control.sequence
             sentence = f"{self._control.source}: {self._control.reason}"
-            self._store.ledger.add(time_s=time.time(), source="demo", code="stop", sentence=sentence)
+            self._store.event_log.add(time_s=time.time(), source="demo", code="stop", sentence=sentence)
         self._store.note_status(
             GateStatus(
                 state="latched" if latched else "active",

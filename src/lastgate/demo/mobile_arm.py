@@ -122,10 +122,10 @@ def mobile_robot() -> RobotDescription:
 
 
 class SimulatedMobileArm:
-    """Is the robot in the flat; time passes only while chunks are executed.
+    """The robot in the flat; time passes only while chunks are executed.
 
     Attributes:
-        executed: How many rows were executed.
+        executed: How many steps were executed.
         holds: How often it was told to hold.
     """
 
@@ -178,7 +178,7 @@ class SimulatedMobileArm:
         )
 
     def execute(self, chunk: ActionChunk) -> None:
-        """Goes where the rows lead, joints and base alike."""
+        """Goes where the steps lead, joints and base alike."""
         if chunk.mode not in (ControlMode.JOINT_POSITION, ControlMode.BODY_TWIST):
             raise ROSConfigError(
                 f"this robot executes joint positions and body twists, not mode {chunk.mode}"

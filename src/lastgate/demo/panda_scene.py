@@ -32,7 +32,7 @@ from lastgate.skills.camera import find_camera
 TIMESTEP_S = 0.002
 
 # Position servos, as stiff as the time step carries. A servo that damps absolute speed lags behind its
-# target by damping / stiffness, here 10 ms: half a control step, so that "measured to row 0" stays a
+# target by damping / stiffness, here 10 ms: half a control step, so that "measured to step 0" stays a
 # small step.
 SERVO_STIFFNESS = (40000.0, 40000.0, 30000.0, 30000.0, 10000.0, 10000.0, 5000.0)
 SERVO_LAG_S = 0.010
@@ -72,14 +72,14 @@ def table_world() -> tuple[WorldCollisionPrimitive, ...]:
         _obstacle("pole", CapsuleShape(shape="capsule", radius_m=0.02, length_m=0.60), 0.62, 0.0, 0.32),
         _obstacle("antenna", CapsuleShape(shape="capsule", radius_m=0.002, length_m=0.20), 0.71, 0.22, 0.10),
         _obstacle("bottle", CapsuleShape(shape="capsule", radius_m=0.035, length_m=0.14), 0.40, -0.22, 0.105),
-        _obstacle("ball", SphereShape(shape="sphere", radius_m=0.06), 0.36, -0.45, 0.06),
+        _obstacle("sphere", SphereShape(shape="sphere", radius_m=0.06), 0.36, -0.45, 0.06),
         _obstacle("lamp", SphereShape(shape="sphere", radius_m=0.08), 0.30, 0.60, 0.62),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Contacts:
-    """Is what MuJoCo found touching at one instant, as pairs of names."""
+    """The contacts that MuJoCo found at one instant, as pairs of names."""
 
     robot_world: frozenset[tuple[str, str]]
     robot_robot: frozenset[tuple[str, str]]
@@ -89,7 +89,7 @@ class Contacts:
 
 
 class PandaScene:
-    """Is the simulated arm and table.
+    """The simulated arm and table.
 
     Args:
         robot: Names the description file, the joints and their effort limits.
@@ -141,22 +141,22 @@ class PandaScene:
 
     @property
     def time_s(self) -> float:
-        """Is the simulated time."""
+        """Simulated time."""
         return float(self.data.time)
 
     @property
     def positions(self) -> Float64:
-        """Is where the arm is."""
+        """Measured positions of the arm."""
         return self.data.qpos[self._arm_qpos].copy()
 
     @property
     def velocities(self) -> Float64:
-        """Is how fast the arm moves."""
+        """Measured velocities of the arm."""
         return self.data.qvel[self._arm_qvel].copy()
 
     @property
     def finger_positions(self) -> Float64:
-        """Is where the first finger is; the second one mirrors it."""
+        """Position of the first finger; the second one mirrors it."""
         return self.data.qpos[self._finger_qpos[:1]].copy()
 
     def contacts(self) -> Contacts:
@@ -182,14 +182,14 @@ class PandaScene:
         mujoco.mj_collision(self.model, self._replay_data)
         return self._contacts_of(self._replay_data)
 
-    def contacts_along(self, start: Float64, rows: Float64, *, looks_per_row: int) -> Contacts:
-        """Returns what would touch from `start` through `rows`, looked at so many times per row."""
+    def contacts_along(self, start: Float64, rows: Float64, *, samples_per_row: int) -> Contacts:
+        """Returns what would touch from `start` through `rows`, checked so many times per step."""
         robot_world: frozenset[tuple[str, str]] = frozenset()
         robot_robot: frozenset[tuple[str, str]] = frozenset()
         before = start
         for row in rows:
-            for look in range(1, looks_per_row + 1):
-                found = self.contacts_at(before + (row - before) * (look / looks_per_row))
+            for sample in range(1, samples_per_row + 1):
+                found = self.contacts_at(before + (row - before) * (sample / samples_per_row))
                 robot_world |= found.robot_world
                 robot_robot |= found.robot_robot
             before = row

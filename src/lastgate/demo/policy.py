@@ -17,8 +17,8 @@ from lastgate.demo.panda_scene import PandaScene
 
 STEP_S = 0.02
 ROWS = 16
-# Below half of the slowest joint's limit: the step from a lagging measured state to row 0 is larger than
-# a row.
+# Below half of the slowest joint's limit: the way from a lagging measured state to step 0 is longer than
+# a step.
 CRUISE_SPEED_RAD_S = 1.0
 STALE_S = 0.5
 
@@ -42,7 +42,7 @@ COLLISION_FAULTS = frozenset({Fault.INTO_OBSTACLE, Fault.BETWEEN_ROWS, Fault.SEL
 
 FAULT_MEANS = {
     Fault.INTO_OBSTACLE: "drives into something on the table, at an ordinary speed",
-    Fault.BETWEEN_ROWS: "every row is free of contact; the fingers cross the antenna between two rows",
+    Fault.BETWEEN_ROWS: "every step is free of contact; the fingers cross the antenna between two steps",
     Fault.SELF_COLLISION: "folds the hand into the shoulder",
     Fault.JOINT_LIMIT: "pushes a joint past its stop",
     Fault.TOO_FAST: "jumps in the middle of a chunk",
@@ -59,21 +59,21 @@ POSES: dict[str, tuple[float, ...]] = {
     "book": (0.554, 0.114, 0.0, -2.416, 0.0, 2.53, 1.571),
     "front": (0.104, -0.161, 0.0, -2.329, 0.0, 2.168, 0.785),
     "bottle": (-0.503, -0.273, 0.0, -2.364, 0.0, 2.091, 0.785),
-    "ball": (-0.862, 0.15, 0.0, -2.175, 0.0, 2.325, 0.785),
+    "sphere": (-0.862, 0.15, 0.0, -2.175, 0.0, 2.325, 0.785),
     "right": (-0.54, 0.348, 0.0, -2.097, 0.0, 2.445, 0.785),
 }
-TOUR = ("home", "tuck", "book", "antenna", "book", "front", "bottle", "ball", "right", "ball")
-NEAR_OBSTACLES = ("antenna", "book", "bottle", "ball", "right")
+TOUR = ("home", "tuck", "book", "antenna", "book", "front", "bottle", "sphere", "right", "sphere")
+NEAR_OBSTACLES = ("antenna", "book", "bottle", "sphere", "right")
 # Folding on from `tuck` in this direction brings the hand to the shoulder.
 FOLD_DIRECTION = (0.12, -0.248, 0.22, -0.817, 0.657, -0.361, 0.844)
-# At `antenna`, the base joint swings by this many rows at this speed and crosses the antenna in one of them.
+# At `antenna`, the base joint swings by this many steps at this speed and crosses the antenna in one of them.
 SWING_ROWS = 8
 SWING_STEP_RAD = 0.0434
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
-    """Is one chunk with what is wrong with it, as its author knows it.
+    """One chunk with its planted fault, as its author knows it.
 
     Attributes:
         rows: What goes to the gate.
@@ -113,12 +113,12 @@ class Policy:
         self._into_obstacle = {name: self._find_obstacle_direction(name) for name in NEAR_OBSTACLES}
         self._swing_phase = self._find_hidden_swing()
         tuck = np.array(POSES["tuck"])
-        if not scene.contacts_along(tuck, self._fold(tuck), looks_per_row=1).robot_robot:
+        if not scene.contacts_along(tuck, self._fold(tuck), samples_per_row=1).robot_robot:
             raise ROSPlanningError("folding on from `tuck` does not bring the arm into itself")
 
     @property
     def start(self) -> Float64:
-        """Is the configuration the tour begins at."""
+        """Configuration at which the tour begins."""
         return np.array(POSES[TOUR[self._first_stop]])
 
     _first_stop = 0
@@ -159,7 +159,7 @@ class Policy:
         else:
             self._restart_leg(commanded)
 
-    def notice_refused(self, commanded: Float64) -> None:
+    def notice_rejected(self, commanded: Float64) -> None:
         """Starts the leg again from rest, because the arm was held."""
         self._restart_leg(commanded)
 
@@ -230,7 +230,7 @@ class Policy:
         return Proposal(rows, fault)
 
     def _fold(self, start: Float64) -> Float64:
-        """Returns rows that fold the arm into itself, inside the limits: nothing else is wrong with them."""
+        """Returns steps that fold the arm into itself, inside the limits: nothing else is wrong with them."""
         return np.clip(_straight(start, np.array(FOLD_DIRECTION)), *self._limits.T)
 
     def _find_obstacle_direction(self, stop: str) -> Float64:
@@ -240,30 +240,30 @@ class Policy:
         for direction in self._random.permutation(directions):
             rows = _straight(start, direction)
             inside = bool(np.all((self._limits[:, 0] <= rows) & (rows <= self._limits[:, 1])))
-            if inside and self._scene.contacts_along(start, rows, looks_per_row=1).robot_world:
+            if inside and self._scene.contacts_along(start, rows, samples_per_row=1).robot_world:
                 return direction
         raise ROSPlanningError(f"no single joint leads into an obstacle from `{stop}`")
 
     def _find_hidden_swing(self) -> float:
-        """Returns the phase at which MuJoCo finds no contact at any row and one between two rows."""
+        """Returns the phase at which MuJoCo finds no contact at any step and one between two steps."""
         start = np.array(POSES["antenna"])
         for phase in np.linspace(0.05, 1.0, 20):
             rows = _swing(start, phase=float(phase))
             if any(self._scene.contacts_at(row) for row in rows):
                 continue
-            if self._scene.contacts_along(start, rows, looks_per_row=16).robot_world:
+            if self._scene.contacts_along(start, rows, samples_per_row=16).robot_world:
                 return float(phase)
-        raise ROSPlanningError("no swing crosses the antenna between two rows")
+        raise ROSPlanningError("no swing crosses the antenna between two steps")
 
 
 def _straight(start: Float64, direction: Float64) -> Float64:
-    """Returns rows that go straight, slowly enough that no speed limit is to blame."""
+    """Returns steps that go straight, slowly enough that no speed limit is to blame."""
     step = 0.03 * direction / np.abs(direction).max()
     return start + step * np.arange(1, ROWS + 1)[:, np.newaxis]
 
 
 def _swing(start: Float64, *, phase: float) -> Float64:
-    """Returns rows in which the base joint swings and stops; `phase` is the length of the first step."""
+    """Returns steps in which the base joint swings and stops; `phase` is the length of the first step."""
     turned = SWING_STEP_RAD * (phase + np.minimum(np.arange(ROWS), SWING_ROWS - 1))
     rows = np.tile(start, (ROWS, 1))
     rows[:, 0] -= turned

@@ -79,14 +79,14 @@ def render_page(record: Record) -> str:
         _planted_table(summary),
         "<h2>Clearance of accepted chunks over time</h2>",
         '<p class="soft">Each dot is a chunk: the distance beyond the margin that every checked pair keeps '
-        "along the whole of it, never above the truth. Each red stroke is a refusal.</p>",
+        "along the whole of it, never above the truth. Each red stroke is a rejection.</p>",
         clearance_chart(decisions, simulated_s=summary["simulated_s"]),
         "<h2>Time of one check, from Python</h2>",
         '<p class="soft">Wall-clock time, so whatever else the machine was doing is in it.</p>',
         check_time_chart([d.check_us for d in decisions]),
-        "<h2>Refusals</h2>",
-        _refusal_table(decisions),
-        _refusal_cards(record),
+        "<h2>Rejections</h2>",
+        _rejection_table(decisions),
+        _rejection_cards(record),
         "<h2>Contacts that MuJoCo saw</h2>",
         _contact_table(summary),
         "<h2>What this does not show</h2>",
@@ -108,7 +108,7 @@ def render_page(record: Record) -> str:
 def _headline(summary: dict[str, Any]) -> str:
     contacts = summary["contacts_robot_world"] + summary["contacts_robot_robot"]
     sentence = (
-        f"{summary['planted_refused']} of {summary['planted']} planted chunks were refused, "
+        f"{summary['planted_refused']} of {summary['planted']} planted chunks were rejected, "
         f"{summary['good_refused']} of {summary['good']} good ones were, and MuJoCo saw "
         f"{contacts} contact{'s' if contacts != 1 else ''}."
     )
@@ -117,13 +117,16 @@ def _headline(summary: dict[str, Any]) -> str:
 
 def _cards(summary: dict[str, Any]) -> str:
     smallest = summary["smallest_clearance_m"]
-    phantoms = summary["good_refused"] - summary["good_refused_that_touch_in_mujoco"]
+    false_rejections = summary["good_refused"] - summary["good_refused_that_touch_in_mujoco"]
     cards = (
         (summary["chunks"], "chunks proposed"),
         (summary["accepted"], "accepted"),
-        (summary["refused"], "refused"),
-        (f"{summary['planted_accepted']} of {summary['planted']}", "misses: planted chunks accepted"),
-        (f"{phantoms} of {summary['good']}", "phantom stops: good chunks refused that touch nothing"),
+        (summary["refused"], "rejected"),
+        (f"{summary['planted_accepted']} of {summary['planted']}", "missed: planted chunks accepted"),
+        (
+            f"{false_rejections} of {summary['good']}",
+            "false rejections: good chunks rejected that touch nothing",
+        ),
         (
             "–" if smallest is None else f"{smallest * 1000:.1f} mm",
             "smallest clearance accepted, beyond the margin",
@@ -164,23 +167,23 @@ def _planted_table(summary: dict[str, Any]) -> str:
         ("kind", ""),
         ("what is wrong with it", ""),
         ("proposed", "n"),
-        ("refused", "n"),
+        ("rejected", "n"),
         ("reasons given", ""),
     )
     return _table(head, rows)
 
 
-def _refusal_table(decisions: Sequence[Decision]) -> str:
-    refused = [d for d in decisions if not d.accepted]
+def _rejection_table(decisions: Sequence[Decision]) -> str:
+    rejected = [d for d in decisions if not d.accepted]
     rows = [
         (f"{d.time_s:.2f} s", f"<code>{d.fault}</code>", f"<code>{escape(d.code)}</code>", escape(d.sentence))
-        for d in refused
+        for d in rejected
     ]
     return _table((("time", "n"), ("planted", ""), ("code", ""), ("what the gate says", "")), rows)
 
 
-def _refusal_cards(record: Record) -> str:
-    """Returns the first refusal of each kind with its picture and its evidence."""
+def _rejection_cards(record: Record) -> str:
+    """Returns the first rejection of each kind with its picture and its evidence."""
     parts = [
         '<p class="soft">The first of each kind, at the moment the rule is broken: what is to blame in red, what it '
         "meets in blue.</p>"

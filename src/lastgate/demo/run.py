@@ -24,20 +24,20 @@ from lastgate.verdict import Verdict
 from lastgate.world import World
 
 ROBOT = "franka_panda"
-# Control steps the arm is held after a refusal: the time the policy takes to answer again.
+# Control steps the arm is held after a rejection: the time the policy takes to answer again.
 STEPS_HELD = 5
 # Both margins cover what the servos add on their own: the arm follows its target with a lag and a small
 # error.
 MARGIN_M = 0.01
-CONTACT_LOOKS_PER_ROW = 16
+CONTACT_SAMPLES_PER_ROW = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Is one proposal and what became of it.
+    """One proposal and its outcome.
 
     Attributes:
-        touches: For planted collisions and refused good chunks: what MuJoCo finds touching along the rows,
+        touches: For planted collisions and rejected good chunks: what MuJoCo finds touching along the steps,
             gate or no gate; None where it was not asked.
     """
 
@@ -55,7 +55,7 @@ class Decision:
 
 @dataclass(slots=True)
 class Record:
-    """Is all that a run counted; every number of the report is computed from here."""
+    """The counts of a run; every number of the report is computed from here."""
 
     gated: bool
     seed: int
@@ -67,29 +67,29 @@ class Record:
     robot_robot: dict[str, float] = field(default_factory=dict)
     max_tracking_error_rad: float = 0.0
     joint_travel_rad: float = 0.0
-    # The first refusal of each planted fault and code, ready to be drawn.
+    # The first rejection of each planted fault and code, ready to be drawn.
     cards: dict[tuple[str, str], RejectionCard] = field(default_factory=dict)
 
 
 class Watcher(Protocol):
-    """Is told what happens while it happens, and may stop the arm; it cannot change a verdict."""
+    """An observer that is told what happens while it happens, and may stop the arm; it cannot change a verdict."""
 
     @property
     def latched(self) -> bool:
-        """Tells whether somebody pressed stop and nobody has reset it."""
+        """True from a press of stop until a reset."""
         ...
 
     def note_state(self, state: RobotState) -> None:
-        """Is called with every measured state."""
+        """Takes note of every measured state."""
 
     def note_check(
         self, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World, check_us: float
     ) -> None:
-        """Is called with every verdict."""
+        """Takes note of every verdict."""
 
 
 class Simulation:
-    """Is the whole loop: policy, gate, servos.
+    """The whole loop: policy, gate, servos.
 
     Args:
         seed: The same seed gives the same run.
@@ -151,9 +151,7 @@ class Simulation:
             decision, verdict = self._decide(proposal)
             self.record.decisions.append(decision)
             on_decision(decision)
-            executes = decision.accepted if self.record.gated else self._is_executable(proposal)
-            if self.record.gated:
-                self.hal.take(verdict)
+            executes = self.hal.take(verdict).accepted if self.record.gated else self._is_executable(proposal)
             for target in proposal.rows if executes else [self._commanded] * STEPS_HELD:
                 self._control_step(target)
                 self.record.wall_s = time.perf_counter() - begin
@@ -166,11 +164,11 @@ class Simulation:
             if executes:
                 self.policy.notice_executed(proposal, rows=len(proposal.rows), commanded=self._commanded)
             else:
-                self.policy.notice_refused(self._commanded)
+                self.policy.notice_rejected(self._commanded)
         return self.record
 
     def _is_stopped(self) -> bool:
-        """Tells whether somebody who watches pressed stop, and stops the arm if so."""
+        """Returns whether an observer pressed stop, and stops the arm if so."""
         if self.watcher is None or not self.watcher.latched:
             return False
         self.hal.estop()
@@ -216,11 +214,11 @@ class Simulation:
             self._recorder.close()
 
     def _ask_mujoco(self, proposal: Proposal, verdict: Verdict) -> tuple[str, ...] | None:
-        refused_good = proposal.fault == Fault.NONE and not verdict.accepted
-        if proposal.fault not in COLLISION_FAULTS and not refused_good:
+        rejected_good = proposal.fault == Fault.NONE and not verdict.accepted
+        if proposal.fault not in COLLISION_FAULTS and not rejected_good:
             return None
         found = self.scene.contacts_along(
-            self.scene.positions, proposal.rows, looks_per_row=CONTACT_LOOKS_PER_ROW
+            self.scene.positions, proposal.rows, samples_per_row=CONTACT_SAMPLES_PER_ROW
         )
         return tuple(sorted(f"{a} / {b}" for a, b in found.robot_world | found.robot_robot))
 
@@ -229,7 +227,7 @@ class Simulation:
         return proposal.rows.shape[1] == len(self._commanded) and bool(np.isfinite(proposal.rows).all())
 
     def _control_step(self, target: Float64) -> None:
-        """Simulates one row; without a gate the servos are sent to the target, whatever it is."""
+        """Simulates one step; without a gate the servos are sent to the target, whatever it is."""
         start = self._commanded
         substeps = round(STEP_S / TIMESTEP_S)
         before = self.scene.positions
@@ -293,7 +291,7 @@ def summarize(record: Record) -> dict[str, Any]:
     decisions = record.decisions
     good = [d for d in decisions if d.fault == Fault.NONE]
     planted = [d for d in decisions if d.fault != Fault.NONE]
-    refused = [d for d in decisions if not d.accepted]
+    rejected = [d for d in decisions if not d.accepted]
     times_us = np.array([d.check_us for d in decisions] or [0.0])
     clearances = [d.clearance_m for d in decisions if d.clearance_m is not None]
     collisions = [d for d in planted if d.fault in COLLISION_FAULTS]
@@ -303,9 +301,9 @@ def summarize(record: Record) -> dict[str, Any]:
         "simulated_s": round(record.simulated_s, 3),
         "wall_s": round(record.wall_s, 3),
         "chunks": len(decisions),
-        "accepted": len(decisions) - len(refused),
-        "refused": len(refused),
-        "refused_by_reason": _count(d.code for d in refused),
+        "accepted": len(decisions) - len(rejected),
+        "refused": len(rejected),
+        "refused_by_reason": _count(d.code for d in rejected),
         "planted": len(planted),
         "planted_refused": sum(not d.accepted for d in planted),
         "planted_accepted": sum(d.accepted for d in planted),
@@ -339,7 +337,7 @@ def summarize(record: Record) -> dict[str, Any]:
 
 
 def is_clean(summary: dict[str, Any]) -> bool:
-    """Tells whether every planted chunk was refused, no good one was, and MuJoCo saw no contact."""
+    """Returns whether every planted chunk was rejected, no good one was, and MuJoCo saw no contact."""
     contacts = summary["contacts_robot_world"] + summary["contacts_robot_robot"]
     return contacts == 0 and summary["planted_accepted"] == 0 and summary["good_refused"] == 0
 

@@ -12,17 +12,17 @@ from lastgate.world import World
 
 
 class SimulatedArm:
-    """Is a scene in which time passes only while chunks are executed.
+    """A scene in which time passes only while chunks are executed.
 
     Args:
         scene: The arm and what stands around it, already at its first configuration.
         obstacles: What the gate is told of it.
-        step_s: Time from one row to the next.
+        step_s: Time from one step to the next.
         camera: Takes the images; without one the arm cannot see.
 
     Attributes:
         touched: Every pair of names that MuJoCo found touching so far.
-        executed: How many rows the servos were given.
+        executed: How many steps the servos were given.
     """
 
     def __init__(
@@ -62,9 +62,10 @@ class SimulatedArm:
         return None
 
     def execute(self, chunk: ActionChunk) -> None:
-        """Leads the servos through the rows, in a straight line from each to the next."""
+        """Leads the servos through the steps, in a straight line from each to the next, from where the arm is."""
         if chunk.mode != ControlMode.JOINT_POSITION:
             raise ROSConfigError(f"this arm executes joint positions, not mode {chunk.mode}")
+        self._commanded = self._scene.positions  # the check began there, wherever the servos were sent before
         for row in chunk.rows:
             before = self._commanded
             for substep in range(1, self._substeps + 1):

@@ -30,7 +30,7 @@ class Deadman:
         if self._since_s is not None:
             self._since_s = max(self._since_s, now_s)
 
-    def look(self, *, active: bool, now_s: float) -> TimeoutEvidence | None:
+    def poll(self, *, active: bool, now_s: float) -> TimeoutEvidence | None:
         """Returns the evidence when it is time to stop, else nothing.
 
         Args:

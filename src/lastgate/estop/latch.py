@@ -34,7 +34,7 @@ class StopSource(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResetOutcome:
-    """Is the answer to a reset: whether the latch is clear now, and if not, everything that blocks it."""
+    """The answer to a reset: whether the latch is clear now, and if not, everything that blocks it."""
 
     success: bool
     message: str
@@ -45,7 +45,7 @@ class ResetOutcome:
 
 
 class _LatchState(Schema):
-    """Is what is written down, so that a stop outlives the process."""
+    """The record on disk, so that a stop outlives the process."""
 
     schema_version: SchemaVersion
     latched: Flag
@@ -95,32 +95,32 @@ class SafetyLatch:
 
     @property
     def latched(self) -> bool:
-        """Tells whether everything is to be dropped."""
+        """True while every chunk is rejected."""
         return self._latched
 
     @property
     def sequence(self) -> int:
-        """Returns a number that grows by one with every latch and every clear, and wraps like a uint32."""
+        """Number that grows by one with every latch and every clear, and wraps like a uint32."""
         return self._sequence
 
     @property
     def source(self) -> str:
-        """Returns who caused the latest stop; empty while clear."""
+        """Source of the latest stop; empty while clear."""
         return self._source
 
     @property
     def reason(self) -> str:
-        """Returns why the latest stop happened; empty while clear."""
+        """Reason of the latest stop; empty while clear."""
         return self._reason
 
     @property
     def asserted_sources(self) -> tuple[str, ...]:
-        """Returns the sources that still hold the stop, in alphabetical order."""
+        """Sources that still hold the stop, in alphabetical order."""
         return tuple(sorted(self._asserted))
 
     @property
     def unacknowledged_actuators(self) -> tuple[str, ...]:
-        """Returns the required actuators that have not acknowledged this stop; none while clear."""
+        """Required actuators that have not acknowledged this stop; none while clear."""
         if not self._latched:
             return ()
         return tuple(name for name in self._required if name not in self._acknowledged)
@@ -238,7 +238,7 @@ class SafetyLatch:
 
 
 def _plain(text: object) -> str:
-    # A stop with a name nobody can spell is still a stop, and must still fit into the file.
+    # A stop with a name that is not text is still a stop, and must still fit into the file.
     return str(text).encode("utf-8", "replace").decode() or "unknown"
 
 
@@ -262,7 +262,7 @@ def _read_state(text: str) -> _LatchState:
         raise ValueError("it does not hold exactly a state and a digest")
     if document["digest"] != _digest(document["state"]):
         raise ValueError("its digest does not match")
-    # JSON reads the same with other white space; a file that is not what was written was touched by somebody.
+    # JSON reads the same with other white space; a file that is not what was written was changed from outside.
     if json.dumps(document, sort_keys=True) != text:
         raise ValueError("it is not written as it was")
     try:

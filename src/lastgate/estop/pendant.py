@@ -16,10 +16,10 @@ POLL_PERIOD_S = 0.01
 
 
 class PendantDevice(Protocol):
-    """Is something that can tell whether its contact is closed; `OSError` means that it cannot any more."""
+    """A device that can tell whether its contact is closed; `OSError` means that it no longer can."""
 
     def contact_closed(self) -> bool:
-        """Tells the level of the line: high, asserted, or key down."""
+        """Returns the level of the line: high, asserted, or key down."""
         ...
 
     def close(self) -> None:
@@ -36,7 +36,7 @@ class SerialLine:
         fcntl.ioctl(self._file, termios.TIOCMBIS, struct.pack("I", termios.TIOCM_RTS))
 
     def contact_closed(self) -> bool:
-        """Tells whether CTS is high."""
+        """Returns whether CTS is high."""
         (bits,) = struct.unpack("I", fcntl.ioctl(self._file, termios.TIOCMGET, struct.pack("I", 0)))
         return bool(bits & termios.TIOCM_CTS)
 
@@ -69,7 +69,7 @@ class GpioLine:
         (self._file,) = struct.unpack_from("i", request, 588)
 
     def contact_closed(self) -> bool:
-        """Tells whether the line is high."""
+        """Returns whether the line is high."""
         values = bytearray(struct.pack("QQ", 0, 1))
         fcntl.ioctl(self._file, self._GET_VALUES, values)
         return bool(struct.unpack("QQ", values)[0] & 1)
@@ -93,7 +93,7 @@ class EvdevKey:
         self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def contact_closed(self) -> bool:
-        """Tells whether the key is down."""
+        """Returns whether the key is down."""
         keys = bytearray(self._KEY_BYTES)
         fcntl.ioctl(self._file, self._GET_KEYS, keys)
         return bool(keys[self._key // 8] >> (self._key % 8) & 1)
@@ -145,7 +145,7 @@ class Pendant:
         self.trouble = ""
 
     def pressed(self) -> bool:
-        """Tells whether the button is pressed, or nobody can say that it is not; `trouble` says why."""
+        """Returns whether the button is pressed or cannot be read; `trouble` says why."""
         try:
             if self._device is None:
                 self._device = open_pendant(self._description)

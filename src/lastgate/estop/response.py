@@ -10,21 +10,21 @@ from lastgate.contracts.violation_codes import ViolationCode
 
 
 class OnViolation(StrEnum):
-    """Says what a chunk that breaks a rule leads to."""
+    """Responses to a chunk that breaks a rule."""
 
     ESTOP = "estop"
     HOLD = "hold"
 
 
 class OnStale(StrEnum):
-    """Says what missing, stale or overflowing data leads to."""
+    """Responses to missing, stale or overflowing data."""
 
     ESTOP = "estop"
     STOP = "stop"
     DROP = "drop"
 
 
-# Stages 7 and 9 of the validation order: the motion may be fine, but nobody could look.
+# Stages 7 and 9 of the validation order: the motion may be fine, but it could not be checked.
 STALE_CODES = frozenset(
     {
         ViolationCode.state_unavailable,
@@ -41,7 +41,7 @@ FAULT_CODES = frozenset({ViolationCode.not_checked, ViolationCode.internal_fault
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """Says what to do about a rejected chunk; dropping it is not an option but the premise.
+    """The response to a rejected chunk; that the chunk does not pass is not an option but the premise.
 
     Attributes:
         report: Publish a `FailureTrigger` of severity ABORT.
@@ -68,7 +68,7 @@ def _require_setting(kind: type[_Setting], name: str, value: str) -> _Setting:
 def respond_to(code: ViolationCode, *, on_violation: str = "estop", on_stale: str = "estop") -> Response:
     """Returns what a chunk rejected for `code` leads to under the two settings.
 
-    A chunk dropped because a stop is already latched leads to nothing more. A fault of the gate itself
+    A chunk rejected because a stop is already latched leads to nothing more. A fault of the gate itself
     latches under every setting.
 
     Raises:

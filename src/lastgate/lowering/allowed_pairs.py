@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
+from lastgate.lowering.always import prove_always
 from lastgate.lowering.kinematics import KinematicTree
 from lastgate.lowering.mesh_contact import LinkMeshes
 from lastgate.lowering.never import prove_never
@@ -19,6 +20,8 @@ from lastgate.lowering.volumes import Volume
 
 # Mesh distances a proof may ask for: about ten seconds of work for one pair of large meshes.
 EVALUATIONS_MAX = 12_000
+# Intervals of one joint that a proof of touching may check: a range cut into hundredths, and a second of work.
+_ALWAYS_EVALUATIONS_MAX = 200
 # A junction is exempt only after this many further samples, and a single contact among them refuses it: rates
 # above 3 in 20,000 are then excluded at 95 %.
 _JUNCTION_SAMPLES = 20_000
@@ -57,7 +60,7 @@ def is_cross_branch(tree: KinematicTree, pair: Pair) -> bool:
 
 
 def sort_by_structure(tree: KinematicTree, links: list[str], claims: SrdfClaims | None) -> PairSorting:
-    """Returns the pairs that need no proof: joined by at most one moving joint, or claimed by the SRDF."""
+    """Returns the pairs that need no proof: joined by one joint, rigidly attached, or claimed by the SRDF."""
     sorting = PairSorting()
     direct = {ordered(joint.parent, joint.child) for joint in tree.joints}
     for link_a, link_b in combinations(links, 2):
@@ -70,8 +73,6 @@ def sort_by_structure(tree: KinematicTree, links: list[str], claims: SrdfClaims 
             sorting.allow(pair, "adjacent", "rigidly attached")
         elif claim is not None:
             sorting.allow(pair, "srdf-disabled", claim)
-        elif len(moving) == 1:
-            sorting.allow(pair, "adjacent", f"joined by {moving[0]} through fixed joints")
         else:
             sorting.checked.append(pair)
     return sorting
@@ -134,18 +135,21 @@ def prove_neighbours(
     *,
     joints_max: int,
 ) -> None:
-    """Allows pairs near each other on one branch whose shapes are proved never to meet.
+    """Allows pairs near each other on one branch whose shapes are proved never to meet, or always to touch.
 
-    Neighbours through fixed joints are exempt anyway; where the proof succeeds, it is the better reason.
+    A joint and a fixed one between two links, such as a bracket's, make them no neighbours: a bracket may stay clear of
+    the next link, touch it in some states, or be screwed into it. Only the first and the last can be exempt.
     """
-    through_fixed = [
-        pair for pair, entry in sorting.allowed.items() if entry.detail.endswith("through fixed joints")
-    ]
-    for pair in sorted([*sorting.checked, *through_fixed]):
+    for pair in sorted(sorting.checked):
         moving = moving_joints_between(sweep.tree, pair)
         if len(moving) > joints_max or is_cross_branch(sweep.tree, pair):
             continue
-        if sweep.mesh_contact(pair, np.arange(min(_CONTACT_FIRST_SAMPLES, sweep.count))).any():
+        contacts = sweep.mesh_contact(pair, np.arange(min(_CONTACT_FIRST_SAMPLES, sweep.count)))
+        if contacts.all() and prove_always(
+            sweep.tree, shapes, *pair, evaluations_max=_ALWAYS_EVALUATIONS_MAX
+        ):
+            sorting.allow(pair, "adjacent", f"proved to touch at every position of {moving[0]}")
+        if contacts.any():
             continue
         proof = prove_never(sweep.tree, shapes, *pair, evaluations_max=EVALUATIONS_MAX)
         if proof.proved:
@@ -175,6 +179,4 @@ def allow_junctions(
                     pair, "junction", f"meshes apart in {SWEEP_SAMPLES} + {_JUNCTION_SAMPLES} states"
                 )
                 continue
-        sorting.notes.append(
-            f"{name} and the meshes meet in some: the pair stays checked and refuses everything"
-        )
+        sorting.notes.append(f"{name} and the meshes meet in some: the pair stays checked")

@@ -41,18 +41,18 @@ class Segment:
 
     @property
     def row(self) -> Array:
-        """Returns start, end and radius in one row, as the native loops take them."""
+        """Start, end and radius in one row, as the native loops take them."""
         return np.array([*self.start, *self.end, self.radius_m])
 
     @property
     def length_m(self) -> float:
-        """Returns the length of the cylindrical part."""
+        """Length of the cylindrical part."""
         along = self.end - self.start
         return math.sqrt(float(along @ along))
 
     @property
     def volume_m3(self) -> float:
-        """Returns the volume of the capsule."""
+        """Volume of the capsule."""
         return capsule_volume_m3(radius_m=self.radius_m, length_m=self.length_m)
 
 

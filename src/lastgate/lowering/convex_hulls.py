@@ -26,24 +26,24 @@ _ALLOWANCE_M = 1e-12
 
 @dataclass(frozen=True)
 class CornerChoice:
-    """Says how many corners a piece may keep, and how near the rest must come to one that is left out."""
+    """Bounds on a piece: how many corners it may keep, and how near the rest must come to one that is left out."""
 
     corners_max: int
     left_out_m: float
 
 
-# The core looks at each corner about ten times per question; the radius makes up for corners left out.
+# The core checks each corner about ten times per question; the radius makes up for corners left out.
 COMMON_CORNERS = CornerChoice(corners_max=160, left_out_m=0.0002)
 
 
 def convex_piece(
-    link: str, points: Array, *, ball_radius_m: float = 0.0, choice: CornerChoice = COMMON_CORNERS
+    link: str, points: Array, *, sphere_radius_m: float = 0.0, choice: CornerChoice = COMMON_CORNERS
 ) -> ConvexPiece:
-    """Returns a piece that contains every point, or every ball around one."""
+    """Returns a piece that contains every point, or every sphere around one."""
     corners = hull_corners(points)
     units = np.unique(np.round(_chosen(corners, choice) * UNITS_PER_M).astype(np.int64), axis=0)
     written = units / UNITS_PER_M
-    needed_m = _farthest_m(corners, written) + ball_radius_m + _ALLOWANCE_M
+    needed_m = _farthest_m(corners, written) + sphere_radius_m + _ALLOWANCE_M
     radius = math.ceil(needed_m * UNITS_PER_M)
     while radius / UNITS_PER_M < needed_m:
         radius += 1

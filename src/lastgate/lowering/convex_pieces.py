@@ -50,7 +50,7 @@ _PART_SIZE_MIN_M = 0.008
 # way on a torso as on a wrist, and one of 8 mm is nowhere worth a piece.
 _GAIN_SHARE = 0.008
 _GAIN_LEAST_M3, _GAIN_MOST_M3 = 5e-7, 1.5e-5
-# Who allows a link more pieces than this wants smaller hollows cut out too, in proportion.
+# A manifest that allows a link more pieces than this wants smaller hollows cut out too, in proportion.
 _PIECES_COMMON = 16
 # A part less than this many times as large as what a cut must save is not cut.
 _PART_GAINS_MIN = 4.0
@@ -77,7 +77,7 @@ _RIM_WEIGHT = 2.0
 
 @dataclass
 class _Cut:
-    """Is a plane through a part, and what the hulls of both sides save."""
+    """A plane through a part, and what the hulls of both sides save."""
 
     saved_m3: float
     sides: tuple[_Part, _Part]
@@ -85,7 +85,7 @@ class _Cut:
 
 @dataclass
 class _Part:
-    """Is what lies on one side of every cut so far."""
+    """The part of a mesh on one side of every cut so far."""
 
     triangles: Array
     solid: Array  # the whole mesh it is a part of
@@ -96,17 +96,17 @@ class _Part:
 
     @cached_property
     def best_cut(self) -> _Cut | None:
-        """Returns the best cut found."""
+        """Best cut found."""
         return _best_cut(self)
 
     @cached_property
     def halves(self) -> list[_Part]:
-        """Returns both sides of the best cut."""
+        """Both sides of the best cut."""
         return [] if self.best_cut is None else [side for side in self.best_cut.sides if len(side.triangles)]
 
     @cached_property
     def inner_corners(self) -> Array:
-        """Returns where three cuts meet inside the solid: no corner of the surface, yet of the part."""
+        """Points where three cuts meet inside the solid: no corner of the surface, yet of the part."""
         return _inner_corners(self)
 
     @cached_property
@@ -153,7 +153,7 @@ def fine_pieces_of_link(shapes: LinkShapes, *, per_link_max: int) -> list[Convex
 
 def _convex_sources(shapes: LinkShapes, choice: CornerChoice, *, prism_sides: int) -> list[ConvexPiece]:
     pieces = [
-        convex_piece(shapes.link, np.array([core.start, core.end]), ball_radius_m=core.radius_m)
+        convex_piece(shapes.link, np.array([core.start, core.end]), sphere_radius_m=core.radius_m)
         for core in shapes.round_shapes
     ]
     for source in shapes.sources:
@@ -202,7 +202,7 @@ def _cut_finely(link: str, soups: list[Array], *, parts_max: int) -> list[Convex
 
 @dataclass
 class _FinePart:
-    """Is a part with its piece, and what a cut takes from what stands out."""
+    """A part with its piece, and the volume that a cut takes from what stands out."""
 
     link: str
     part: _Part
@@ -217,7 +217,7 @@ class _FinePart:
 
     @cached_property
     def rim_m3(self) -> float:
-        """Returns what the radius adds to a part that is rounder than its corners; others keep it when halved."""
+        """Volume that the radius adds to a part that is rounder than its corners; others keep it when halved."""
         corners = hull_corners(self.part.points)
         if self.part.best_cut is None or len(corners) <= _FINE_CORNERS.corners_max:
             return 0.0
@@ -225,7 +225,7 @@ class _FinePart:
 
     @cached_property
     def cavity_m3(self) -> float:
-        """Returns what later cuts may take of the empty room in a part: the first through a shell takes nothing."""
+        """Empty room of a part that later cuts may take: the first through a shell takes nothing."""
         if self.part.best_cut is None or self.part.hull_m3 * _CAVITY_SHARE <= max(
             self.hollow_m3, self.rim_m3
         ):
@@ -373,7 +373,7 @@ def _growing_hulls_m3(points: Array, height: Array, offsets: list[float]) -> lis
 def _hulls_one_by_one_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
     """Returns the same by Qhull, which copes with sides that are flat but for rounding.
 
-    Each hull is that of the corners of the one before and the points since, which is much less to look at.
+    Each hull is that of the corners of the one before and the points since, which is much less to check.
     """
     found: list[float | None] = []
     corners, reached = np.empty((0, 3)), -np.inf

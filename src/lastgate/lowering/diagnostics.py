@@ -23,7 +23,7 @@ class Diagnostic:
 
 
 class DescriptionError(ROSConfigError):
-    """Says that a description cannot be lowered; carries every problem found, not only the first."""
+    """Raised when a description cannot be lowered; carries every problem found, not only the first."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
@@ -31,4 +31,4 @@ class DescriptionError(ROSConfigError):
 
 
 class LoweringError(ROSConfigError):
-    """Says that a sound description could not be lowered or a result could not be proved."""
+    """Raised when a sound description could not be lowered or a result could not be proved."""

@@ -8,14 +8,15 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.lowering.triangles import winding_number
+from lastgate.collision.mesh_parts import MeshParts
 
 Array = NDArray[np.float64]
 Pair = tuple[str, str]
 
 
 class Enclosures:
-    """Asks of one point of every shape whether a mesh goes round it; where surfaces do not meet, that decides.
+    """Asks of one point of every part of a shape whether a part of a mesh goes round it; where surfaces do not meet,
+    that decides.
 
     Args:
         soups: Per shape its triangles, None for one that is no mesh: engines take those for solid.
@@ -23,37 +24,53 @@ class Enclosures:
     """
 
     def __init__(self, soups: Sequence[Array | None], couples: Iterable[tuple[int, int, Pair]]) -> None:
+        self._parts = [None if soup is None else MeshParts(soup) for soup in soups]
+        self._points = [np.zeros((1, 3)) if part is None else part.corners for part in self._parts]
         both_ways = [
             (inner, outer, pair)
             for first, second, pair in couples
             for inner, outer in ((first, second), (second, first))
             if soups[outer] is not None
         ]
-        self._soups = soups
         self._pairs = [pair for _, _, pair in both_ways]
         self._inner = np.array([inner for inner, _, _ in both_ways], dtype=np.int64)
         self._outer = np.array([outer for _, outer, _ in both_ways], dtype=np.int64)
-        self._points = np.array([np.zeros(3) if soup is None else soup[0, 0] for soup in soups]).reshape(
-            -1, 3
-        )
         empty = np.zeros((1, 1, 3))
         filled = [empty if soup is None else soup for soup in soups]
         self._low = np.array([soup.min(axis=(0, 1)) for soup in filled]).reshape(-1, 3)
         self._high = np.array([soup.max(axis=(0, 1)) for soup in filled]).reshape(-1, 3)
+        # Bounding spheres: of the box of a mesh, and of the points that are asked about.
+        self._middle = (self._low + self._high) / 2.0
+        self._radius = np.linalg.norm(self._high - self._low, axis=1) / 2.0
+        self._asked_middle = np.array(
+            [(points.min(axis=0) + points.max(axis=0)) / 2.0 for points in self._points]
+        )
+        self._asked_radius = np.array(
+            [
+                np.linalg.norm(points - middle, axis=1).max()
+                for points, middle in zip(self._points, self._asked_middle, strict=True)
+            ]
+        )
 
     def pairs_at(self, placements: Array, *, besides: Collection[Pair] = ()) -> set[Pair]:
         """Returns the pairs of which one lies inside the other, given the pose of every shape, besides those named."""
         if not len(self._pairs):
             return set()
         turns, shifts = placements[:, :3, :3], placements[:, :3, 3]
-        points = np.einsum("nij,nj->ni", turns, self._points) + shifts
-        local = np.einsum("nji,nj->ni", turns[self._outer], points[self._inner] - shifts[self._outer])
-        near = ((self._low[self._outer] <= local) & (local <= self._high[self._outer])).all(axis=1)
+        middle = np.einsum("nij,nj->ni", turns, self._middle) + shifts
+        asked = np.einsum("nij,nj->ni", turns, self._asked_middle.reshape(-1, 3)) + shifts
+        apart = np.linalg.norm(asked[self._inner] - middle[self._outer], axis=1)
+        # A micrometre for the rounding of both middles.
+        near = apart <= self._asked_radius[self._inner] + self._radius[self._outer] + 1.0e-6
         found: set[Pair] = set()
-        for index in np.flatnonzero(near):
-            pair, soup = self._pairs[index], self._soups[self._outer[index]]
-            if pair in found or pair in besides or soup is None:
+        for couple in np.flatnonzero(near):
+            pair, inner, outer = self._pairs[couple], self._inner[couple], self._outer[couple]
+            part = self._parts[outer]
+            if pair in found or pair in besides or part is None:
                 continue
-            if winding_number(local[index], soup) > 0.5:
+            points = self._points[inner] @ turns[inner].T + shifts[inner]
+            local = (points - shifts[outer]) @ turns[outer]
+            boxed = ((self._low[outer] <= local) & (local <= self._high[outer])).all(axis=1)
+            if boxed.any() and part.hold(np.ascontiguousarray(local[boxed])):
                 found.add(pair)
         return found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both error rates of everything that judges a robot, on the same configurations and segments, against its meshes."""
+"""Both error rates of everything that evaluates a robot, on the same configurations and segments, against its
+meshes."""
 
 from __future__ import annotations
 
@@ -29,47 +30,48 @@ Progress = Callable[[float], None]
 
 ERROR_SEED = 20261116
 TIER_ONE, TIER_TWO, EXACT = "tier 1: volumes", "tier 1+2: and pieces", "exact meshes (Coal)"
-# Planners' covers of balls, by preset; nothing looks closer at what they refuse.
+# Planners' covers of spheres, by preset; nothing looks closer at what they reject.
 SPHERES = {preset: f"spheres: {preset}" for preset in ("coarse", "default", "fine")}
 COAL_HULLS, MUJOCO = "Pinocchio + Coal, hulls", "MuJoCo, hulls"
 # In the order of a table: ours from coarse to exact, then peers.
-JUDGES = (TIER_ONE, TIER_TWO, *SPHERES.values(), EXACT, COAL_HULLS, MUJOCO)
+CHECKERS = (TIER_ONE, TIER_TWO, *SPHERES.values(), EXACT, COAL_HULLS, MUJOCO)
 # Volumes whose clearance is below this are near contact; half of random configurations of an arm are not.
 _NEAR_M = 0.03
-# Instants at which the meshes look at a segment: 0.5 rad at 1/64 move a reach of 0.8 m by 6 mm each.
-_SEGMENT_LOOKS = 64
+# Instants at which the meshes check a segment: 0.5 rad at 1/64 move a reach of 0.8 m by 6 mm each.
+_SEGMENT_SAMPLES = 64
 _SEGMENT_RAD = 0.5
 _BLOCK = 64
 
 
-def _nobody_watches(share: float) -> None:
+def _without_progress(share: float) -> None:
     del share
 
 
 @dataclass
 class Errors:
-    """Counts of one judge on one kind of question."""
+    """Counts of one checker on one kind of question."""
 
     touching: int = 0
     clear: int = 0
-    misses: int = 0
-    phantoms: int = 0
-    phantom_pairs: Counter[str] = field(default_factory=Counter)
+    missed_collisions: int = 0
+    false_rejections: int = 0
+    false_rejection_pairs: Counter[str] = field(default_factory=Counter)
 
     def add(self, *, touches: bool, accepted: bool) -> None:
         """Counts one answer."""
         self.touching += touches
         self.clear += not touches
-        self.misses += touches and accepted
-        self.phantoms += not touches and not accepted
+        self.missed_collisions += touches and accepted
+        self.false_rejections += not touches and not accepted
 
     @property
-    def phantom_rate(self) -> float:
-        """Returns the share of clear questions that were refused."""
-        return self.phantoms / max(self.clear, 1)
+    def false_rejection_rate(self) -> float:
+        """Share of clear questions that were rejected."""
+        return self.false_rejections / max(self.clear, 1)
 
     def __str__(self) -> str:
-        return f"{self.misses} missed of {self.touching}, {100.0 * self.phantom_rate:.3f} % of {self.clear} refused"
+        percent = 100.0 * self.false_rejection_rate
+        return f"{self.missed_collisions} missed of {self.touching}, {percent:.3f} % of {self.clear} rejected"
 
 
 def unhurried(robot: RobotDescription) -> RobotDescription:
@@ -87,7 +89,7 @@ def unhurried(robot: RobotDescription) -> RobotDescription:
 
 
 def columns_of(robot: RobotDescription, gate: Gate) -> tuple[list[int], list[int]]:
-    """Returns which actuated joints of a robot have a column in the gate's rows, and which are grippers."""
+    """Returns which actuated joints of a robot have a column in the gate's steps, and which are grippers."""
     names = [joint.name for joint in robot.actuated_joints]
     in_rows = [index for index, name in enumerate(names) if name in gate.joint_names]
     return in_rows, [index for index in range(len(names)) if index not in in_rows]
@@ -99,7 +101,7 @@ class RobotUnderTest:
     def __init__(self, robot: RobotDescription, urdf_path: Path, *, seed: int = ERROR_SEED) -> None:
         plain = unhurried(robot)
         self.truth = MeshTruth(robot, urdf_path)
-        # The same pairs for both: a pair that only pieces can check would otherwise be nobody's.
+        # The same pairs for both: a pair that only pieces can check would otherwise belong to neither.
         volumes_only = {"convex_pieces": None, "allowed_collision_pairs": robot.unchecked_pairs}
         self.gates = {TIER_ONE: Gate(plain.model_copy(update=volumes_only), step_s=1.0)}
         if robot.loaded_pieces:
@@ -129,7 +131,7 @@ class RobotUnderTest:
             drawn[first : first + _BLOCK, self._grippers] = drawn[first, self._grippers]
         return drawn
 
-    def judge(self, gate: Gate, configurations: Array) -> tuple[Mask, Array]:
+    def evaluate(self, gate: Gate, configurations: Array) -> tuple[Mask, Array]:
         """Returns which configurations a gate accepts, and their clearances."""
         accepted, clearance = [], []
         for first in range(0, len(configurations), _BLOCK):
@@ -141,8 +143,8 @@ class RobotUnderTest:
             clearance.append(found.clearance_m)
         return np.concatenate(accepted), np.concatenate(clearance)
 
-    def judge_by_balls(self, cover: TwoTierCollisionChecker, configurations: Array) -> Mask:
-        """Returns in which configurations the balls of a cover touch nowhere."""
+    def check_by_spheres(self, cover: TwoTierCollisionChecker, configurations: Array) -> Mask:
+        """Returns in which configurations the spheres of a cover touch nowhere."""
         accepted = [np.empty(0, dtype=np.bool_)]
         for first in range(0, len(configurations), _BLOCK):
             block = configurations[first : first + _BLOCK]
@@ -157,7 +159,7 @@ class RobotUnderTest:
         found = 0
         while found < count:
             drawn = self.draw(_BLOCK)
-            clearance = self.judge(self.gates[TIER_ONE], drawn)[1]
+            clearance = self.evaluate(self.gates[TIER_ONE], drawn)[1]
             near = drawn[np.abs(clearance) < _NEAR_M]
             # One configuration per block keeps blocks of equal grippers apart.
             kept += [np.repeat(row[None], 1, axis=0) for row in near]
@@ -165,7 +167,7 @@ class RobotUnderTest:
         return np.concatenate(kept)[:count]
 
     def accepts_segment(self, gate: Gate, start: Array, end: Array) -> bool:
-        """Tells whether a gate lets the robot move straight from one configuration to another."""
+        """Returns whether a gate lets the robot move straight from one configuration to another."""
         fingers = np.ascontiguousarray(start[self._grippers]) if self._grippers else None
         state = RobotState(
             positions=np.ascontiguousarray(start[self._columns]), gripper_positions=fingers, stamp_s=0.0
@@ -186,7 +188,7 @@ def measure_configurations(
     *,
     peers: dict[str, Callable[[Array], bool]] | None = None,
     one_by_one: bool = False,
-    progress: Progress = _nobody_watches,
+    progress: Progress = _without_progress,
 ) -> dict[str, Errors]:
     """Returns the errors of every gate, of the meshes themselves and of the peers."""
     errors = {name: Errors() for name in (*subject.gates, *subject.covers, EXACT, *(peers or {}))}
@@ -197,17 +199,17 @@ def measure_configurations(
         progress(done / len(configurations))
     for name, gate in subject.gates.items():
         if one_by_one:
-            accepted = np.concatenate([subject.judge(gate, row[None])[0] for row in configurations])
+            accepted = np.concatenate([subject.evaluate(gate, row[None])[0] for row in configurations])
         else:
-            accepted = subject.judge(gate, configurations)[0]
+            accepted = subject.evaluate(gate, configurations)[0]
         for pair, yes in zip(truth, accepted, strict=True):
             errors[name].add(touches=pair is not None, accepted=bool(yes))
             if pair is not None and yes:
-                errors[name].phantom_pairs[f"missed {pair[0]} / {pair[1]}"] += 1
+                errors[name].false_rejection_pairs[f"missed {pair[0]} / {pair[1]}"] += 1
     for name, cover in subject.covers.items():
         blocks = [row[None] for row in configurations] if one_by_one else [configurations]
-        judged = np.concatenate([subject.judge_by_balls(cover, block) for block in blocks])
-        for pair, yes in zip(truth, judged, strict=True):
+        evaluated = np.concatenate([subject.check_by_spheres(cover, block) for block in blocks])
+        for pair, yes in zip(truth, evaluated, strict=True):
             errors[name].add(touches=pair is not None, accepted=bool(yes))
     for index, pair in enumerate(truth):
         errors[EXACT].add(touches=pair is not None, accepted=pair is None)
@@ -217,14 +219,14 @@ def measure_configurations(
 
 
 def measure_segments(
-    subject: RobotUnderTest, starts: Array, *, progress: Progress = _nobody_watches
+    subject: RobotUnderTest, starts: Array, *, progress: Progress = _without_progress
 ) -> dict[str, Errors]:
     """Returns the errors of every gate on steps from mesh-clear configurations, which the meshes sample."""
     errors = {name: Errors() for name in subject.gates}
     for done, start in enumerate(starts, start=1):
         end = subject.end_of_segment(start)
-        looks = np.linspace(0.0, 1.0, _SEGMENT_LOOKS + 1)
-        touches = any(subject.truth.touching(start + t * (end - start)) is not None for t in looks)
+        samples = np.linspace(0.0, 1.0, _SEGMENT_SAMPLES + 1)
+        touches = any(subject.truth.touching(start + t * (end - start)) is not None for t in samples)
         for name, gate in subject.gates.items():
             errors[name].add(touches=touches, accepted=subject.accepts_segment(gate, start, end))
         progress(done / len(starts))
@@ -232,7 +234,7 @@ def measure_segments(
 
 
 def peers_of(robot: RobotDescription, urdf_path: Path) -> dict[str, Callable[[Array], bool]]:
-    """Returns the engines that judge by convex hulls; one that cannot be had is left out with its reason."""
+    """Returns the engines that evaluate by convex hulls; one that cannot be had is left out with its reason."""
     hulls = MeshTruth(robot, urdf_path, hulls=True)
     physics = MujocoPeer(robot, MeshTruth(robot, urdf_path))
     return {COAL_HULLS: lambda row: hulls.touching(row) is not None, MUJOCO: physics.touches}

@@ -29,7 +29,7 @@ _CELLS = 400_000
 _CELL_MIN_M = 0.0008
 # Room around the surface for what sticks out, as a share of the longest side.
 _PADDING = 0.3
-# Points a single evaluation looks at; a stride through all that lie near keeps them evenly spread.
+# Points a single evaluation checks; a stride through all that lie near keeps them evenly spread.
 _POINTS_MAX = 5000
 
 

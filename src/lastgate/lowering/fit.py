@@ -59,7 +59,7 @@ class Piece:
 
     @property
     def halves(self) -> tuple[Piece, Piece] | None:
-        """Returns the two pieces of the best cut found, which need not be better; None where no cut is possible."""
+        """Two pieces of the best cut found, which need not be better; None where no cut is possible."""
         if not self._cut_tried:
             self._halves = _best_cut(self)
             self._cut_tried = True
@@ -99,13 +99,13 @@ class LinkCover:
 
     @property
     def volumes(self) -> list[Volume]:
-        """Returns all volumes in writing order: by position, so that the order carries no history."""
+        """All volumes in writing order: by position, so that the order carries no history."""
         found = set(self.exact + [piece.volume for piece in self.pieces])
         return sorted(found, key=lambda v: (v.xyz, v.rpy, v.length_m, v.radius_m))
 
     @property
     def count(self) -> int:
-        """Returns the number of volumes."""
+        """Number of volumes."""
         return len(self.exact) + len(self.pieces)
 
     def gains(self) -> list[float]:
@@ -130,7 +130,7 @@ class LinkCover:
 def fit_link(shapes: LinkShapes, *, volumes_max: int, gain_min: float = MARGINAL_GAIN_MIN) -> LinkCover:
     """Returns the volumes of one link, cutting while a cut saves enough and the bound allows it."""
     exact = [
-        volume_containing(np.array([core.start, core.end]), core, ball_radius_m=core.radius_m)
+        volume_containing(np.array([core.start, core.end]), core, sphere_radius_m=core.radius_m)
         for core in shapes.round_shapes
     ]
     pieces: list[Piece] = []

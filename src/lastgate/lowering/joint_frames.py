@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate.contracts.joints import JointSpec
 from lastgate.contracts.robot import RobotDescription
+from lastgate.contracts.robot_frames import RobotFrames
 from lastgate.lowering.diagnostics import Diagnostic
 from lastgate.lowering.rigid import inverse, rpy_from_rotation, transform
 from lastgate.lowering.shapes import SourceShape
@@ -21,6 +23,8 @@ _DECIMALS = 12
 # A fixed step after a moving joint may shift its child along the axis, not off it: off-axis, the child's own
 # origin would not lie on the line it turns about.
 _OFF_AXIS_MAX_M = 1e-9
+# Twelve written decimals of a root's pose, turned and shifted once.
+_ROOT_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -84,45 +88,41 @@ def lower_joint_frames(
                     )
                 )
             continue
-        path = _path(urdf, parent, spec.child_link)
+        path = _path_of_joint(spec, urdf, parent, problems)
         if path is None:
-            problems.append(
-                Diagnostic(
-                    str(urdf.path),
-                    None,
-                    f"joint `{spec.name}`: in the URDF, link `{spec.child_link}` is not below "
-                    f"link `{spec.parent_link}`",
-                )
-            )
-            continue
-        moving = [joint for joint in path if joint.joint_type != "fixed"]
-        wanted = [] if spec.joint_type == "fixed" else [spec.name]
-        if [joint.name for joint in moving] != wanted:
-            problems.append(
-                Diagnostic(
-                    str(urdf.path),
-                    path[0].line if path else None,
-                    f"joint `{spec.name}` ({spec.joint_type}): between `{spec.parent_link}` and "
-                    f"`{spec.child_link}` the URDF "
-                    f"moves {', '.join(f'`{joint.name}`' for joint in moving) or 'nothing'}",
-                )
-            )
-            continue
-        if moving and moving[0].joint_type != spec.joint_type:
-            problems.append(
-                Diagnostic(
-                    str(urdf.path),
-                    moving[0].line,
-                    f"joint `{spec.name}` is {spec.joint_type} in the manifest and "
-                    f"{moving[0].joint_type} in the URDF",
-                )
-            )
             continue
         pose = base_pose if spec.parent_link == robot.base_frame else np.eye(4)
         frame = _frame(path, pose, spec.name, urdf, problems)
         if frame is not None:
             frames[spec.name] = frame
     return frames, problems
+
+
+def _path_of_joint(
+    spec: JointSpec, urdf: UrdfModel, parent: str, problems: list[Diagnostic]
+) -> list[UrdfJoint] | None:
+    """Returns the URDF's joints between the two links of a manifest's joint; None, and why, where they do not fit."""
+    path = _path(urdf, parent, spec.child_link)
+    moving = [joint for joint in path or () if joint.joint_type != "fixed"]
+    wanted = [] if spec.joint_type == "fixed" else [spec.name]
+    line: int | None = None
+    if path is None:
+        why = f"joint `{spec.name}`: in the URDF, link `{spec.child_link}` is not below link `{spec.parent_link}`"
+    elif [joint.name for joint in moving] != wanted:
+        line = path[0].line if path else None
+        why = (
+            f"joint `{spec.name}` ({spec.joint_type}): between `{spec.parent_link}` and `{spec.child_link}` the URDF "
+            f"moves {', '.join(f'`{joint.name}`' for joint in moving) or 'nothing'}"
+        )
+    elif moving and moving[0].joint_type != spec.joint_type:
+        line = moving[0].line
+        why = (
+            f"joint `{spec.name}` is {spec.joint_type} in the manifest and {moving[0].joint_type} in the URDF"
+        )
+    else:
+        return path
+    problems.append(Diagnostic(str(urdf.path), line, why))
+    return None
 
 
 def fold_links(robot: RobotDescription, urdf: UrdfModel) -> tuple[FoldedLinks, list[Diagnostic]]:
@@ -171,6 +171,7 @@ def _anchor(robot: RobotDescription, urdf: UrdfModel, problems: list[Diagnostic]
     """Returns the URDF link at the base frame and its pose in it."""
     asset = robot.assets.urdf
     if robot.base_frame in urdf.links:
+        problems += _root_problems(robot, urdf)
         return robot.base_frame, np.eye(4)
     root = (asset.root_frame if asset is not None else None) or urdf.root
     if root not in urdf.links:
@@ -190,6 +191,49 @@ def _anchor(robot: RobotDescription, urdf: UrdfModel, problems: list[Diagnostic]
         )
         return root, np.eye(4)
     return root, transform(offset[:3], offset[3:])
+
+
+def frames_above(urdf: UrdfModel, base: str) -> dict[str, Array]:
+    """Returns the pose in `base` of every link that only fixed joints hold it to, from its parent up to the root."""
+    above = {joint.child: joint for joint in urdf.joints}
+    found: dict[str, Array] = {}
+    pose, link = np.eye(4), base
+    while link in above and above[link].joint_type == "fixed":
+        pose = pose @ inverse(above[link].origin)
+        link = above[link].parent
+        found[link] = pose
+    return found
+
+
+def written_pose(pose: Array) -> tuple[float, ...]:
+    """Returns a pose as `xyz_rpy` in the decimals the manifest carries."""
+    return (*written_vector(pose[:3, 3]), *written_vector(np.array(rpy_from_rotation(pose[:3, :3]))))
+
+
+def _root_problems(robot: RobotDescription, urdf: UrdfModel) -> list[Diagnostic]:
+    """Returns what the manifest does not say, or says wrongly, about where the URDF's root stands in its base."""
+    above = frames_above(urdf, robot.base_frame)
+    frames = RobotFrames.of(robot)
+    root = frames.root or urdf.root
+    if root == robot.base_frame:
+        return []
+    if root not in above:
+        # A root that a moving joint carries the base from stands nowhere fixed; naming it is wrong, silence is right.
+        text = f"`assets.urdf.root_frame` is `{root}`, which no chain of fixed joints holds above `{robot.base_frame}`"
+        return [Diagnostic(str(urdf.path), None, text)] if frames.root else []
+    stands = np.eye(4)
+    stands[:3] = frames.root_in_base
+    if np.abs(stands - above[root]).max() <= _ROOT_TOLERANCE:
+        return []
+    numbers = ", ".join(repr(number) for number in written_pose(above[root]))
+    return [
+        Diagnostic(
+            str(urdf.path),
+            None,
+            f"its root `{root}` stands elsewhere than `{robot.base_frame}`, and worlds in it would be taken wrongly: "
+            f"say `root_frame: {root}` and `base_to_root_xyz_rpy: [{numbers}]` under `assets.urdf`",
+        )
+    ]
 
 
 def _path(urdf: UrdfModel, parent: str, child: str) -> list[UrdfJoint] | None:

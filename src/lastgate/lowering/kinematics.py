@@ -34,12 +34,12 @@ class TreeJoint:
 
     @property
     def is_moving(self) -> bool:
-        """Returns whether the joint moves at all."""
+        """True if the joint moves at all."""
         return self.column is not None
 
 
 class KinematicTree:
-    """Joints in parent-first order; floating and planar roots stand still, because rows do not move them."""
+    """Joints in parent-first order; floating and planar roots stand still, because steps do not move them."""
 
     def __init__(self, base: str, joints: Sequence[TreeJoint]) -> None:
         self.base = base

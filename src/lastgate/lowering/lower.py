@@ -26,6 +26,7 @@ from lastgate.lowering.allowed_pairs import (
 )
 from lastgate.lowering.corrected_urdf import corrected_joints
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic, LoweringError
+from lastgate.lowering.drawn import drawn_outside, drawn_shapes
 from lastgate.lowering.fit import LinkCover, fit_link
 from lastgate.lowering.joint_frames import JointFrame, fold_links, lower_joint_frames
 from lastgate.lowering.kinematics import KinematicTree
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from lastgate.lowering.mjcf_model import MjcfModel
 
 # Volumes are refined on more states than the pinned 2000 (which are the first of these): greedy choices on
-# 2000 states fit those states and refuse half as many again on fresh ones.
+# 2000 states fit those states and reject half as many again on fresh ones.
 _REFINE_SAMPLES = 6000
 # Volumes a link gets for its form alone, before the sweep says where more are needed.
 _FORM_VOLUMES_MAX = 2
@@ -75,6 +76,7 @@ class LoweredRobot:
     pairs: list[AllowedCollisionPair]
     proofs: list[Containment] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    drawn_outside_m: dict[str, float] | None = None
 
 
 def _silent(_stage: str, _share: float) -> None:
@@ -95,12 +97,17 @@ def read_description(robot: RobotDescription, manifest_dir: Path) -> Description
             f"robot `{robot.name}`: a live description cannot be lowered; vendor its URDF first"
         )
     urdf = read_urdf(
-        path, visual_links=frozenset(robot.lowering.visual_links), corrected=corrected_joints(robot)
+        path,
+        visual_links=frozenset(robot.lowering.visual_links),
+        corrected=corrected_joints(robot),
+        left_out=frozenset(waiver.link for waiver in robot.lowering.drawn_waivers)
+        | frozenset(waiver.link for waiver in robot.coverage_waivers),
     )
     frames, problems = lower_joint_frames(robot, urdf)
     folded, more = fold_links(robot, urdf)
     by_link = folded.shapes_by_link(urdf)
     problems += more + _uncovered(robot, by_link, urdf)
+    problems += _idle_waivers(robot, path, urdf.visual_links)
     if problems:
         raise DescriptionError(problems)
     claims = None
@@ -117,10 +124,22 @@ def _described_by_mjcf(robot: RobotDescription, manifest_dir: Path) -> Descripti
     model = read_mjcf(robot, manifest_dir)
     shapes, frames, excluded, problems = described_by_mjcf(robot, model)
     problems += _uncovered(robot, shapes, model)
+    problems += _idle_waivers(robot, model.path, {model.body_name(body) for body in range(model.model.nbody)})
     if problems:
         raise DescriptionError(problems)
     links = {link: LinkShapes.of(link, shapes[link]) for link in robot.link_names if link in shapes}
     return Description("mjcf", links, frames, None, excluded)
+
+
+def _idle_waivers(robot: RobotDescription, path: Path, drawn: set[str]) -> list[Diagnostic]:
+    """Returns a problem per waiver of something that is not drawn: it would hide a misspelt name."""
+    return [
+        Diagnostic(
+            str(path), None, f"`lowering.drawn_waivers` names `{waiver.link}`, of which nothing is drawn"
+        )
+        for waiver in robot.lowering.drawn_waivers
+        if waiver.link not in drawn
+    ]
 
 
 def _uncovered(
@@ -191,7 +210,7 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     sweep = Sweep(tree, meshes, tree.samples(_REFINE_SAMPLES, SWEEP_SEED))
     sorting = _sorted_by_proof(robot, description, sweep, progress)
     Refinement(sweep, covers, sorting.checked, volumes_max).run(
-        progress=lambda rate: progress(f"refining: {100.0 * rate:.2f} % refused for nothing", 0.60)
+        progress=lambda rate: progress(f"refining: {100.0 * rate:.2f} % falsely rejected", 0.60)
     )
     volumes = {link: cover.volumes for link, cover in covers.items()}
     progress("verifying exemptions on the meshes", 0.85)
@@ -200,6 +219,8 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
     geometry = [_entry(link, volume) for link in shapes for volume in volumes[link]]
     progress("proving containment", 0.92)
     proofs = prove_geometry(shapes, geometry)
+    progress("measuring what is drawn", 0.97)
+    drawn, unread = drawn_shapes(robot, manifest_dir)
     progress("done", 1.0)
     return LoweredRobot(
         robot,
@@ -209,7 +230,8 @@ def lower_robot(robot: RobotDescription, manifest_dir: Path, *, progress: Progre
         geometry,
         _written(sorting),
         proofs,
-        sorting.notes,
+        [*sorting.notes, *(f"what is drawn was not measured: {problem}" for problem in unread)],
+        drawn_outside(drawn, geometry),
     )
 
 

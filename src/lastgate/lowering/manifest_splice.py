@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,6 +22,7 @@ from lastgate.lowering.joint_frames import JointFrame
 GEOMETRY_KEY = "collision_geometry"
 PAIRS_KEY = "allowed_collision_pairs"
 PIECES_KEY = "convex_pieces"
+DRAWN_KEY = "drawn_outside_m"
 
 
 def read_manifest(text: str, *, source: str) -> RobotDescription:
@@ -38,6 +39,7 @@ def splice(
     geometry: Sequence[LinkCollisionGeometry] | None = None,
     pairs: Sequence[AllowedCollisionPair] | None = None,
     pieces: ConvexPiecesFile | None = None,
+    drawn_outside_m: Mapping[str, float] | None = None,
 ) -> str:
     """Returns the manifest text with the given blocks replaced, or appended where they were absent.
 
@@ -56,6 +58,10 @@ def splice(
         blocks[GEOMETRY_KEY] = [header, *map(_geometry_line, geometry)]
     if pairs is not None:
         blocks[PAIRS_KEY] = [header, *map(_pair_line, pairs)]
+    if drawn_outside_m is not None:
+        blocks[DRAWN_KEY] = [
+            f"  {quoted_name(link)}: {_number(apart)}" for link, apart in sorted(drawn_outside_m.items())
+        ]
     pieces = _with_volumes(pieces, _robot(before, source=source), geometry)
     if pieces is not None:
         blocks[PIECES_KEY] = [
@@ -68,7 +74,9 @@ def splice(
     edits = _frame_edits(text, root, frames, source=source) if frames is not None else []
     appended = ""
     for key, lines in blocks.items():
-        block = newline.join([f"{key}:", *lines] if len(lines) > 1 else [f"{key}: []"]) + newline
+        empty = "{}" if key == DRAWN_KEY else "[]"
+        filled = len(lines) > (0 if key == DRAWN_KEY else 1)
+        block = newline.join([f"{key}:", *lines] if filled else [f"{key}: {empty}"]) + newline
         found = _value(root, key)
         if found is None:
             appended += f"{newline}{block}"
@@ -85,6 +93,10 @@ def splice(
         raise LoweringError(f"{source}: the pieces read back differ from those lowered; nothing was written")
     if pieces is not None:
         before, after = ({k: v for k, v in side.items() if k != PIECES_KEY} for side in (before, after))
+    if drawn_outside_m is not None:
+        if robot.drawn_outside_m != dict(drawn_outside_m):
+            raise LoweringError(f"{source}: `{DRAWN_KEY}` read back differs; nothing was written")
+        before, after = ({k: v for k, v in side.items() if k != DRAWN_KEY} for side in (before, after))
     _require_same(before, after, frames, geometry, pairs, robot=robot, source=source)
     return changed
 

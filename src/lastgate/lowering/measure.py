@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both error rates of a lowered robot against its collision meshes, by engines nobody here wrote.
+"""Both error rates of a lowered robot against its collision meshes, by independent engines.
 
 What is compared: a manifest's volumes, placed by the kinematics of Pinocchio (URDF) or MuJoCo (MJCF), and the verdicts
 of the gate, which asks convex pieces too, against the meshes those load and Coal intersects as they are (no hulls). In
@@ -48,30 +48,32 @@ class ErrorRates:
     samples: int = 0
     clear: int = 0
     missed: int = 0
-    refused_clear: int = 0
+    rejected_clear: int = 0
     # Of the gate, margins of zero: it checks a few pairs more than volumes alone could, so its clear ones are its own.
     gate_clear: int = 0
     gate_missed: int = 0
-    gate_refused_clear: int = 0
+    gate_rejected_clear: int = 0
     unarmed: str | None = None  # why there is no gate for this manifest
     hidden: Counter[Pair] = field(default_factory=Counter)
     waived: Counter[Pair] = field(default_factory=Counter)
+    # In how many configurations each exempt pair meets; None where neighbours were not checked.
+    exempt: Counter[Pair] | None = None
     missed_pairs: Counter[Pair] = field(default_factory=Counter)
-    phantom_pairs: Counter[Pair] = field(default_factory=Counter)
+    false_rejection_pairs: Counter[Pair] = field(default_factory=Counter)
 
     @property
-    def phantom_rate(self) -> float:
-        """Returns the share of mesh-clear configurations that the volumes refuse."""
-        return self.refused_clear / max(self.clear, 1)
+    def false_rejection_rate(self) -> float:
+        """Share of mesh-clear configurations that the volumes reject."""
+        return self.rejected_clear / max(self.clear, 1)
 
     @property
-    def gate_phantom_rate(self) -> float:
-        """Returns the share of mesh-clear configurations that the gate refuses."""
-        return self.gate_refused_clear / max(self.gate_clear, 1)
+    def gate_false_rejection_rate(self) -> float:
+        """Share of mesh-clear configurations that the gate rejects."""
+        return self.gate_rejected_clear / max(self.gate_clear, 1)
 
     @property
-    def miss_rate_bound(self) -> float:
-        """Returns the largest miss rate that these samples do not exclude at 95 %, by the rule of three."""
+    def missed_rate_bound(self) -> float:
+        """Largest miss rate that these samples do not exclude at 95 %, by the rule of three."""
         return 3.0 / max(self.samples, 1) if self.missed == 0 else float("nan")
 
 
@@ -124,14 +126,14 @@ class _UrdfOracle:
         return self._robot.data.oMf[frame].homogeneous
 
 
-def oracle_of(robot: RobotDescription, manifest_dir: Path | None) -> Oracle:
-    """Returns the engine that reads the robot's own files."""
+def oracle_of(robot: RobotDescription, manifest_dir: Path | None, *, with_neighbours: bool = False) -> Oracle:
+    """Returns the engine that reads the robot's own files; it checks exempt neighbours only if it is asked to."""
     # Neighbours touch all the time and prove nothing; what an SRDF disables is counted elsewhere, unless the gate
     # checks it all the same.
     skipped = {
         entry.links
         for entry in robot.unchecked_pairs
-        if entry.reason in ("adjacent", "srdf-disabled", "srdf-contradicted")
+        if entry.reason in ("adjacent", "srdf-disabled", "srdf-contradicted") and not with_neighbours
     }
     if robot.assets.urdf is not None:
         path = resolve_asset(robot.assets.urdf.ref, "urdf", manifest_dir)
@@ -149,16 +151,18 @@ def measure(
     samples: int,
     seed: int = MEASURE_SEED,
     progress: Callable[[float], None] | None = None,
+    with_neighbours: bool = False,
 ) -> ErrorRates:
-    """Returns misses, hidden contacts and phantom refusals of a manifest, and of its gate, over random configurations.
+    """Returns missed collisions, hidden contacts and false rejections of a manifest, and of its gate, over random
+    configurations.
 
     A contact is hidden when a pair has it that lowering proved or found apart; one on a pair that a person
-    waived is counted as such.
+    waived is counted as such. `with_neighbours` counts the contacts of every exempt pair, which takes longer.
     """
-    oracle = oracle_of(robot, manifest_dir)
+    oracle = oracle_of(robot, manifest_dir, with_neighbours=with_neighbours)
     allowed = {entry.links: entry.reason for entry in robot.allowed_collision_pairs}
     engines = "MuJoCo and Coal" if robot.assets.urdf is None else "Pinocchio and Coal"
-    rates = ErrorRates(engines, samples)
+    rates = ErrorRates(engines, samples, exempt=Counter() if with_neighbours else None)
     rng = np.random.default_rng(seed)
     names = [joint for joint in robot.joints if joint.is_actuated]
     limits = [joint.position_limits or (-math.pi, math.pi) for joint in names]
@@ -211,8 +215,8 @@ def _gate_of(robot: RobotDescription, rates: ErrorRates) -> Callable[[Array], bo
 
     def accepts(configuration: Array) -> bool:
         fingers = configuration[grippers] if grippers else None
-        judged = gate.check_batch(configuration[None, in_rows], world=NO_WORLD, gripper_positions=fingers)
-        return bool(judged.accepted[0])
+        evaluated = gate.check_batch(configuration[None, in_rows], world=NO_WORLD, gripper_positions=fingers)
+        return bool(evaluated.accepted[0])
 
     return accepts
 
@@ -220,7 +224,7 @@ def _gate_of(robot: RobotDescription, rates: ErrorRates) -> Callable[[Array], bo
 def _count_gate(rates: ErrorRates, *, accepted: bool, touching: bool) -> None:
     rates.gate_clear += not touching
     rates.gate_missed += touching and accepted
-    rates.gate_refused_clear += not touching and not accepted
+    rates.gate_rejected_clear += not touching and not accepted
 
 
 def _count(
@@ -230,6 +234,8 @@ def _count(
     allowed: dict[Pair, str],
 ) -> None:
     for index, contacts in enumerate(truth):
+        if rates.exempt is not None:
+            rates.exempt.update(pair for pair in contacts if pair in allowed)
         real = {pair for pair in contacts if pair not in allowed}
         for pair in contacts:
             if allowed.get(pair) in ("proved-never", "junction"):
@@ -242,9 +248,9 @@ def _count(
         if real:
             continue
         rates.clear += 1
-        refused = [pair for pair, mask in touching.items() if mask[index]]
-        rates.refused_clear += bool(refused)
-        rates.phantom_pairs.update(refused)
+        rejected = [pair for pair, mask in touching.items() if mask[index]]
+        rates.rejected_clear += bool(rejected)
+        rates.false_rejection_pairs.update(rejected)
 
 
 def _cores(robot: RobotDescription, link: str) -> tuple[Array, Array, Array]:

@@ -33,22 +33,36 @@ def load_coal() -> Any:
     return coal
 
 
+# Below this, in square metres, a triangle is a line as far as double precision can tell. Coal says that a sphere as far
+# as 37 mm from one penetrates it by its whole radius; the triangles beside it have the same line as an edge.
+LINE_AREA_M2 = 1.0e-14
+
+
+def mesh_shape(triangles: Array) -> Any:
+    """Returns triangles (n, 3, 3) in Coal's form, each with corners of its own: Coal checks them one by one."""
+    spread = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    solid = triangles[np.linalg.norm(spread, axis=1) > 2.0 * LINE_AREA_M2]
+    triangles = solid if len(solid) else triangles
+    corners = triangles.reshape(-1, 3)
+    shape = load_coal().BVHModelOBBRSS()
+    shape.beginModel(len(triangles), len(corners))
+    shape.addVertices(corners)
+    shape.addTriangles(np.arange(len(corners)).reshape(-1, 3))
+    shape.endModel()
+    return shape
+
+
 class _Mesh:
     """A set of triangles, and the hull around them once it is asked for."""
 
     def __init__(self, coal: Any, corners: Array) -> None:
         self._coal = coal
         self._corners = corners
-        # Each triangle brings its own corners: Coal looks at triangles one by one.
-        self.shape = coal.BVHModelOBBRSS()
-        self.shape.beginModel(len(corners) // 3, len(corners))
-        self.shape.addVertices(corners)
-        self.shape.addTriangles(np.arange(len(corners)).reshape(-1, 3))
-        self.shape.endModel()
+        self.shape = mesh_shape(corners.reshape(-1, 3, 3))
 
     @cached_property
     def hull(self) -> Any:
-        """Returns a convex shape that contains every triangle; the triangles themselves where they are flat."""
+        """A convex shape that contains every triangle; the triangles themselves where they are flat."""
         coal = self._coal
         points = distinct(self._corners)
         try:
@@ -117,7 +131,7 @@ class LinkMeshes:
     ) -> float:
         """Returns the least distance between the shapes of two links, not above 0 where they meet.
 
-        Whatever is not below the bound is returned as the bound: nobody asks how far away what is far away is. Not a
+        Whatever is not below the bound is returned as the bound: larger distances decide nothing. Not a
         number where Coal finds none, which is no distance.
         """
         coal = self._coal

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which links of a robot meet, by engines nobody here wrote: Pinocchio places the links, Coal meets their meshes.
+"""Which links of a robot meet, by independent engines: Pinocchio places the links, Coal meets their meshes.
 
 Coal meets surfaces, so a link that lies wholly inside another's mesh would count as clear; a winding number finds
-those. Two peers judge by convex hulls instead: Coal's own, and MuJoCo's.
+those. Two peers evaluate by convex hulls instead: Coal's own, and MuJoCo's.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class MeshTruth:
 
     @property
     def placements(self) -> list[Array]:
-        """Returns the pose of every shape, as last placed."""
+        """Pose of every shape, as last placed."""
         return [place.homogeneous for place in self._geometry_data.oMg]
 
     @property
     def shapes(self) -> list[tuple[str | None, Any, Array | None]]:
-        """Returns of every shape its link, Coal's own form, and its triangles if it is a mesh."""
+        """Link, Coal's own form and triangles (if it is a mesh) of every shape."""
         return [
             (link, item.geometry, soup)
             for link, item, soup in zip(
@@ -131,7 +131,7 @@ class MujocoPeer:
         raise LoweringError(f"MuJoCo has no shape like Coal's {name}")
 
     def touches(self, configuration: Array) -> bool:
-        """Tells whether any checked pair has a contact."""
+        """Returns whether any checked pair has a contact."""
         self._truth.place(configuration)
         for index, place in enumerate(self._truth.placements):
             quat = np.zeros(4)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +30,11 @@ WORLD = 0
 
 @dataclass(frozen=True)
 class MjcfModel:
-    """A compiled MJCF and the file it came from."""
+    """A compiled MJCF, the file it came from, and per mesh the reference pose its vertices are written in."""
 
     path: Path
     model: Any
+    mesh_assets: dict[str, tuple[Array, Array]] = field(default_factory=dict)
 
     def body_name(self, body: int) -> str:
         """Returns the name of a body."""
@@ -75,7 +76,11 @@ def compile_mjcf(path: Path, mounts: Sequence[tuple[MjcfMount, Path]] = ()) -> M
             for mount, mounted in mounts:
                 current = mounted
                 _attach(spec, mount, mounted)
-            return MjcfModel(path, spec.compile())
+            model = spec.compile()
+            references = {
+                str(mesh.name): (np.array(mesh.refpos), np.array(mesh.refquat)) for mesh in spec.meshes
+            }
+            return MjcfModel(path, model, references)
     except ValueError as error:
         raise DescriptionError(
             [Diagnostic(str(current), None, f"MuJoCo cannot compile it: {error}")]
@@ -135,6 +140,27 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         mujoco.set_mju_user_warning(before)
+
+
+def collides(model: Any, geom: int) -> bool:
+    """Returns whether a geom takes part in contacts; one that does not is only drawn."""
+    return bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
+
+
+def bodies_only_drawn(model: Any, robot: RobotDescription) -> set[int]:
+    """Returns the bodies that are fixed to others and only drawn: what is drawn of them is covered.
+
+    One that moves by a joint of its own is for the manifest to name; waived ones stay bare.
+    """
+    waived = {waiver.link for waiver in (*robot.coverage_waivers, *robot.lowering.drawn_waivers)}
+    solid = {int(model.geom_bodyid[geom]) for geom in range(model.ngeom) if collides(model, geom)}
+    return {
+        body
+        for body in range(1, model.nbody)
+        if body not in solid
+        and int(model.body_jntnum[body]) == 0
+        and str(model.body(body).name) not in waived
+    }
 
 
 def pose_of(position: Any, quaternion_wxyz: Any) -> Array:

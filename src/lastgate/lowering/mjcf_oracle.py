@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.lowering.enclosures import Enclosures
-from lastgate.lowering.mesh_contact import load_coal
-from lastgate.lowering.mjcf_model import WORLD, read_mjcf
+from lastgate.lowering.mesh_contact import load_coal, mesh_shape
+from lastgate.lowering.mjcf_meshes import mesh_triangles
+from lastgate.lowering.mjcf_model import WORLD, bodies_only_drawn, collides, read_mjcf
 from lastgate.lowering.srdf_reader import ordered
 
 Array = NDArray[np.float64]
@@ -30,7 +31,8 @@ class MjcfOracle:
     def __init__(self, robot: RobotDescription, manifest_dir: Path | None, skipped: set[Pair]) -> None:
         self.coal: Any = load_coal()
         self.robot = robot
-        self.model: Any = read_mjcf(robot, manifest_dir).model
+        self._mjcf = read_mjcf(robot, manifest_dir)
+        self.model: Any = self._mjcf.model
         self.data: Any = mujoco.MjData(self.model)
         self.address = {
             spec.name: int(self.model.joint(spec.sim_joint_name or spec.name).qposadr[0])
@@ -38,6 +40,7 @@ class MjcfOracle:
             if spec.is_moving and self._has_joint(spec.sim_joint_name or spec.name)
         }
         self.anchor = self._anchors()
+        self._only_drawn = bodies_only_drawn(self.model, robot)
         owner = [self._owner(geom) for geom in range(self.model.ngeom)]
         self.geoms = [geom for geom, link in enumerate(owner) if link is not None]
         built = [self._build(geom) for geom in self.geoms]
@@ -56,7 +59,7 @@ class MjcfOracle:
             [soup for _, _, soup in built],
             [(first, second, pair) for (first, second), pair in zip(chosen, self.pairs, strict=True)],
         )
-        # Balls around the geoms' own origins: what they keep apart, the shapes do too.
+        # Spheres around the geoms' own origins: what they keep apart, the shapes do too.
         self.apart_m = reach[self.couples[:, 0]] + reach[self.couples[:, 1]]
 
     def _has_joint(self, name: str) -> bool:
@@ -95,8 +98,10 @@ class MjcfOracle:
                 return None
             body = int(self.model.body_parentid[body])
         link = links[body]
-        drawn_only = not (self.model.geom_contype[geom] or self.model.geom_conaffinity[geom])
-        return None if drawn_only and link not in self.robot.lowering.visual_links else link
+        covered = (
+            link in self.robot.lowering.visual_links or int(self.model.geom_bodyid[geom]) in self._only_drawn
+        )
+        return link if covered or collides(self.model, geom) else None
 
     def _build(self, geom: int) -> tuple[Any, float, Array | None]:
         """Returns a geom in Coal's form, how far it reaches from its own origin, and its triangles if it is a mesh."""
@@ -113,15 +118,9 @@ class MjcfOracle:
         if kind == int(types.mjGEOM_BOX):
             return self.coal.Box(*(2.0 * side for side in size)), float(np.linalg.norm(size)), None
         mesh = int(self.model.geom_dataid[geom])
-        vertex, face = int(self.model.mesh_vertadr[mesh]), int(self.model.mesh_faceadr[mesh])
-        corners = self.model.mesh_vert[vertex : vertex + int(self.model.mesh_vertnum[mesh])].astype(float)
-        triangles = self.model.mesh_face[face : face + int(self.model.mesh_facenum[mesh])].astype(np.int64)
-        shape = self.coal.BVHModelOBBRSS()
-        shape.beginModel(len(triangles), len(corners))
-        shape.addVertices(corners)
-        shape.addTriangles(triangles)
-        shape.endModel()
-        return shape, float(np.linalg.norm(corners, axis=1).max()), corners[triangles]
+        triangles = mesh_triangles(self._mjcf, mesh)
+        reach_m = float(np.linalg.norm(triangles.reshape(-1, 3), axis=1).max())
+        return mesh_shape(triangles), reach_m, triangles
 
     def place(self, row: Mapping[str, float]) -> None:
         """Puts the robot into a configuration, by names of the manifest."""

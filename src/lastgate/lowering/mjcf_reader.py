@@ -9,12 +9,14 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import JointSpec, RobotDescription
 from lastgate.lowering.diagnostics import Diagnostic
 from lastgate.lowering.extent import extent
 from lastgate.lowering.joint_frames import JointFrame, written_vector
 from lastgate.lowering.mesh_reader import LINK_SIZE_MAX_M
-from lastgate.lowering.mjcf_model import WORLD, MjcfModel, pose_of
+from lastgate.lowering.mjcf_meshes import mesh_triangles
+from lastgate.lowering.mjcf_model import WORLD, MjcfModel, bodies_only_drawn, collides, pose_of
 from lastgate.lowering.rigid import inverse, rpy_from_rotation
 from lastgate.lowering.shapes import SourceShape
 from lastgate.lowering.srdf_reader import Pair, ordered
@@ -63,20 +65,42 @@ def described_by_mjcf(
             written_vector(axis),
         )
     carrier = _carriers(mjcf, frames_of)
+    only_drawn = bodies_only_drawn(mjcf.model, robot)
     shapes: dict[str, list[SourceShape]] = {}
     for geom in range(mjcf.model.ngeom):
         body = int(mjcf.model.geom_bodyid[geom])
         if body == WORLD or carrier[body] is None:
             continue
         link = str(carrier[body])
-        collides = bool(mjcf.model.geom_contype[geom] or mjcf.model.geom_conaffinity[geom])
-        if not collides and link not in robot.lowering.visual_links:
+        if (
+            not collides(mjcf.model, geom)
+            and link not in robot.lowering.visual_links
+            and body not in only_drawn
+        ):
             continue
         in_link = inverse(frames_of[link][1]) @ mjcf.pose_at_zero(body)
         shape = _shape(mjcf, geom, link, in_link, problems)
         if shape is not None:
             shapes.setdefault(link, []).append(shape)
     return shapes, joint_frames, _excluded(mjcf, carrier), problems
+
+
+def drawn_in_mjcf(robot: RobotDescription, mjcf: MjcfModel) -> tuple[dict[str, list[SourceShape]], list[str]]:
+    """Returns per link of the manifest what the MJCF only draws of it, and what could not be read."""
+    problems: list[Diagnostic] = []
+    frames_of = _link_frames(robot, mjcf, [])
+    carrier = _carriers(mjcf, frames_of)
+    found: dict[str, list[SourceShape]] = {}
+    for geom in range(mjcf.model.ngeom):
+        body = int(mjcf.model.geom_bodyid[geom])
+        link = carrier[body]
+        if body == WORLD or link is None or collides(mjcf.model, geom):
+            continue
+        in_link = inverse(frames_of[link][1]) @ mjcf.pose_at_zero(body)
+        shape = _shape(mjcf, geom, link, in_link, problems)
+        if shape is not None:
+            found.setdefault(link, []).append(shape)
+    return found, [str(problem) for problem in problems]
 
 
 def _sim_name(spec: JointSpec) -> str:
@@ -242,12 +266,12 @@ def _shape(
         return SourceShape("ellipsoid", origin, (size[0], size[1], size[2]))
     if kind == int(types.mjGEOM_MESH):
         mesh = int(model.geom_dataid[geom])
-        first_vertex, first_face = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
-        vertices = model.mesh_vert[first_vertex : first_vertex + int(model.mesh_vertnum[mesh])].astype(
-            np.float64
-        )
-        faces = model.mesh_face[first_face : first_face + int(model.mesh_facenum[mesh])]
-        size_m = float(extent(vertices).max())
+        try:
+            triangles = mesh_triangles(mjcf, mesh)
+        except ROSConfigError as error:
+            problems.append(Diagnostic(str(mjcf.path), None, f"link `{link}`: {error}"))
+            return None
+        size_m = float(extent(triangles.reshape(-1, 3)).max())
         if size_m > LINK_SIZE_MAX_M:
             problems.append(
                 Diagnostic(
@@ -259,7 +283,7 @@ def _shape(
                 )
             )
             return None
-        return SourceShape("mesh", origin, (), vertices[faces], source=str(model.mesh(mesh).name))
+        return SourceShape("mesh", origin, (), triangles, source=str(model.mesh(mesh).name))
     problems.append(
         Diagnostic(
             str(mjcf.path),

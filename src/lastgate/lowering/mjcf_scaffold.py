@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import mujoco
 
 from lastgate.lowering.diagnostics import Diagnostic
+from lastgate.lowering.joint_frames import written_pose
 from lastgate.lowering.mjcf_model import WORLD, MjcfModel
+from lastgate.lowering.rigid import inverse
 from lastgate.lowering.scaffold import ManifestJoint, VelocityLimits, manifest_text, require_sound, unit_of
 
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
@@ -76,7 +78,19 @@ def manifest_from_mjcf(
             f"one limit for all {len(unlimited)} joints: `--velocity-limit '{prefix}*=VALUE'` ({unit_of(unlimited[0])})"
         )
     require_sound(str(mjcf.path), problems, limits, joints)
-    return manifest_text(name, links[base], [f'  mjcf: "{mjcf_ref}"'], joints)
+    assets = [f'  mjcf: "{mjcf_ref}"']
+    world = world_in_base(mjcf, base)
+    if world is not None and base != WORLD:
+        numbers = ", ".join(repr(number) for number in world)
+        assets.append(f"  mjcf_base_to_world_xyz_rpy: [{numbers}]")
+    return manifest_text(name, links[base], assets, joints)
+
+
+def world_in_base(mjcf: MjcfModel, base: int) -> tuple[float, ...] | None:
+    """Returns where the MJCF's world stands in the base body; None for a base that itself moves in it."""
+    if any(int(mjcf.model.body_jntnum[body]) for body in mjcf.upwards(base)):
+        return None
+    return written_pose(inverse(mjcf.pose_at_zero(base)))
 
 
 def _base_body(mjcf: MjcfModel) -> int:
@@ -95,7 +109,7 @@ def _base_body(mjcf: MjcfModel) -> int:
 
 
 def _is_loose(mjcf: MjcfModel, body: int) -> bool:
-    """Tells whether a body is an object of the scene: free, with nothing that moves on it."""
+    """Returns whether a body is an object of the scene: free, with nothing that moves on it."""
     model = mjcf.model
     first = int(model.body_jntadr[body])
     if first < 0 or int(model.jnt_type[first]) != _FREE:

@@ -17,7 +17,7 @@ from lastgate.lowering.shapes import LinkShapes, SourceShape
 
 Array = NDArray[np.float64]
 
-# Coal's distances agree with python-fcl's to 1e-7 m on the fleet; ten times that is not counted as clearance.
+# Coal's distances agree with python-fcl's to 1e-7 m on the robot library; ten times that is not counted as clearance.
 _DISTANCE_ALLOWANCE_M = 1e-6
 
 

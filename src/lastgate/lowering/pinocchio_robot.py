@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A URDF as Pinocchio reads it, for whoever holds lowered volumes against meshes."""
+"""A URDF as Pinocchio reads it, for tools that hold lowered volumes against meshes.
+
+Pinocchio says where each mesh file sits; what is in the file comes from the reader that everything here shares. Coal's
+own loader counts corners from the first again where one node of a file holds several meshes or nodes, so that
+triangles of the later ones join corners of the earlier ones.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,8 @@ from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.lowering.diagnostics import LoweringError
+from lastgate.lowering.mesh_contact import mesh_shape
+from lastgate.lowering.mesh_reader import load_triangles
 from lastgate.lowering.srdf_reader import ordered
 
 Array = NDArray[np.float64]
@@ -21,7 +28,7 @@ Pair = tuple[str, str]
 
 
 class PinocchioRobot:
-    """Holds the model, the shapes that count, and the manifest's link that each of them belongs to.
+    """The model, the shapes that count, and the manifest's link that each of them belongs to.
 
     Attributes:
         owners: Per shape its link, or None where a moving part is none of the manifest's links.
@@ -35,7 +42,7 @@ class PinocchioRobot:
             import pinocchio
         except ImportError as error:
             raise LoweringError(
-                "judging by meshes needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
+                "evaluating by meshes needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
             ) from error
         self.pin: Any = pinocchio
         self.model: Any = pinocchio.buildModelFromUrdf(str(urdf_path))
@@ -52,14 +59,27 @@ class PinocchioRobot:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             geometry = load(self.model, str(urdf_path), kinds.COLLISION, folders)
-            if robot.lowering.visual_links:
-                # Links lowered from their visual shapes are judged by the same shapes.
-                shown = load(self.model, str(urdf_path), kinds.VISUAL, folders)
-                for item in shown.geometryObjects:
-                    if self.model.frames[item.parentFrame].name in robot.lowering.visual_links:
-                        item.name = f"{item.name} visual"
-                        geometry.addGeometryObject(item)
+            # Links lowered from what is drawn of them are held against the same shapes.
+            shown = load(self.model, str(urdf_path), kinds.VISUAL, folders)
+        solid = {item.parentFrame for item in geometry.geometryObjects}
+        for item in shown.geometryObjects:
+            if self._counts_as_drawn(robot, item.parentFrame, solid):
+                item.name = f"{item.name} visual"
+                geometry.addGeometryObject(item)
+        for item in geometry.geometryObjects:
+            if hasattr(item.geometry, "num_tris"):
+                x, y, z = (float(factor) for factor in item.meshScale)
+                item.geometry = mesh_shape(load_triangles(Path(item.meshPath), (x, y, z)))
         return geometry
+
+    def _counts_as_drawn(self, robot: RobotDescription, frame: int, solid: set[int]) -> bool:
+        """Says whether what is drawn of a link was lowered: it is named, or it is fixed to another and only drawn."""
+        item = self.model.frames[frame]
+        if item.name in robot.lowering.visual_links:
+            return True
+        waived = {waiver.link for waiver in (*robot.coverage_waivers, *robot.lowering.drawn_waivers)}
+        moves = self.model.frames[item.parentFrame].type == self.pin.FrameType.JOINT and item.parentFrame != 0
+        return frame not in solid and not moves and item.name not in waived
 
     def _carrier(self, frame: int, links: set[str], base_frame: str) -> str | None:
         while True:

@@ -3,7 +3,7 @@
 
 Shares no code with the fitting: each corner is taken into the volume's own frame and measured there. A
 triangle is proved when its three corners lie in one volume, because a volume is convex; otherwise it is
-halved until every part lies in one. Balls and capsules are proved by their ends and radii, not by points on
+halved until every part lies in one. Spheres and capsules are proved by their ends and radii, not by points on
 them.
 """
 
@@ -43,7 +43,7 @@ class Containment:
 
     @property
     def proved(self) -> bool:
-        """Returns whether nothing sticks out."""
+        """True if nothing sticks out."""
         return self.worst_point is None
 
 
@@ -55,7 +55,7 @@ def prove_containment(shapes: LinkShapes, volumes: Sequence[LinkCollisionGeometr
     for core in shapes.round_shapes:
         depth = np.array([_outside(volume, np.array([core.start, core.end])).max() for volume in volumes])
         out_m = float(depth.min()) + core.radius_m
-        # A ball that keeps its own centre and radius has no rounding at all.
+        # A sphere that keeps its own centre and radius has no rounding at all.
         if not out_m <= 0.0:
             return Containment(shapes.link, len(shapes.triangles), 0, out_m, _point(core.start))
     return _prove_triangles(shapes, volumes)

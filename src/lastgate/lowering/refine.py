@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spends volumes where the sweep shows configurations refused although the meshes are clear."""
+"""Spends volumes where the sweep shows configurations rejected although the meshes are clear."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lastgate.lowering.volumes import Volume
 
 Array = NDArray[np.float64]
 
-# Refinement stops at this rate over the sweep; well under half of the 5 % the fleet is held to leaves room
+# Refinement stops at this rate over the sweep; well under half of the 5 % the robot library is held to leaves room
 # for what the sample cannot see.
-PHANTOM_RATE_TARGET = 0.015
+FALSE_REJECTION_RATE_TARGET = 0.015
 # Pieces whose moves are measured per round.
 _PIECES_TRIED = 4
 # A state in which other links meet anyway teaches about a pair too, only less than one that could be set free.
@@ -45,7 +45,7 @@ class PairState:
         Array  # (len(samples), volumes of a, volumes of b): how deep each two overlap, negative where apart
     )
     contact: NDArray[np.bool_]  # per sample in `samples`: the meshes meet
-    blame: tuple[Array, Array] | None = None  # what refusals cost per volume of a and of b, once asked for
+    blame: tuple[Array, Array] | None = None  # what rejections cost per volume of a and of b, once asked for
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ _Division = Callable[[Piece, Partners, int], list[Piece]]
 
 
 class Refinement:
-    """Moves and cuts pieces greedily by the cost of refused clear configurations that each step removes."""
+    """Moves and cuts pieces greedily by the cost of rejected clear configurations that each step removes."""
 
     def __init__(
         self, sweep: Sweep, covers: dict[str, LinkCover], pairs: Sequence[Pair], volumes_max: int
@@ -88,30 +88,30 @@ class Refinement:
             clear[state.samples[state.contact]] = False
         return clear
 
-    def refused(self) -> NDArray[np.bool_]:
+    def rejected(self) -> NDArray[np.bool_]:
         """Returns per sample whether some checked pair of volumes touches."""
-        refused = np.zeros(self.sweep.count, dtype=bool)
+        rejected = np.zeros(self.sweep.count, dtype=bool)
         for state in self.states.values():
-            refused[state.samples] = True
-        return refused
+            rejected[state.samples] = True
+        return rejected
 
-    def phantom_rate(self) -> float:
-        """Returns the share of mesh-clear samples that are refused."""
+    def false_rejection_rate(self) -> float:
+        """Returns the share of mesh-clear samples that are rejected."""
         clear = self.clear()
-        return float((self.refused() & clear).sum() / max(int(clear.sum()), 1))
+        return float((self.rejected() & clear).sum() / max(int(clear.sum()), 1))
 
     def run(
-        self, target: float = PHANTOM_RATE_TARGET, progress: Callable[[float], None] | None = None
+        self, target: float = FALSE_REJECTION_RATE_TARGET, progress: Callable[[float], None] | None = None
     ) -> None:
         """Moves and cuts until the target is met or no step within the bounds is worth it."""
         self._weights = np.where(self.clear(), 1.0, _MASKED_WEIGHT)
         self._worth_unit = float(self._weights.sum())
         report = progress if progress is not None else lambda _rate: None
-        before = self.phantom_rate()
+        before = self.false_rejection_rate()
         for _ in range(_ROUNDS_MAX):
             self._move_all(target, report)
             self._cut_all(target, report)
-            rate = self.phantom_rate()
+            rate = self.false_rejection_rate()
             if rate <= target or rate > _ROUND_WORTH * before:
                 return
             before = rate
@@ -119,7 +119,7 @@ class Refinement:
     def _move_all(self, target: float, report: Callable[[float], None]) -> None:
         """Moves each piece once, the most costly first, to where it costs least."""
         for _, link, piece in self._blame():
-            rate = self.phantom_rate()
+            rate = self.false_rejection_rate()
             report(rate)
             if rate <= target:
                 return
@@ -131,7 +131,7 @@ class Refinement:
         """Cuts, the most costly pieces first, while a cut is worth its volume."""
         spent: list[Piece] = []
         while True:
-            rate = self.phantom_rate()
+            rate = self.false_rejection_rate()
             report(rate)
             blamed = [entry for entry in self._blame() if not any(entry[2] is piece for piece in spent)]
             if rate <= target or not blamed:
@@ -182,7 +182,7 @@ class Refinement:
         return Partners(np.concatenate(rows), stride)
 
     def _blame(self) -> list[tuple[float, str, Piece]]:
-        """Returns pieces by what the refused clear samples cost in which they are the deepest to overlap."""
+        """Returns pieces by what the rejected clear samples cost in which they are the deepest to overlap."""
         found: list[tuple[float, str, Piece]] = []
         blame = {link: np.zeros(cover.count) for link, cover in self.covers.items()}
         for pair, state in self.states.items():
@@ -200,7 +200,7 @@ class Refinement:
         return sorted(found, key=lambda entry: (-without_noise(entry[0]), entry[1], entry[2].volume.xyz))
 
     def _blame_within(self, state: PairState) -> tuple[Array, Array]:
-        """Returns what a pair's refused clear samples cost per volume of its first and of its second link."""
+        """Returns what a pair's rejected clear samples cost per volume of its first and of its second link."""
         cost_a, cost_b = np.zeros(state.depth_m.shape[1]), np.zeros(state.depth_m.shape[2])
         free = ~state.contact
         depth_m = state.depth_m[free].reshape(-1, len(cost_a) * len(cost_b))

@@ -27,7 +27,7 @@ _PUSHES = (0.0, 0.7)
 _STEPS_MAX = 30
 # The cost counts states of the sweep; a hundredth of one decides nothing.
 _ACCURACY = 0.01
-# Partner volumes a descent looks at; a stride through all keeps them evenly spread.
+# Partner volumes a descent checks; a stride through all keeps them evenly spread.
 PARTNERS_MAX = 1500
 
 

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.lowering.diagnostics import DescriptionError, Diagnostic
+from lastgate.lowering.joint_frames import frames_above, written_pose
 from lastgate.lowering.manifest_splice import quoted_name
 from lastgate.lowering.urdf_model import UrdfJoint, UrdfModel
 
@@ -24,6 +25,7 @@ class ManifestJoint:
     child: str
     limits: tuple[float, float] | None = None
     velocity: float | None = None
+    velocity_source: str = "assumed"
     effort: float | None = None
     mimic: tuple[str, float, float] | None = None  # joint, multiplier, offset
 
@@ -59,6 +61,10 @@ class VelocityLimits:
                 return limit
         return described if described is not None and described > 0.0 else None
 
+    def is_stated(self, joint: str) -> bool:
+        """Returns whether a person states the limit of a joint, so that it is not the description's."""
+        return any(fnmatchcase(joint, pattern) for pattern, _ in self._stated)
+
     def unused(self) -> list[str]:
         """Returns the patterns no joint has matched."""
         return [pattern for pattern, _ in self._stated if pattern not in self._used]
@@ -88,6 +94,7 @@ def manifest_from_urdf(
             joint.child,
             joint.limits,
             limits.of(joint.name, joint.velocity) if joint.is_moving else None,
+            "assumed" if limits.is_stated(joint.name) else "vendor",
             joint.effort,
             (joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset) if joint.mimic else None,
         )
@@ -111,7 +118,7 @@ def manifest_from_urdf(
         for joint in joints
         if joint.joint_type in ("floating", "planar") and joint.parent != base
     ]
-    assets = [f'  urdf: {{ref: "{urdf_ref}"}}']
+    assets = [f'  urdf: {{ref: "{urdf_ref}"{_root_fields(urdf, base)}}}']
     assets += [f'  srdf: "{srdf_ref}"'] if srdf_ref else []
     assets += [f'  mjcf: "{mjcf_ref}"'] if mjcf_ref else []
     require_sound(str(urdf.path), problems, limits, listed)
@@ -163,6 +170,14 @@ def _base_link(urdf: UrdfModel) -> str:
     return base
 
 
+def _root_fields(urdf: UrdfModel, base: str) -> str:
+    """Returns where the root stands in the base, as further keys of `assets.urdf`; nothing where they are one link."""
+    if base == urdf.root:
+        return ""
+    numbers = ", ".join(repr(number) for number in written_pose(frames_above(urdf, base)[urdf.root]))
+    return f", root_frame: {quoted_name(urdf.root)}, base_to_root_xyz_rpy: [{numbers}]"
+
+
 def _listed_joints(urdf: UrdfModel, base: str) -> list[UrdfJoint]:
     """Returns every joint that moves, and the fixed ones whose child has shapes of its own."""
     below = {base}
@@ -198,6 +213,7 @@ def _joint_lines(joint: ManifestJoint) -> list[str]:
         lines.append(f"    position_limits: [{joint.limits[0]!r}, {joint.limits[1]!r}]")
     if joint.velocity is not None:
         lines.append(f"    velocity_limit: {joint.velocity!r}")
+        lines.append(f"    velocity_limit_source: {joint.velocity_source}")
     if joint.effort is not None and joint.effort > 0.0:
         lines.append(f"    effort_limit: {joint.effort!r}")
     if joint.mimic is not None:

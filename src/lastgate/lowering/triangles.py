@@ -72,7 +72,7 @@ def distinct(points: Array) -> Array:
 def hull_volume_m3(points: Array) -> float:
     """Returns the volume of the convex hull, 0 for flat sets."""
     try:
-        # A corner is shared by six triangles, and Qhull looks at each point for every face it grows.
+        # A corner is shared by six triangles, and Qhull checks each point for every face it grows.
         return float(ConvexHull(distinct(points)).volume)
     except QhullError:
         return 0.0

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate.lowering.diagnostics import Diagnostic
 from lastgate.lowering.shapes import SourceShape
 
 Array = NDArray[np.float64]
@@ -47,7 +48,7 @@ class UrdfJoint:
 
     @property
     def is_moving(self) -> bool:
-        """Returns whether the joint has one degree of freedom."""
+        """True if the joint has one degree of freedom."""
         return self.joint_type in MOVING_TYPES
 
 
@@ -62,3 +63,6 @@ class UrdfModel:
     joints: list[UrdfJoint]
     collisions: dict[str, list[SourceShape]] = field(default_factory=dict)
     visual_links: set[str] = field(default_factory=set)
+    # What is drawn per link, if it was asked for, and the files of it that could not be read.
+    drawn: dict[str, list[SourceShape]] = field(default_factory=dict)
+    unread: list[Diagnostic] = field(default_factory=list)

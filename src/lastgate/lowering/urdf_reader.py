@@ -40,8 +40,13 @@ class _Reader:
         resolve_mesh: Callable[[str], Path],
         visual_links: frozenset[str],
         corrected: Mapping[str, JointSpec],
+        *,
+        left_out: frozenset[str] = frozenset(),
+        drawn: bool = False,
     ) -> None:
         self.path = path
+        self.left_out = left_out
+        self.drawn = drawn
         self.corrected = corrected
         self.resolve_mesh = resolve_mesh
         self.wanted_visuals = visual_links
@@ -255,6 +260,9 @@ class _Reader:
         lines: dict[str, int] = {}
         collisions: dict[str, list[SourceShape]] = {}
         visual_links: set[str] = set()
+        drawn: dict[str, list[SourceShape]] = {}
+        unread: list[Diagnostic] = []
+        carried = self.moved_by_a_joint(root)
         for element in root.findall("link"):
             name = element.get("name")
             if not name:
@@ -267,8 +275,13 @@ class _Reader:
             shapes = [self.shape(owner, name) for owner in element.findall("collision")]
             if element.findall("visual"):
                 visual_links.add(name)
-                if name in self.wanted_visuals:
+                # What is fixed to another link and only drawn belongs to that link, which is not asked for twice.
+                only_drawn = not element.findall("collision") and name not in carried
+                if name in self.wanted_visuals or (only_drawn and name not in self.left_out):
                     shapes += [self.shape(owner, name) for owner in element.findall("visual")]
+                if self.drawn:
+                    drawn[name], problems = self.drawn_shapes(element, name)
+                    unread += problems
             collisions[name] = [shape for shape in shapes if shape is not None]
         for name in sorted(self.wanted_visuals - visual_links):
             known = "has no visual shape to cover" if name in lines else "is not a link of this file"
@@ -291,7 +304,27 @@ class _Reader:
             _parents_first(joints, root_link),
             collisions,
             visual_links,
+            drawn,
+            unread,
         )
+
+    def moved_by_a_joint(self, root: etree._Element) -> set[str | None]:
+        """Returns the links that hang on a joint which is not fixed."""
+        found: set[str | None] = set()
+        for joint in root.findall("joint"):
+            correction = self.corrected.get(joint.get("name", ""))
+            kind = joint.get("type", "") if correction is None else correction.joint_type
+            child = joint.find("child")
+            if kind != "fixed" and child is not None:
+                found.add(child.get("link"))
+        return found
+
+    def drawn_shapes(self, element: etree._Element, name: str) -> tuple[list[SourceShape], list[Diagnostic]]:
+        """Returns what is drawn of a link, and what of it cannot be read: that is no complaint about the robot."""
+        known = len(self.problems)
+        shapes = [self.shape(owner, name) for owner in element.findall("visual")]
+        unread, self.problems = self.problems[known:], self.problems[:known]
+        return [shape for shape in shapes if shape is not None], unread
 
     def joints(self, root: etree._Element, links: dict[str, int]) -> list[UrdfJoint]:
         joints: list[UrdfJoint] = []
@@ -401,13 +434,25 @@ def read_urdf(
     *,
     visual_links: frozenset[str] = frozenset(),
     corrected: Mapping[str, JointSpec] = MappingProxyType({}),
+    left_out: frozenset[str] = frozenset(),
+    drawn: bool = False,
 ) -> UrdfModel:
     """Reads a URDF with its collision meshes; `visual_links` are covered by their visual shapes as well.
+
+    A link that no joint moves by itself and that is only drawn is covered by what is drawn, unless `left_out` names
+    it; one that a joint moves is left bare, for the caller to refuse. `drawn` keeps what is drawn of every link.
 
     Of a joint in `corrected`, the file says only where it is; type, axis, limits and mimic are the given ones.
     Raises DescriptionError with every problem of the file, each with its line, and reads nothing partially.
     """
-    return _Reader(path, lambda uri: resolve_mesh_uri(uri, path), visual_links, corrected).read()
+    return _Reader(
+        path,
+        lambda uri: resolve_mesh_uri(uri, path),
+        visual_links,
+        corrected,
+        left_out=left_out,
+        drawn=drawn,
+    ).read()
 
 
 def _parents_first(joints: list[UrdfJoint], root: str) -> list[UrdfJoint]:

@@ -37,19 +37,19 @@ class Volume:
 
     @cached_property
     def ends(self) -> tuple[Array, Array]:
-        """Returns both ends of the core segment in the link's frame."""
+        """Both ends of the core segment in the link's frame."""
         direction = rotation_from_rpy(*self.rpy)[:, 2]
         centre = np.array(self.xyz)
         return centre - 0.5 * self.length_m * direction, centre + 0.5 * self.length_m * direction
 
     @cached_property
     def row(self) -> tuple[float, ...]:
-        """Returns both ends and the radius, as the native loops take them."""
+        """Both ends and the radius, as the native loops take them."""
         return (*self.ends[0].tolist(), *self.ends[1].tolist(), self.radius_m)
 
     @property
     def volume_m3(self) -> float:
-        """Returns the volume."""
+        """Volume."""
         return capsule_volume_m3(radius_m=self.radius_m, length_m=self.length_m)
 
 
@@ -70,8 +70,8 @@ def round_to_written(value: float) -> float:
     return math.floor(value * _UNIT + 0.5 + 1e-6) / _UNIT + 0.0
 
 
-def volume_containing(points: Array, core: Segment, *, ball_radius_m: float = 0.0) -> Volume:
-    """Returns the written volume near a fitted core that contains every point, or every ball around one.
+def volume_containing(points: Array, core: Segment, *, sphere_radius_m: float = 0.0) -> Volume:
+    """Returns the written volume near a fitted core that contains every point, or every sphere around one.
 
     The core is rounded first; the radius is then what the rounded core needs, rounded upwards.
     """
@@ -95,5 +95,5 @@ def volume_containing(points: Array, core: Segment, *, ball_radius_m: float = 0.
     needed_m = float(points_to_segment(points, *unsized.ends).max())
     if needed_m > 0.0:
         needed_m += 2.0 * FLOAT_ALLOWANCE_M
-    radius_m = max(round_up(needed_m + ball_radius_m), 1.0 / _UNIT)
+    radius_m = max(round_up(needed_m + sphere_radius_m), 1.0 / _UNIT)
     return Volume(radius_m, length_m, unsized.xyz, rpy)

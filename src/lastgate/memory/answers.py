@@ -9,10 +9,10 @@ BLOCKED = "approach BLOCKED on the occupancy grid"
 
 
 class RecalledObject(Schema):
-    """Is a thing that was seen, and where to stand to see it again.
+    """A thing that was seen, and where to stand to see it again.
 
     Attributes:
-        age_s: How long ago it was seen; None where nobody knows the time.
+        age_s: How long ago it was seen; None where the time is unknown.
         approach: Free on the map, connected with where the robot stands, in sight of the thing; geometry alone where
             there is no map; None when it is blocked.
         approach_xy_yaw: The same pose as `navigate_to` takes it.
@@ -30,13 +30,13 @@ class RecalledObject(Schema):
 
 
 class RecallAnswer(Schema):
-    """Is every match, the best first."""
+    """Every match, the best first."""
 
     matches: tuple[RecalledObject, ...]
 
 
 class PlaceAnswer(Schema):
-    """Is a named place, and whether the base may stand there."""
+    """A named place, and whether the base may stand there."""
 
     name: Name
     pose: Pose6D
@@ -45,7 +45,7 @@ class PlaceAnswer(Schema):
 
 
 class LocateAnswer(Schema):
-    """Is what a camera sees of a thing; `found` is False when it does not."""
+    """The view that a camera has of a thing; `found` is False when it has none."""
 
     found: Flag
     camera: Name
@@ -54,7 +54,7 @@ class LocateAnswer(Schema):
 
 
 class DriveAnswer(Schema):
-    """Is a drive that arrived."""
+    """A drive that arrived."""
 
     pose: Pose6D
     corners_xy: tuple[tuple[Finite, Finite], ...]
@@ -62,7 +62,7 @@ class DriveAnswer(Schema):
 
 
 class GazeAnswer(Schema):
-    """Is a camera that was turned to a point.
+    """A camera that was turned to a point.
 
     Attributes:
         camera_pose: Where the camera ended by plan, in the frame of the target; roll about the line of view is free.
@@ -78,7 +78,7 @@ class GazeAnswer(Schema):
 
 
 class MotionAnswer(Schema):
-    """Is a motion that arrived."""
+    """A motion that arrived."""
 
     skill: Name
     waypoints_through_gate: Count

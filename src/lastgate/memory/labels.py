@@ -27,6 +27,6 @@ def require_label(text: object, *, name: str) -> str:
 
 
 def matches(query: str, label: str) -> bool:
-    """Tells whether every word of a query is a word of a label: `mug` finds `red mug`, `red mug` not `mug`."""
+    """Returns whether every word of a query is a word of a label: `mug` finds `red mug`, `red mug` not `mug`."""
     asked, words = words_of(query), set(words_of(label))
     return bool(asked) and words.issuperset(asked)

@@ -2,7 +2,7 @@
 """The tools over the Model Context Protocol; those that look things up and those that move are told apart.
 
 A gate, a graphics context and an SQLite file belong to one thread, and a robot does one thing at a time: every call
-runs on one thread of the server's own, one after the other. Whoever takes a call back makes the robot hold.
+runs on one thread of the server's own, one after the other. A client that takes a call back makes the robot hold.
 """
 
 import asyncio
@@ -42,8 +42,8 @@ occupancy grid", there is no place to stand: try the next match, or tell the use
 3. look_at: turn a camera to the thing's position.
 4. locate_in_view: is it really there? Memory may be old. If it is not in view, say so; do not act on memory alone.
 5. execute: act, with the position that locate_in_view measured.
-Every motion crosses a gate that refuses what it cannot show to be clear. A refusal is not a failure of the tool: the \
-robot holds, and the message says what is in the way. Do not repeat a refused motion unchanged."""
+Every motion crosses a gate that rejects what it cannot certify. A rejection is not a failure of the tool: the \
+robot holds, and the message says what is in the way. Do not repeat a rejected motion unchanged."""
 
 _LOOKS_UP = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _REMEMBERS = ToolAnnotations(
@@ -95,7 +95,7 @@ class _Worker:
         try:
             return await asyncio.shield(answer)
         except asyncio.CancelledError:
-            # Before its next chunk the robot is told to hold; whoever took the call back waits until it does.
+            # Before its next chunk the robot is told to hold; the client that took the call back waits until it does.
             cancelled.set()
             if not running.cancel():
                 with anyio.CancelScope(shield=True), suppress(Exception):

@@ -16,7 +16,7 @@ from lastgate.memory.labels import matches, require_label, words_of
 
 # A thing seen again this near is the same thing, moved a little or measured anew.
 SAME_PLACE_M = 0.15
-# A robot that sees a new thing every second for a day fills it; then somebody has to decide what to forget.
+# A robot that sees a new thing every second for a day fills it; then the caller has to decide what to forget.
 SIGHTINGS_MAX = 100_000
 # Of the file; another one is of another lastgate and is refused, not guessed at.
 FILE_VERSION = 1
@@ -37,7 +37,7 @@ CREATE TABLE places (
 
 
 class ObjectSighting(Schema):
-    """Is a thing seen at a time."""
+    """A thing seen at a time."""
 
     label: Name
     pose: Pose6D
@@ -46,7 +46,7 @@ class ObjectSighting(Schema):
 
 
 class Place(Schema):
-    """Is a pose with a name, such as a kitchen."""
+    """A pose with a name, such as a kitchen."""
 
     name: Name
     pose: Pose6D
@@ -216,7 +216,7 @@ def _place(row: tuple[Any, ...]) -> Place:
 
 
 def _read(schema: type[_Kind], content: dict[str, object]) -> _Kind:
-    """Reads a row by its schema: somebody else may have written the file."""
+    """Reads a row by its schema: another program may have written the file."""
     try:
         return schema.model_validate(content)
     except ValidationError as error:

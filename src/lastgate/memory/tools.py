@@ -24,6 +24,7 @@ from lastgate.memory.answers import (
     RecallAnswer,
     RecalledObject,
 )
+from lastgate.memory.kernel_latch import KernelLatch
 from lastgate.memory.labels import require_label
 from lastgate.memory.spatial_memory import ObjectSighting, SpatialMemory
 from lastgate.memory.view import CameraView, Detector
@@ -47,7 +48,7 @@ STANDOFF_M = 0.8
 
 @runtime_checkable
 class SeeingBody(Body, Protocol):
-    """Is a robot with cameras."""
+    """A robot with cameras."""
 
     def view(self, camera: str) -> CameraView:
         """Returns what a camera sees now, in the map's frame, or in the base frame of a robot on no map."""
@@ -55,7 +56,7 @@ class SeeingBody(Body, Protocol):
 
 
 class AgentTools:
-    """Is the tools, for one robot; it belongs to one thread.
+    """The tools, for one robot; it belongs to one thread.
 
     Args:
         memory: Where things were seen.
@@ -65,6 +66,10 @@ class AgentTools:
         grid: The map, for a robot whose world carries none; None asks the body.
         standoff_m: How far from a thing the base stands to see it, if the map allows.
         is_cancelled: Asked before every chunk; True makes the robot hold.
+        kernel: Whose latch stops the tools; None takes every kernel of the robot that runs on this machine.
+
+    Where a kernel of the robot runs on this machine, nothing moves unless it is active: it is asked before every plan
+    and every chunk, and a latched or lost one makes the robot hold with its reason.
     """
 
     def __init__(
@@ -77,12 +82,14 @@ class AgentTools:
         grid: OccupancyGridIndex | None = None,
         standoff_m: float = STANDOFF_M,
         is_cancelled: Callable[[], bool] = never_cancelled,
+        kernel: KernelLatch | None = None,
     ) -> None:
         self.memory, self.gate, self.detector = memory, gate, detector
         self.body = body
         self._grid = grid
         self._standoff_m = require_positive(standoff_m, name="standoff_m")
-        self._is_cancelled = is_cancelled
+        self._latch = KernelLatch(gate.robot.name) if kernel is None else kernel
+        self._was_taken_back = is_cancelled
         self._planner = MotionPlanner(gate)
 
     # ---- Looking things up ----------------------------------------------------------------------------
@@ -285,7 +292,7 @@ class AgentTools:
     def _is_free_on_grid(self, pose: Pose6D) -> tuple[bool | None, str]:
         grid, robot = self._grid, self.gate.robot
         if grid is None:
-            return None, "there is no map: nobody knows whether it is free"
+            return None, "there is no map: whether it is free is unknown"
         if pose.frame_id != grid.frame_id:
             return None, f"the place is in frame `{pose.frame_id}`, the map in `{grid.frame_id}`"
         x, y, _ = pose.xyz
@@ -305,11 +312,16 @@ class AgentTools:
             return np.eye(3, 4), ""
         return require_rigid_motion(here, name="base_in_map"), here.frame_id
 
+    def _is_cancelled(self) -> bool:
+        self._latch.require_clear()
+        return self._was_taken_back()
+
     def _moving_body(self) -> Body:
         if self.body is None:
             raise ROSConfigError(
                 "there is no robot to move: the tools were started for looking things up only"
             )
+        self._latch.require_clear()
         return self.body
 
     def _seeing_body(self) -> SeeingBody:

@@ -19,7 +19,7 @@ PIXELS_MIN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CameraView:
-    """Is one image.
+    """One image.
 
     Attributes:
         camera: The sensor that took it.
@@ -43,7 +43,7 @@ class CameraView:
 
 
 class Detection(Schema):
-    """Is a thing found in an image.
+    """A thing found in an image.
 
     Attributes:
         xyz: The middle of what is seen of it, in `frame_id`; None where no pixel of it has a depth.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet: one folder per robot, and the loader of manifests."""
+"""The robot library: one folder per robot, and the loader of manifests."""
 
 import difflib
 from collections.abc import Sequence
@@ -10,19 +10,20 @@ from pydantic import ValidationError
 
 from lastgate.contracts import RobotDescription, ROSConfigError, config_error_from
 from lastgate.contracts.convex_pieces import volumes_digest
+from lastgate.robots.bounded_yaml import load_bounded_yaml
 from lastgate.robots.convex_pieces_file import digest_of, load_convex_pieces
 
-FLEET_DIR = Path(__file__).parent
+LIBRARY_DIR = Path(__file__).parent
 MANIFEST_NAME = "robot.yaml"
 
 
 def robot_names() -> tuple[str, ...]:
     """Returns the robots that come with lastgate."""
-    return tuple(sorted(path.parent.name for path in FLEET_DIR.glob(f"*/{MANIFEST_NAME}")))
+    return tuple(sorted(path.parent.name for path in LIBRARY_DIR.glob(f"*/{MANIFEST_NAME}")))
 
 
 def find_manifest(robot: str | Path) -> Path:
-    """Returns the manifest of a fleet robot by name, or the file itself.
+    """Returns the manifest of a robot library robot by name, or the file itself.
 
     Raises:
         ROSConfigError: There is no such robot or file; the message lists the nearest names.
@@ -36,7 +37,7 @@ def find_manifest(robot: str | Path) -> Path:
         if not path.is_file():
             raise ROSConfigError(f"no manifest at `{path}`")
         return path
-    found = FLEET_DIR / str(robot) / MANIFEST_NAME
+    found = LIBRARY_DIR / str(robot) / MANIFEST_NAME
     if found.is_file():
         return found
     names = robot_names()
@@ -47,7 +48,7 @@ def find_manifest(robot: str | Path) -> Path:
         else f"one of your own is named by the path of its {MANIFEST_NAME}. "
     )
     if (path / MANIFEST_NAME).is_file():
-        hint = f"a name is a robot of the fleet; your own is `{path / MANIFEST_NAME}`. "
+        hint = f"a name is a robot of the robot library; your own is `{path / MANIFEST_NAME}`. "
     raise ROSConfigError(f"unknown robot: `{robot}`\n\nhint: {hint}robots: {', '.join(names)}")
 
 
@@ -65,17 +66,7 @@ def _likely_meant(wanted: str, names: Sequence[str]) -> list[str]:
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Parses a manifest file; text that is not a YAML mapping raises `ROSConfigError` with the line."""
-    try:
-        from ruamel.yaml import YAML
-        from ruamel.yaml.error import YAMLError
-    except ModuleNotFoundError:
-        raise ROSConfigError(
-            "reading a robot.yaml needs ruamel.yaml: pip install 'lastgate[robots]'"
-        ) from None
-    try:
-        document = YAML(typ="safe", pure=True).load(path.read_text(encoding="utf-8"))
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise ROSConfigError(f"{path}: not a YAML file: {error}") from None
+    document = load_bounded_yaml(path)
     if document is None:
         raise ROSConfigError(f"{path}: the file is empty")
     if not isinstance(document, dict):
@@ -84,16 +75,16 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
-    """Loads a robot by fleet name or manifest path; a `RobotDescription` is returned as it is.
+    """Loads a robot by robot library name or manifest path; a `RobotDescription` is returned as it is.
 
-    One that was made of a manifest's keys knows no folder. Where the fleet has the very convex pieces that it names, it
-    comes back with them.
+    One that was made of a manifest's keys knows no folder. Where the robot library has the very convex pieces that it
+    names, it comes back with them.
 
     Raises:
         ROSConfigError: Unknown name, unreadable file, or a manifest with problems; all of them are listed.
     """
     if isinstance(robot, RobotDescription):
-        return _with_pieces_of_the_fleet(robot)
+        return _with_pieces_of_the_library(robot)
     if not isinstance(robot, str | Path):
         raise ROSConfigError(
             f"robot is a {type(robot).__name__}, expected a name, a path or a RobotDescription"
@@ -106,13 +97,13 @@ def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
     return _with_pieces(loaded, path.parent, source=str(path))
 
 
-def _with_pieces_of_the_fleet(robot: RobotDescription) -> RobotDescription:
+def _with_pieces_of_the_library(robot: RobotDescription) -> RobotDescription:
     named = robot.convex_pieces
     if named is None or robot.has_loaded_pieces or robot.name not in robot_names():
         return robot
-    folder = FLEET_DIR / robot.name
+    folder = LIBRARY_DIR / robot.name
     kept = folder / named.file
-    # Any other file may lie anywhere: whoever asks for its pieces is told that nobody loaded them.
+    # Any other file may lie anywhere: a caller that asks for its pieces is told that they were not loaded.
     if not kept.is_file() or digest_of(kept.read_text(encoding="utf-8")) != named.sha256:
         return robot
     return _with_pieces(robot, folder, source=f"robot `{robot.name}`")

@@ -13,7 +13,7 @@ UNITS_PER_M = 100_000
 _FIRST_LINE = "lastgate-convex-pieces 1"
 # 100 m, the largest robot the core takes.
 _UNITS_MAX = 100 * UNITS_PER_M
-# The largest file of the fleet is a tenth of this.
+# The largest file of the robot library is a tenth of this.
 _SIZE_MAX = 4 * 1024 * 1024
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a skill needs of a robot: where it is, what is around it, and somebody who executes accepted chunks."""
+"""What a skill needs of a robot: where it is, what is around it, and a driver that executes accepted chunks."""
 
 from typing import Protocol, runtime_checkable
 
@@ -10,10 +10,10 @@ from lastgate.world import NoWorld, World
 
 @runtime_checkable
 class Body(Protocol):
-    """Is a robot, real or simulated, behind its gate.
+    """A robot, real or simulated, behind its gate.
 
     A robot that is driven through a kernel process submits the chunk there in `execute`, and raises
-    `ROSSafetyViolation` when the kernel refuses it.
+    `ROSSafetyViolation` when the kernel rejects it.
     """
 
     def now_s(self) -> float:

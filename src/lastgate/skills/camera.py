@@ -27,7 +27,7 @@ _OPTICAL_IN_SENSOR = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MountedCamera:
-    """Is a camera on a link.
+    """A camera on a link.
 
     Attributes:
         name: As the manifest calls it.
@@ -41,12 +41,12 @@ class MountedCamera:
 
     @property
     def eye_in_link(self) -> Float64:
-        """Is where it looks from."""
+        """Position of the camera."""
         return self.optical_in_link[:, 3]
 
     @property
     def axis_in_link(self) -> Float64:
-        """Is the unit vector it looks along."""
+        """Unit vector of its line of view."""
         return self.optical_in_link[:, 2]
 
     def gaze_in(self, *, eye_xyz: Vector3, target_xyz: Vector3) -> Float64:

@@ -17,7 +17,7 @@ from lastgate.gate import Gate
 from lastgate.skills.body import Body
 from lastgate.verdict import Verdict
 
-_REFUSALS: dict[FailureKind, type[ROSSafetyViolation]] = {
+_REJECTIONS: dict[FailureKind, type[ROSSafetyViolation]] = {
     FailureKind.COLLISION: ROSCollisionImminent,
     FailureKind.WORKSPACE: ROSWorkspaceViolation,
     FailureKind.FORCE: ROSForceLimitExceeded,
@@ -25,7 +25,7 @@ _REFUSALS: dict[FailureKind, type[ROSSafetyViolation]] = {
 
 
 def never_cancelled() -> bool:
-    """Returns False: nobody takes the motion back."""
+    """Returns False: the motion is not taken back."""
     return False
 
 
@@ -42,12 +42,12 @@ def move_through_gate(
     Whatever goes wrong, the robot is told to hold before the error leaves.
 
     Args:
-        what: Names the chunk in messages, such as `waypoint 3 of 40`.
+        what: Names the chunk in messages, such as `step 3 of 40 of the plan`.
         is_cancelled: Asked first; a motion that was taken back is not proposed.
 
     Raises:
-        ROSSafetyViolation: The gate refused it: `ROSCollisionImminent`, `ROSWorkspaceViolation` or
-            `ROSForceLimitExceeded` by kind, else `ROSSafetyViolation` itself.
+        ROSSafetyViolation: The gate rejected it: `ROSCollisionImminent`, `ROSWorkspaceViolation` or
+            `ROSForceLimitExceeded` by kind, else `ROSSafetyViolation` itself; or its verdict was claimed meanwhile.
         ROSMotionCancelled: It was taken back.
     """
     try:
@@ -55,7 +55,10 @@ def move_through_gate(
             raise ROSMotionCancelled(f"cancelled before {what}; the robot holds")
         verdict = gate.check(chunk, state=body.observe(), world=body.world(), now_s=body.now_s())
         if not verdict.accepted:
-            raise refusal_of(verdict, what=what)
+            raise rejection_of(verdict, what=what)
+        # Executed here, it is executed nowhere else.
+        if gate.claim(verdict) is None:
+            raise ROSSafetyViolation(f"{what} was executed before, and the robot holds")
         body.execute(verdict.chunk)
     except BaseException:
         body.hold()
@@ -63,9 +66,9 @@ def move_through_gate(
     return verdict
 
 
-def refusal_of(verdict: Verdict, *, what: str) -> ROSSafetyViolation:
+def rejection_of(verdict: Verdict, *, what: str) -> ROSSafetyViolation:
     """Returns the exception that says what a rejected verdict says."""
     violation = verdict.violations[0]
     kind = CATALOGUE[violation.code].kind
-    error = _REFUSALS.get(kind, ROSSafetyViolation)
-    return error(f"the gate refused {what}, and the robot holds: {violation}")
+    error = _REJECTIONS.get(kind, ROSSafetyViolation)
+    return error(f"the gate rejected {what}, and the robot holds: {violation}")

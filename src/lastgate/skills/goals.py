@@ -17,14 +17,14 @@ from lastgate.world.rigid_motion import composed, inverse, pose_of_motion, requi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointGoal:
-    """Is positions of named joints; the others may stay where they are."""
+    """Positions of named joints; the others may stay where they are."""
 
     positions: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoseGoal:
-    """Is a pose of a link in the robot's base frame.
+    """A pose of a link in the robot's base frame.
 
     Attributes:
         link: Whose frame it is.
@@ -40,12 +40,12 @@ class PoseGoal:
 
     @property
     def link_in_base(self) -> Float64:
-        """Is the pose as a 3 x 4 motion."""
+        """The pose as a 3 x 4 motion."""
         return require_rigid_motion(self.pose, name="pose")
 
     @property
     def point_in_base(self) -> Float64:
-        """Is where the point is to be."""
+        """Target position of the point."""
         return composed(self.link_in_base, np.column_stack([np.eye(3), self.point_in_link]))[:, 3]
 
 

@@ -31,14 +31,14 @@ DAMPING = 0.05
 
 
 class Chain:
-    """Is the joints that carry a link, from the base to it.
+    """The joints that carry a link, from the base to it.
 
     Args:
-        gate: Says in which order its rows hold the joints.
+        gate: Says in which order its steps hold the joints.
         link: The last link.
 
     Raises:
-        ROSConfigError: No joint of a row carries the link, or one carries it that a row does not place on its own.
+        ROSConfigError: No joint of a step carries the link, or one carries it that a step does not place on its own.
     """
 
     def __init__(self, gate: Gate, link: str) -> None:
@@ -47,7 +47,7 @@ class Chain:
         for joint in moving:
             if joint.name not in gate.joint_names:
                 raise ROSConfigError(
-                    f"link `{link}` hangs on joint `{joint.name}`, which a joint row does not place: it belongs to a "
+                    f"link `{link}` hangs on joint `{joint.name}`, which a joint step does not place: it belongs to a "
                     "gripper or follows another joint"
                 )
         if not moving:
@@ -134,7 +134,7 @@ class Chain:
 
 
 class _Task:
-    """Is what a goal asks of a link: three numbers for the point, and two or three for the turn, in the link's axes."""
+    """The task of a link: three numbers for the point, and two or three for the turn, in the link's axes."""
 
     def __init__(self, goal: PoseGoal) -> None:
         self._point, self._point_in_base = np.array(goal.point_in_link), goal.point_in_base

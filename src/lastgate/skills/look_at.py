@@ -24,7 +24,7 @@ from lastgate.world.rigid_motion import composed
 SKILL_ID = "look-at"
 # Directions to look from, spread over the sphere; about 20 degrees apart.
 DIRECTIONS = 96
-# How far the camera goes away from the target when it cannot stay and nobody says: what arms of a metre reach.
+# How far the camera goes away from the target when it cannot stay, unless the caller says: what arms of a metre reach.
 STANDOFFS_M = (0.35, 0.5, 0.25)
 # Seeds per eye: where the arm is, the middle of its range, and two more.
 SEEDS_PER_EYE = 4
@@ -34,7 +34,7 @@ POSTURES = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LookAtPlan:
-    """Is a way to look at a target.
+    """A way to look at a target.
 
     Attributes:
         goal: The pose of the camera's link; roll is free, so the arm may end turned about the line of view.
@@ -53,7 +53,7 @@ class LookAtPlan:
 
     @property
     def distance_m(self) -> float:
-        """Is how far the camera ends from the target."""
+        """Distance of the camera from the target at the end."""
         return math.dist(self.eye_xyz, self.target_xyz)
 
 
@@ -176,11 +176,11 @@ def look_at(
     standoff_m: float | None = None,
     is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> tuple[LookAtPlan, Replay]:
-    """Plans and moves: every waypoint crosses the gate, from the state measured then.
+    """Plans and moves: every step crosses the gate, from the state measured then.
 
     Raises:
         ROSConfigError, ROSPlanningError: See `plan_look_at`; nothing has moved.
-        ROSSafetyViolation: The gate refused a waypoint; the robot holds where it got to.
+        ROSSafetyViolation: The gate rejected a step; the robot holds where it got to.
         ROSMotionCancelled: The motion was taken back; the robot holds.
     """
     plan = plan_look_at(

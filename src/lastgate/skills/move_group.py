@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A goal as the plain data of a `moveit_msgs/action/MoveGroup` goal, for robots that MoveIt plans for.
 
-It always says `plan_only`: the plan comes back, and its waypoints cross the gate one by one. A MoveIt that executed
+It always says `plan_only`: the plan comes back, and its steps cross the gate one by one. A MoveIt that executed
 them itself would drive the arm past the gate.
 """
 
@@ -84,7 +84,7 @@ def _joint_constraints(goal: JointGoal) -> list[dict[str, Any]]:
 
 
 def _position_constraint(robot: RobotDescription, goal: PoseGoal, tolerance_m: float) -> dict[str, Any]:
-    """Keeps the point of the link in a ball; the link's own origin may go round it with the roll."""
+    """Keeps the point of the link in a sphere; the link's own origin may go round it with the roll."""
     x, y, z = goal.point_in_base.tolist()
     return {
         "header": {"frame_id": robot.base_frame},

@@ -28,7 +28,7 @@ SKILL_ID = "navigate-to"
 # Of the base's speed limits; arms sway on bases that hurry.
 SPEED_SHARE = 0.3
 RAMP_S = 0.5
-# Rows per chunk: a fifth of a second at 50 Hz, after which the pose and the world are looked at anew.
+# Steps per chunk: a fifth of a second at 50 Hz, after which the pose and the world are looked at anew.
 ROWS_PER_CHUNK = 10
 ARRIVED_M, ARRIVED_RAD = 0.02, 0.02
 # A leg is driven, measured and driven again until the base is there; one that slips is not chased for ever.
@@ -39,7 +39,7 @@ CELLS_MAX = 4_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drive:
-    """Is what became of a drive.
+    """The outcome of a drive.
 
     Attributes:
         corners_xy: The places between which it went straight, the first and the last included.
@@ -60,7 +60,7 @@ def navigate_to(
     Raises:
         ROSPlanningError: The goal is not free, no way leads there, or the base did not arrive; the message says which.
         ROSConfigError: The body has no map, or the robot no base that drives.
-        ROSSafetyViolation: The gate refused a chunk; the robot holds where it got to.
+        ROSSafetyViolation: The gate rejected a chunk; the robot holds where it got to.
         ROSMotionCancelled: The drive was taken back; the robot holds.
     """
     speeds = _speeds(gate)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A path between configurations by RRT-Connect, and its shortcuts.
 
-Edges are looked at in small steps, many configurations at once. That is a search, not a proof: whoever takes the path
+Edges are looked at in small steps, many configurations at once. That is a search, not a proof: a caller with the path
 has its segments shown by the gate (`planner.py`).
 
 J. J. Kuffner, S. M. LaValle: RRT-Connect, an efficient approach to single-query path planning. ICRA 2000.

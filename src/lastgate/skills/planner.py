@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plans a motion that the gate has shown to be clear, segment by segment, before anything moves."""
+"""Plans a motion that the gate has certified to be clear, segment by segment, before anything moves."""
 
 import itertools
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from lastgate.action import ActionChunk, RobotState
 from lastgate.arrays import Float64
+from lastgate.attached_shape import AttachedShape
 from lastgate.contracts import (
     RobotDescription,
     ROSConfigError,
@@ -21,7 +22,6 @@ from lastgate.contracts import (
     joint_velocity_limits,
 )
 from lastgate.gate import Gate
-from lastgate.held_shape import HeldShape
 from lastgate.skills.goals import JointGoal, PoseGoal
 from lastgate.skills.path_search import PathSearch
 from lastgate.skills.timing import segment_rows
@@ -41,10 +41,10 @@ RAMP_S = 0.5
 # Looks along an edge of the search: 0.04 rad is 3 cm at the hand of an arm that reaches 0.8 m.
 RESOLUTION = 0.04
 # When the gate finds what the looks have missed, the search looks closer, so many times.
-CLOSER_LOOKS = 3
+REFINEMENTS = 3
 # A segment that is too fast for the tool is slowed by this factor, so many times: to a seventh.
 STRETCH, STRETCHES_MAX = 1.4, 6
-# Rows shown at once: far below the gate's 256, so that its budget of looks is never the reason.
+# Steps shown at once: far below the gate's 256, so that its budget of looks is never the reason.
 ROWS_AT_ONCE = 64
 SEEDS = 12
 
@@ -63,7 +63,7 @@ class MotionPlanner:
     """Plans for one robot, with a gate of its own that asks for more distance than the one plans are replayed through.
 
     Args:
-        gate: The gate that the motion will cross; its robot, skill, step and held objects are taken from there.
+        gate: The gate that the motion will cross; its robot, skill, step and attached objects are taken from there.
         slack_m: How much more distance than that gate demands.
         speed_share: How much of the speed limits is used.
         seed: The same seed gives the same plan.
@@ -93,7 +93,7 @@ class MotionPlanner:
         self._gate = Gate(
             robot, step_s=step_s, skill=RSkillManifest(name="planning", version="1.0.0", envelope=wider)
         )
-        self._held: tuple[HeldShape, ...] = ()
+        self._held: tuple[AttachedShape, ...] = ()
         self._chains: dict[str, Chain] = {}
         speeds = dict(
             zip((j.name for j in robot.actuated_joints), joint_velocity_limits(robot, envelope), strict=True)
@@ -114,7 +114,7 @@ class MotionPlanner:
     def are_clear(
         self, configurations: Float64, *, state: RobotState, world: World | NoWorld
     ) -> NDArray[np.bool_]:
-        """Tells which of (N, joints) configurations are inside the limits and keep margin and slack."""
+        """Returns which of (N, joints) configurations are inside the limits and keep margin and slack."""
         self._hold_the_same()
         return self._gate.check_batch(
             np.ascontiguousarray(configurations), world=world, gripper_positions=state.gripper_positions
@@ -192,8 +192,8 @@ class MotionPlanner:
             whole[:, moving] = some
             return self.are_clear(whole, state=state, world=world)
 
-        refused = "no way was found"
-        for look in range(CLOSER_LOOKS):
+        rejected = "no way was found"
+        for look in range(REFINEMENTS):
             search = PathSearch(
                 are_clear,
                 lower=self._lower[moving],
@@ -214,13 +214,13 @@ class MotionPlanner:
                 if rows is not None:
                     return self._trajectory(start, rows)
                 if verdict is not None:
-                    refused = f"the gate refused what was found: {verdict.violations[0]}"
-        raise ROSPlanningError(f"no way to the goal: {refused}")
+                    rejected = f"the gate rejected what was found: {verdict.violations[0]}"
+        raise ROSPlanningError(f"no way to the goal: {rejected}")
 
     def _shown(
         self, corners: Float64, *, state: RobotState, world: World | NoWorld, now_s: float
     ) -> tuple[Float64 | None, Verdict | None]:
-        """Returns the rows of a path if the gate accepts all its segments, else None and the verdict that said no."""
+        """Returns the steps of a path if the gate accepts all its segments, else None and the verdict that said no."""
         shown = [np.empty((0, corners.shape[1]))]
         for a, b in itertools.pairwise(corners):
             rows, verdict = self._shown_segment(a, b, state=state, world=world, now_s=now_s)
@@ -252,7 +252,7 @@ class MotionPlanner:
     def _check(
         self, start: Float64, rows: Float64, *, state: RobotState, world: World | NoWorld, now_s: float
     ) -> Verdict | None:
-        """Returns None if all rows are accepted, from rest at `start`, else the verdict of those that are not."""
+        """Returns None if all steps are accepted, from rest at `start`, else the verdict of those that are not."""
         before, speed = start, np.zeros(len(start))
         for first in range(0, len(rows), ROWS_AT_ONCE):
             some = np.ascontiguousarray(rows[first : first + ROWS_AT_ONCE])

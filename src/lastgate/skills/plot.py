@@ -61,7 +61,7 @@ def save_look_at_plot(
     )
     axes.set_title(
         f"{gate.robot.name}: camera `{mounted.name}`, {plan.distance_m:.3f} m from the target, "
-        f"{len(plan.trajectory.rows)} waypoints, {plan.trajectory.duration_s:.1f} s"
+        f"{len(plan.trajectory.rows)} steps, {plan.trajectory.duration_s:.1f} s"
     )
     axes.legend(loc="upper left", framealpha=0.9)
     try:

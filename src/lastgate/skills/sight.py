@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a camera sees a point past the obstacles of a snapshot.
 
-The line of view is a thin tube of balls that cover it, asked of the same tables that planners ask. What the target
+The line of view is a thin tube of spheres that cover it, asked of the same tables that planners ask. What the target
 itself is made of does not hide it: neither the obstacle that it lies in, nor what is within `TARGET_M` of it. A map of
 the floor says nothing about heights and is not asked; neither is the robot itself.
 """
@@ -26,7 +26,7 @@ _RESOLUTION_M = 0.05
 
 
 class Sight:
-    """Answers for one snapshot; a world that nobody looked at hides nothing."""
+    """Answers for one snapshot; a world that was not observed hides nothing."""
 
     def __init__(self, world: World | NoWorld) -> None:
         self._obstacles: CollisionEnvironment | None = None
@@ -55,10 +55,10 @@ class Sight:
             return None
         count = max(2, math.ceil((length_m - TARGET_M) / STEP_M) + 1)
         along_m = np.linspace(TARGET_M, length_m, count)
-        # Balls whose union holds every point within TUBE_M of the line.
+        # Spheres whose union holds every point within TUBE_M of the line.
         radius_m = math.hypot(TUBE_M, 0.5 * (along_m[1] - along_m[0]))
-        balls = np.column_stack([target_xyz + np.outer(along_m / length_m, away), np.full(count, radius_m)])
-        nearest = obstacles.nearest(np.ascontiguousarray(balls))
+        spheres = np.column_stack([target_xyz + np.outer(along_m / length_m, away), np.full(count, radius_m)])
+        nearest = obstacles.nearest(np.ascontiguousarray(spheres))
         return nearest.obstacle if nearest.in_collision else None
 
     def _without_what_holds(self, target_xyz: Float64) -> CollisionEnvironment | None:

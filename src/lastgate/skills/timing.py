@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From corners of a path to rows: rest to rest along each straight segment, inside speed and acceleration limits.
+"""From corners of a path to steps: rest to rest along each straight segment, inside speed and acceleration limits.
 
 The way along a segment is s(t) = 10 t^3 - 15 t^4 + 6 t^5, which begins and ends with neither speed nor acceleration.
 Its largest speed is 15/8 and its largest acceleration 10/sqrt(3), per duration and duration squared. Differences of
-rows are means of speeds and accelerations, so they are not above those either.
+steps are means of speeds and accelerations, so they are not above those either.
 """
 
 import math
@@ -19,7 +19,7 @@ PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
 def segment_rows(
     a: Float64, b: Float64, *, speed: Float64, acceleration: Float64, step_s: float, stretch: float = 1.0
 ) -> Float64:
-    """Returns rows (N, joints) from a, which is left out, to b, as fast as the limits allow, times `stretch`."""
+    """Returns steps (N, joints) from a, which is left out, to b, as fast as the limits allow, times `stretch`."""
     away = np.abs(b - a)
     duration_s = max(
         float((PEAK_SPEED * away / speed).max()),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A timed path, and its replay: one waypoint per chunk, each through the gate."""
+"""A timed path, and its replay: one step per chunk, each through the gate."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from lastgate.world.finite_numbers import require_positive
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trajectory:
-    """Is joint positions at equal steps of time, after `start`.
+    """Joint positions at equal steps of time, after `start`.
 
     Attributes:
         start: Where the robot is at time 0.
-        rows: (N, joints): where it is after 1, 2, … N steps; no row means that it is there already.
-        step_s: Time from one row to the next.
+        rows: (N, joints): where it is after 1, 2, … N steps; no step means that it is there already.
+        step_s: Time from one step to the next.
         joint_names: What the columns are.
     """
 
@@ -43,27 +43,27 @@ class Trajectory:
 
     @property
     def end(self) -> Float64:
-        """Is where it leads."""
+        """Configuration at the end."""
         return self.rows[-1] if len(self.rows) else self.start
 
     @property
     def duration_s(self) -> float:
-        """Is how long it takes."""
+        """Duration."""
         return len(self.rows) * self.step_s
 
     @property
     def length(self) -> float:
-        """Is how far the joints travel, summed over joints and steps."""
+        """Distance that the joints travel, summed over joints and steps."""
         return float(np.abs(np.diff(np.vstack([self.start, self.rows]), axis=0)).sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """Is what became of a replayed trajectory.
+    """The outcome of a replayed trajectory.
 
     Attributes:
-        waypoints: How many rows crossed the gate and were executed: all of them.
-        min_clearance_m: The smallest lower bound of distance minus margin on the way; None without a waypoint.
+        waypoints: How many steps crossed the gate and were executed: all of them.
+        min_clearance_m: The smallest lower bound of distance minus margin on the way; None without a step.
     """
 
     waypoints: int
@@ -78,11 +78,11 @@ def replay_trajectory(
     rskill_id: str = "",
     is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> Replay:
-    """Sends a trajectory through the gate, one waypoint per chunk, each from the state measured then.
+    """Sends a trajectory through the gate, one step per chunk, each from the state measured then.
 
     Raises:
         ROSConfigError: The trajectory is of another robot or another step.
-        ROSSafetyViolation: The gate refused a waypoint; those before it were executed, and the robot holds there.
+        ROSSafetyViolation: The gate rejected a step; those before it were executed, and the robot holds there.
         ROSMotionCancelled: It was taken back on the way.
     """
     if trajectory.joint_names != gate.joint_names or trajectory.step_s != gate.step_s:
@@ -96,7 +96,7 @@ def replay_trajectory(
             ActionChunk(np.ascontiguousarray(row[np.newaxis]), rskill_id=rskill_id),
             gate=gate,
             body=body,
-            what=f"waypoint {index + 1} of {len(trajectory.rows)}",
+            what=f"step {index + 1} of {len(trajectory.rows)} of the plan",
             is_cancelled=is_cancelled,
         )
         clearances.append(verdict.min_clearance_m)

@@ -86,5 +86,5 @@ def _legend(violation: Violation, scene: Scene) -> dict[Role, str]:
     if "obstacle" in shown:
         names["obstacle"] = "other obstacles"
     if "unknown" in shown:
-        names["unknown"] = "nobody has seen"
+        names["unknown"] = "unobserved"
     return names

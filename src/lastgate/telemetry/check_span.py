@@ -22,7 +22,7 @@ VIOLATION_EVENT = "openral.event.safety_violation"
 
 Attribute = str | bool | int | float
 
-# Nothing was found wrong with a chunk that is dropped for these; the robot is not to move at all.
+# Nothing was found wrong with a chunk that is rejected for these; the robot is not to move at all.
 _DROPPED_UNSEEN = {ViolationCode.estop_latched, ViolationCode.envelope_unconfigured}
 # By the stage of the validation order that decided; every other stage is about the envelope.
 _CHECK_NAME_OF_STAGE = {7: "state", 9: "world", 10: "self_collision", 11: "world_collision"}
@@ -30,13 +30,13 @@ _CHECK_NAME_OF_STAGE = {7: "state", 9: "world", 10: "self_collision", 11: "world
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedChunk:
-    """Is one chunk as telemetry knows it, from a gate in this process or from a kernel's ring.
+    """One chunk as telemetry knows it, from a gate in this process or from a kernel's ring.
 
     Attributes:
         begun_ns: Wall clock, since 1970.
         traceparent: As the chunk carried it; the span's parent when it is one.
-        warn_only: The chunk went through although it was refused.
-        evidence: Names what the verdict numbers; None when the chunk was accepted or nobody kept it.
+        warn_only: The chunk went through although it was rejected.
+        evidence: Names what the verdict numbers; None when the chunk was accepted or it was not kept.
         sentence: The violation in words; empty where only numbers are known.
     """
 

@@ -11,7 +11,7 @@ from lastgate.world import NoWorld, World
 
 
 class Circumstances(TypedDict):
-    """Is what `Gate.check` is told beside the chunk, by its names."""
+    """The arguments of `Gate.check` beside the chunk, by their names."""
 
     state: RobotState | None
     world: World | NoWorld | None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows the rings that a kernel writes for everybody. Reading them hinders nobody; being slow costs messages."""
+"""Follows the rings that a kernel writes. Reading never delays the kernel; a slow reader loses messages."""
 
 from collections import OrderedDict
 
 from lastgate import _core
 from lastgate.kernel_process import no_such_kernel
 
-# Messages that are remembered until somebody asks for them; a door's ring holds fewer at any time.
+# Messages that are remembered until the caller asks for them; a channel's ring holds fewer at any time.
 _REMEMBERED_MAX = 256
 
 
@@ -22,8 +22,8 @@ def open_ring(instance: str, ring: str, *, from_newest: bool = False) -> _core.R
         raise no_such_kernel(instance, error) from None
 
 
-class DoorMessages:
-    """Remembers what came in or went out through every door, by door and sequence number.
+class ChannelMessages:
+    """Remembers what came in or went out through every channel, by channel and sequence number.
 
     Args:
         kind: `chunks`, `worlds` or `verdicts`.
@@ -34,32 +34,33 @@ class DoorMessages:
         self, instance: str, kind: str, *, from_newest: bool, remembered_max: int = _REMEMBERED_MAX
     ) -> None:
         self._readers = [
-            open_ring(instance, f"{kind}.{door}", from_newest=from_newest) for door in range(_core.DOORS_MAX)
+            open_ring(instance, f"{kind}.{channel}", from_newest=from_newest)
+            for channel in range(_core.CHANNELS_MAX)
         ]
         self._remembered: OrderedDict[tuple[int, int], tuple[int, bytes]] = OrderedDict()
         self._remembered_max = remembered_max
 
     @property
     def lost(self) -> int:
-        """Is how many were overwritten before they could be read."""
+        """Number of messages that were overwritten before they could be read."""
         return sum(reader.lost for reader in self._readers)
 
     def drain(self) -> None:
         """Reads whatever is there."""
-        for door, reader in enumerate(self._readers):
+        for channel, reader in enumerate(self._readers):
             while (message := reader.read(0.0)) is not None:
                 sequence, _, _, payload = message
-                self._remembered[door, sequence] = reader.last_type, payload
+                self._remembered[channel, sequence] = reader.last_type, payload
         while len(self._remembered) > self._remembered_max:
             self._remembered.popitem(last=False)
 
-    def find(self, door: int, sequence: int) -> tuple[int, bytes] | None:
+    def find(self, channel: int, sequence: int) -> tuple[int, bytes] | None:
         """Returns type and bytes of a message, or None for one that is not remembered."""
-        return self._remembered.get((door, sequence))
+        return self._remembered.get((channel, sequence))
 
-    def of_door(self, door: int) -> list[tuple[int, bytes]]:
-        """Returns what is remembered of one door, the newest first."""
-        return [message for (at, _), message in reversed(self._remembered.items()) if at == door]
+    def of_channel(self, channel: int) -> list[tuple[int, bytes]]:
+        """Returns what is remembered of one channel, the newest first."""
+        return [message for (at, _), message in reversed(self._remembered.items()) if at == channel]
 
     def newest(self) -> tuple[int, bytes] | None:
         """Returns what was read last; None while nothing was."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lastgate import _core
-from lastgate.contracts import Pose6D, ROSConfigError
-from lastgate.telemetry.kernel_feed import DoorMessages
+from lastgate.contracts import Pose6D, RobotFrames, ROSConfigError
+from lastgate.telemetry.kernel_feed import ChannelMessages
 from lastgate.telemetry.map_spans import MapSpans
 from lastgate.telemetry.recorded_world import recorded_world
 from lastgate.telemetry.span_sender import SpanSender
@@ -16,15 +16,17 @@ from lastgate.world import OccupancyGridIndex
 
 
 class KernelMaps:
-    """Looks at the worlds that are handed to a kernel, and sends a picture of the newest at most once per second.
+    """Checks the worlds that are handed to a kernel, and sends a picture of the newest at most once per second.
 
     Raises:
         ROSConfigError: There is no such kernel.
     """
 
     def __init__(self, instance: str, sender: SpanSender) -> None:
-        # Two worlds at most wait in a door; pictures need only the newest.
-        self._worlds = DoorMessages(instance, "worlds", from_newest=True, remembered_max=_core.DOORS_MAX)
+        # Two worlds at most wait in a channel; pictures need only the newest.
+        self._worlds = ChannelMessages(
+            instance, "worlds", from_newest=True, remembered_max=_core.CHANNELS_MAX
+        )
         self._spans = MapSpans(sender, source=f"lastgate kernel {instance}")
         self._shown: tuple[int, bytes] | None = None
 
@@ -36,7 +38,7 @@ class KernelMaps:
             return
         kind, payload = newest
         try:
-            world = recorded_world([newest], base_frame="", snapshot_id=1)
+            world = recorded_world([newest], frames=RobotFrames(""), snapshot_id=1)
         except ROSConfigError:
             self._shown = newest
             return
@@ -46,7 +48,7 @@ class KernelMaps:
         floor = _core.decode_floor_map(payload) if kind == _core.MESSAGE_WORLD_SNAPSHOT else None
         if floor is not None:
             sent = self._send_floor(floor) and sent
-        if sent:  # else it is looked at again when a second has passed
+        if sent:  # else it is checked again when a second has passed
             self._shown = newest
 
     def _send_floor(self, floor: dict[str, Any]) -> bool:

@@ -12,16 +12,16 @@ from lastgate import _core
 from lastgate.action import ActionChunk, RobotState
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.gate import Gate
-from lastgate.telemetry.kernel_feed import DoorMessages, open_ring
+from lastgate.telemetry.kernel_feed import ChannelMessages, open_ring
 from lastgate.telemetry.last_seconds import LastSeconds
 from lastgate.telemetry.recorded_world import recorded_world
 from lastgate.telemetry.recording_file import KernelWorld, RecordedInputs, RecordingFile
 from lastgate.world import NO_WORLD, NoWorld, World
 
 STATUS_TIMEOUT_S = 2.0
-# A world is up to 16 MiB: the newest of each door and a few before them.
+# A world is up to 16 MiB: the newest of each channel and a few before them.
 _WORLDS_REMEMBERED_MAX = 16
-# A door keeps two worlds: whoever looks this often sees every one of a stream of up to 100 Hz.
+# A channel keeps two worlds: a reader that polls this often sees every one of a stream of up to 100 Hz.
 _WORLD_PERIOD_S = 0.01
 
 
@@ -54,7 +54,7 @@ class KernelRecorder:
             )
         self._gate = gate
         self._inputs = open_ring(instance, "inputs")
-        self._worlds = DoorMessages(
+        self._worlds = ChannelMessages(
             instance, "worlds", from_newest=True, remembered_max=_WORLDS_REMEMBERED_MAX
         )
         self._kernel_worlds: dict[tuple, KernelWorld] = {}
@@ -62,12 +62,17 @@ class KernelRecorder:
 
     @property
     def lost(self) -> int:
-        """Is how many verdicts were overwritten before they could be read."""
+        """Number of verdicts that were overwritten before they could be read."""
         return self._inputs.lost
 
     @property
+    def chain_head(self) -> str:
+        """Last digest of the file's chain, as `Recorder.chain_head`."""
+        return self._file.chain_head
+
+    @property
     def written(self) -> int:
-        """Is how many verdicts the file holds."""
+        """Number of verdicts in the file."""
         return self._file.checks
 
     def record(self, timeout_s: float) -> int:
@@ -110,7 +115,7 @@ class KernelRecorder:
             reasons.append("its world came too long ago, and only a kernel knows when one comes")
         chunk = _chunk_of(payload)
         if payload and chunk is None:
-            reasons.append("its numbers do not fill its rows, and only a message can say so")
+            reasons.append("its numbers do not fill its steps, and only a message can say so")
         code = sentence = evidence = ""
         if not verdict.accepted:
             code = _core.violation_word(verdict.violation.code)
@@ -138,14 +143,14 @@ class KernelRecorder:
         if not told["world_given"]:
             return None
         if not told["world"]:
-            return NO_WORLD  # the kernel was told that nobody looks
+            return NO_WORLD  # the kernel was told that the world is not observed
         sources = tuple(told["world"])
         known = self._kernel_worlds.get(sources)
         if known is not None:
             return known
         parts = []
-        for kind, door, sequence in sources:
-            found = self._worlds.find(door, sequence)
+        for kind, channel, sequence in sources:
+            found = self._worlds.find(channel, sequence)
             if found is None:
                 reasons.append("its world was handed over before the recording began")
                 return None
@@ -159,9 +164,7 @@ class KernelRecorder:
     def _named(self, world: KernelWorld | NoWorld | None) -> World | NoWorld | None:
         if not isinstance(world, KernelWorld):
             return world
-        return recorded_world(
-            world.parts, base_frame=self._gate.robot.base_frame, snapshot_id=world.snapshot_id
-        )
+        return recorded_world(world.parts, frames=self._gate.frames, snapshot_id=world.snapshot_id)
 
 
 def _is_stale_by_arrival(verdict: _core.Verdict, held_s: float) -> bool:
@@ -173,7 +176,7 @@ def _is_stale_by_arrival(verdict: _core.Verdict, held_s: float) -> bool:
 def _chunk_message(told: dict) -> bytes:
     if told["chunk_type"] == _core.MESSAGE_ACTION_CHUNK:
         return told["chunk"]
-    # A twist is judged as a chunk of one row.
+    # A twist is evaluated as a chunk of one step.
     row = np.array([_core.decode_twist(told["chunk"])], dtype=np.float64)
     return _core.encode_action_chunk(row, int(ControlMode.BODY_TWIST), told["now_s"], "", "", "", "", 0)
 

@@ -4,7 +4,7 @@
 from lastgate import _core
 from lastgate.contracts import FailureEvidence, read_evidence
 from lastgate.telemetry.check_span import CheckedChunk
-from lastgate.telemetry.kernel_feed import DoorMessages, open_ring
+from lastgate.telemetry.kernel_feed import ChannelMessages, open_ring
 from lastgate.telemetry.span_sender import SpanSender
 
 
@@ -19,13 +19,13 @@ class KernelSpans:
 
     def __init__(self, instance: str, sender: SpanSender) -> None:
         self._traces = open_ring(instance, "traces")
-        self._verdicts = DoorMessages(instance, "verdicts", from_newest=False)
+        self._verdicts = ChannelMessages(instance, "verdicts", from_newest=False)
         self._sender = sender
         self.last_drop_reason = ""
 
     @property
     def lost(self) -> int:
-        """Is how many chunks the kernel decided about that nobody will see a span of."""
+        """Number of chunks that the kernel decided about and that no span will report."""
         return self._traces.lost
 
     def forward(self, timeout_s: float) -> int:
@@ -59,7 +59,7 @@ class KernelSpans:
     def _evidence(self, trace: dict) -> FailureEvidence | None:
         """Returns what the kernel said in names; None where its answer is gone already."""
         self._verdicts.drain()
-        for kind, payload in self._verdicts.of_door(trace["door"]):
+        for kind, payload in self._verdicts.of_channel(trace["door"]):
             # Answers are numbered by themselves, and say which chunk they are about.
             told = _core.decode_verdict(payload) if kind == _core.MESSAGE_VERDICT else None
             if told is not None and told["chunk_sequence"] == trace["chunk_sequence"] and told["evidence"]:

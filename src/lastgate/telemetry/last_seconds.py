@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which checks a recording holds: all of them, or those that led to a refusal."""
+"""Which checks a recording holds: all of them, or those that led to a rejection."""
 
 import math
 from collections import deque
@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from lastgate.contracts.exceptions import ROSConfigError
 
-# Checks that wait to be written, or are kept in case one is refused: ten seconds of a 400 Hz stream, or four minutes
+# Checks that wait to be written, or are kept in case one is rejected: ten seconds of a 400 Hz stream, or four minutes
 # of a policy that answers 16 times a second. Each holds its chunk, and the worlds it shares with others.
 KEPT_MAX = 4096
 
@@ -28,10 +28,10 @@ Check = TypeVar("Check", bound=_Check)
 
 
 class LastSeconds(Generic[Check]):
-    """Keeps checks back until one is refused.
+    """Keeps checks back until one is rejected.
 
     Args:
-        last_s: How long before a refusal counts; None keeps nothing back.
+        last_s: How long before a rejection counts; None keeps nothing back.
 
     Raises:
         ROSConfigError: `last_s` is not a positive number.

@@ -7,20 +7,21 @@ from lastgate.action import ActionChunk, RobotState
 from lastgate.arrays import Float64
 from lastgate.contracts import ControlMode
 from lastgate.gate import Gate
-from lastgate.verdict import Verdict, Violation
+from lastgate.verdict import Verdict, Violation, path_to_draw
 
 _POSITION_ROWS = {ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, ControlMode.DEX_HAND_JOINT}
 
 
 def shown_path(gate: Gate, verdict: Verdict, *, chunk: ActionChunk, state: RobotState | None) -> Float64:
-    """Returns the measured state and the rows after it as far as they can be shown, as `Verdict.path` has them.
+    """Returns the measured state and the steps after it as far as they can be shown, as `Verdict.path` has them.
 
-    A verdict about a path brings it along. Before that, rows that hold joint positions are shown as they are, up to
-    the first that cannot be; rows of another kind are not, because nobody has worked out where they lead. Without a
+    A verdict about a path brings it along. Before that, steps that hold joint positions are shown as they are, up to
+    the first that cannot be; steps of another kind are not, because where they lead was not computed. Without a
     usable state the robot stands at zero.
     """
-    if verdict.path is not None:
-        return verdict.path
+    known = path_to_draw(verdict)
+    if known is not None:
+        return known
     start = _measured(gate, state)
     rows = np.empty((0, gate.n_dof))
     if chunk.mode in _POSITION_ROWS and chunk.rows.shape[1] == gate.n_dof:
@@ -34,7 +35,7 @@ def shown_path(gate: Gate, verdict: Verdict, *, chunk: ActionChunk, state: Robot
 
 
 def moment_of(violation: Violation, path: Float64) -> Float64:
-    """Returns the one row, possibly between two of the path, at which the rule is broken; the first if none is."""
+    """Returns the one configuration of the path, or between two, at which the rule is broken; the first if none is."""
     if violation.step is None or not len(path):
         return path[0]
     after = min(violation.step + 1, len(path) - 1)

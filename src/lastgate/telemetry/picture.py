@@ -25,7 +25,7 @@ _COLOURS: dict[Role, tuple[float, float, float]] = {
 }
 _ALPHA: dict[Role, float] = {"robot": 0.55, "first": 0.95, "second": 0.95, "obstacle": 0.9, "unknown": 0.6}
 _WITNESS = "#111111"
-# From over the right shoulder of whoever looks.
+# From over the right shoulder of the viewer.
 _LIGHT = np.array([0.35, -0.45, 0.82])
 _CLOSE_UP_M = 0.16
 # Never straight along an axis: two of the three would fall together.
@@ -76,7 +76,7 @@ def draw(
     lines = textwrap.wrap(_shown(title), width=118, max_lines=3, placeholder=" …")
     figure.text(0.02, 0.97, "\n".join(lines), va="top", fontsize=11, weight="bold", parse_math=False)
     written = io.BytesIO()
-    # No date in the file: the same refusal gives the same bytes.
+    # No date in the file: the same rejection gives the same bytes.
     figure.savefig(written, format="png", metadata={"Software": None})
     return written.getvalue()
 
@@ -210,7 +210,7 @@ def _draw_frame(
 
 def _normals(faces: Float64) -> Float64:
     normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
-    # A quad at the pole of a ball has two equal corners; its other side still says where it faces.
+    # A quad at the pole of a sphere has two equal corners; its other side still says where it faces.
     flat = np.linalg.norm(normals, axis=1) < 1e-15
     if faces.shape[1] > 3:
         normals[flat] = np.cross(faces[flat, 2] - faces[flat, 0], faces[flat, 3] - faces[flat, 0])
@@ -230,7 +230,7 @@ def _draw_series(axes: Any, series: Series) -> None:
                 color=second, fontsize=8,
             )  # fmt: skip
     if math.isfinite(series.value):
-        # A label at the end of the rows would run out of the picture.
+        # A label at the end of the steps would run out of the picture.
         late = len(series.steps) > 1 and series.step > 0.5 * float(series.steps[-1])
         axes.plot([series.step], [series.value], marker="x", markersize=11, markeredgewidth=2.5, color=first)
         # Beyond the limit it breaks, where no line is.
@@ -241,7 +241,7 @@ def _draw_series(axes: Any, series: Series) -> None:
             ha="right" if late else "left", va="top" if below else "bottom",
             color=first, fontsize=9, weight="bold",
         )  # fmt: skip
-    axes.set_xlabel("row of the chunk (-1 is the measured state)", fontsize=9)
+    axes.set_xlabel("step of the chunk (-1 is the measured state)", fontsize=9)
     axes.set_ylabel(_shown(series.label), fontsize=9, parse_math=False)
     axes.margins(x=0.05, y=0.2)
     axes.tick_params(labelsize=8)

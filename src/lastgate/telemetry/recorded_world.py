@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from lastgate import _core
-from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive
+from lastgate.contracts import RobotFrames, ROSConfigError, WorldCollisionPrimitive
 from lastgate.world import Points, Voxels, World
 
 _SHAPES = ("sphere", "capsule", "box", "half_space")
 
 
-def recorded_world(parts: Sequence[tuple[int, bytes]], *, base_frame: str, snapshot_id: int) -> World:
+def recorded_world(parts: Sequence[tuple[int, bytes]], *, frames: RobotFrames, snapshot_id: int) -> World:
     """Returns the world that these messages made.
 
     Checks see what the kernel's own code makes of the messages, under the number it had then. Names and pictures come
@@ -22,11 +22,15 @@ def recorded_world(parts: Sequence[tuple[int, bytes]], *, base_frame: str, snaps
     Raises:
         ROSConfigError: The messages are no world.
     """
-    made = _core.world_of_messages(list(parts), base_frame, snapshot_id)
+    made = _core.world_of_messages(
+        list(parts), frames.base, snapshot_id, frames.root, list(frames.root_in_base_xyz_rpy)
+    )
     if made is None:
         raise ROSConfigError("the messages of a recorded world cannot be read")
     fields = _shown_fields(parts)
     world = World(world_id=made["world_id"], **fields)
+    if frames.is_root(world.frame_id) and not world.turn_problem(frames):
+        world = world.moved_into_base(frames)
     world.number = snapshot_id
     world.native = made["native"]
     return world

@@ -10,23 +10,23 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from lastgate.action import ActionChunk, RobotState
+from lastgate.attached_shape import AttachedShape
 from lastgate.contracts import ROSConfigError
-from lastgate.declared_contact import DeclaredContact
+from lastgate.declared_contact import DeclaredContact, contacts_of
 from lastgate.gate import Gate
-from lastgate.held_shape import HeldShape
 from lastgate.telemetry.checker import Circumstances
 from lastgate.telemetry.last_seconds import KEPT_MAX, LastSeconds
 from lastgate.telemetry.recording_file import RecordedInputs, RecordingFile, chunk_message
 from lastgate.verdict import Verdict
 from lastgate.world import NoWorld, World
 
-# Nobody is woken for a check: waking costs more than the check.
+# No thread is woken for a check: waking costs more than the check.
 _PERIOD_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Is a check as it was; made into messages by the thread that writes."""
+    """A check as it was; the thread that writes makes it into messages."""
 
     wall_ns: int
     duration_ns: int
@@ -36,7 +36,7 @@ class _Seen:
     now_s: float
     recovery: bool
     contacts: tuple[DeclaredContact, ...]
-    held: tuple[tuple[int, HeldShape], ...]
+    held: tuple[tuple[int, AttachedShape], ...]
     verdict: Verdict
 
 
@@ -49,7 +49,7 @@ class Recorder:
     Args:
         gate: Decides.
         path: The MCAP file. It is made when there is something to write.
-        last_s: Write only when something is refused, and then everything since so many seconds before it. None
+        last_s: Write only when something is rejected, and then everything since so many seconds before it. None
             writes everything.
         in_background: False writes each check before the next may begin, and loses none.
         with_certificates: Writes down beside each accepted chunk why it is clear, where a certificate can say so; a
@@ -86,16 +86,28 @@ class Recorder:
 
     @property
     def lost(self) -> int:
-        """Is how many checks were never written because writing did not keep up."""
+        """Number of checks that were never written because writing did not keep up."""
         return max(self._seen - self._taken - len(self._waiting), 0)
 
     @property
     def written(self) -> int:
-        """Is how many checks the file holds."""
+        """Number of checks in the file."""
         return 0 if self._file is None else self._file.checks
+
+    @property
+    def chain_head(self) -> str:
+        """Last digest of the file's chain; empty before anything is written.
+
+        Every verdict in the file is bound to its inputs and to the one before it. Keep this where the file is not:
+        `lastgate replay F --head DIGEST` then also finds a file that was rewritten as a whole.
+        """
+        return "" if self._file is None else self._file.chain_head
 
     def check(self, chunk: ActionChunk, **told: Unpack[Circumstances]) -> Verdict:
         """Returns what `Gate.check` returns."""
+        # An iterator is read once, here: the gate and the file must be told the same.
+        contacts = contacts_of(told.get("declared_contacts", ()))
+        told["declared_contacts"] = contacts
         wall_ns, began = time.time_ns(), time.perf_counter_ns()
         verdict = self.gate.check(chunk, **told)
         duration_ns = time.perf_counter_ns() - began
@@ -108,8 +120,8 @@ class Recorder:
             told["world"],
             float(told["now_s"]),
             told.get("recovery", False),
-            tuple(told.get("declared_contacts", ())),
-            self.gate.held_shapes,
+            contacts,
+            self.gate.attached_shapes,
             verdict,
         )
         if self._thread is None:
@@ -189,7 +201,7 @@ class Recorder:
         if self._certifier is None or not seen.verdict.accepted or seen.contacts or seen.recovery:
             return b""
         try:
-            if self._certifier.held_shapes != seen.held:
+            if self._certifier.attached_shapes != seen.held:
                 self._certifier.hold(seen.held)
             shown = self._certifier.certify(seen.chunk, state=seen.state, world=seen.world, now_s=seen.now_s)
         except ROSConfigError:  # accepted for reasons that a certificate cannot give

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,18 +14,19 @@ import numpy as np
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState
+from lastgate.attached_shape import AttachedShape
 from lastgate.contracts import ROSConfigError, RSkillManifest
 from lastgate.declared_contact import DeclaredContact
 from lastgate.gate import Gate
-from lastgate.held_shape import HeldShape
 from lastgate.robots.convex_pieces_file import written_pieces
+from lastgate.telemetry.recording_chain import LINK_SCHEMA, LINK_SCHEMA_NAME, LINK_TOPIC, Chain, Linked
 from lastgate.telemetry.recording_messages import encode_message, full_name, new_message, schema_text
 from lastgate.world import NoWorld, World
 
 CHUNK_TOPIC = "/openral/candidate_action"
 WORLD_TOPIC = "/lastgate/world"
 CHECK_TOPIC = "/lastgate/check"
-# For whoever looks at the file with something else: the measured state as other programs know it, to the nanosecond.
+# For viewers other than lastgate: the measured state as other programs know it, to the nanosecond.
 JOINT_TOPIC = "/joint_states"
 MODEL_TOPIC = "/lastgate/model"
 PROFILE = "ros2"
@@ -34,6 +36,14 @@ SALVAGED = "lastgate.salvaged"
 # A verdict or two of an arm. What is not in a whole block is lost with the process; blocks of 1 MB would make files
 # a sixth smaller.
 _BLOCK_BYTES = 4 * 1024
+# Blocks that a file has an index of: some 80,000 verdicts of an arm, for which it is kept in memory until the file is
+# closed, about 2 kB each. A file of more has none, and readers go through it from the beginning.
+BLOCKS_INDEXED_MAX = 8192
+# Worlds that are not written again when they come back. A source makes them at 10 to 30 Hz, and a chunk is about the
+# newest or one shortly before it.
+WORLDS_KNOWN_MAX = 1024
+
+_INDEX = "_Writer__chunk_indices"
 
 WORLD_NOT_GIVEN, WORLD_RECORDED, WORLD_DECLARED_ABSENT, WORLD_NEVER_FILLED = range(4)
 
@@ -51,7 +61,7 @@ _MODEL_SCHEMA = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedInputs:
-    """Is one verdict with everything it depended on, before it is written.
+    """One verdict with everything it depended on, before it is written.
 
     Attributes:
         wall_ns: When it was decided, since 1970: where the message stands in the file.
@@ -66,7 +76,7 @@ class RecordedInputs:
     world: "World | NoWorld | KernelWorld | None"
     now_s: float
     recovery: bool
-    held: tuple[tuple[int, HeldShape], ...]
+    held: tuple[tuple[int, AttachedShape], ...]
     contacts: tuple[DeclaredContact, ...]
     verdict: _core.Verdict
     duration_ns: int
@@ -79,7 +89,7 @@ class RecordedInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelWorld:
-    """Is the world a kernel had: the messages it was made of, each with its type."""
+    """The world that a kernel had: the messages it was made of, each with its type."""
 
     snapshot_id: int
     parts: tuple[tuple[int, bytes], ...]
@@ -124,11 +134,28 @@ def recording_writer(stream: BinaryIO) -> Any:
     """Returns a writer of files that hold a checksum of everything in them."""
     from mcap.writer import Writer
 
-    return Writer(stream, chunk_size=_BLOCK_BYTES, enable_data_crcs=True)
+    writer = Writer(stream, chunk_size=_BLOCK_BYTES, enable_data_crcs=True)
+    # The library keeps every block's index until the end, however long that takes, and offers no bound.
+    if not isinstance(getattr(writer, _INDEX, None), list):
+        raise ROSConfigError(
+            "this version of mcap keeps its index elsewhere: install the version that lastgate names"
+        )
+    setattr(writer, _INDEX, _BlockIndex())
+    return writer
+
+
+class _BlockIndex(list[Any]):
+    """The index of a file's blocks; over its bound it is empty, because half an index hides the other half."""
+
+    is_over = False
+
+    def append(self, block: Any) -> None:
+        self.is_over = self.is_over or len(self) >= BLOCKS_INDEXED_MAX
+        self.clear() if self.is_over else super().append(block)
 
 
 class RecordingFile:
-    """Is an MCAP file that checks of one gate are written to.
+    """An MCAP file that checks of one gate are written to.
 
     Raises:
         ROSConfigError: The file cannot be written, or the `record` extra is not installed.
@@ -146,8 +173,11 @@ class RecordingFile:
         self._writer: Any = recording_writer(self._stream)
         self._checks = 0
         self._broken = False
-        self._world_numbers: dict[str, int] = {}
-        self._latest_world: tuple[World | NoWorld | KernelWorld | None, int] = (None, 0)
+        self._chain = Chain()
+        self._world_numbers: OrderedDict[str, int] = OrderedDict()
+        self._worlds = 0
+        # The world of the check before, its number in the file, and the digest of its message.
+        self._latest_world: tuple[World | NoWorld | KernelWorld | None, int, str] = (None, 0, "")
         try:
             self._begin()
         except OSError as error:
@@ -166,12 +196,18 @@ class RecordingFile:
                 (JOINT_TOPIC, "JointState"),
             )
         }
+        self._channels[LINK_TOPIC] = self._json_channel(LINK_TOPIC, LINK_SCHEMA_NAME, LINK_SCHEMA)
         self._write_model()
         self._stream.flush()
 
     @property
+    def chain_head(self) -> str:
+        """Last digest of the chain; written down elsewhere, it tells whether the file was rewritten."""
+        return self._chain.head
+
+    @property
     def checks(self) -> int:
-        """Is how many verdicts the file holds."""
+        """Number of verdicts in the file."""
         return self._checks
 
     def write(self, inputs: RecordedInputs) -> None:
@@ -190,11 +226,11 @@ class RecordingFile:
 
     def _write(self, inputs: RecordedInputs) -> None:
         number = self._checks + 1
-        kind, world_number = self._write_world(inputs)
+        kind, world_number, world_digest = self._write_world(inputs)
         state = inputs.state
         if inputs.chunk:
             self._add(CHUNK_TOPIC, inputs.wall_ns, inputs.chunk, number)
-        self._write_joints(inputs, number)
+        joints = self._write_joints(inputs, number)
         reason = inputs.not_repeatable or (
             "" if inputs.chunk else "the chunk is larger than a message can be"
         )
@@ -229,10 +265,23 @@ class RecordingFile:
             verdict=np.frombuffer(verdict.to_bytes(), np.uint8),
             certificate=np.frombuffer(inputs.certificate, np.uint8),
         )
-        self._add(CHECK_TOPIC, inputs.wall_ns, encode_message("Check", message), number)
+        payload = encode_message("Check", message)
+        link = self._chain.add(
+            Linked(
+                number=number,
+                wall_ns=inputs.wall_ns,
+                chunk=inputs.chunk,
+                joints=joints,
+                check=payload,
+                world_digest=world_digest,
+            )
+        )
+        # First: a file that is cut off between the two has no verdict without its link.
+        self._add(LINK_TOPIC, inputs.wall_ns, link.to_json(), number)
+        self._add(CHECK_TOPIC, inputs.wall_ns, payload, number)
 
     def close(self) -> None:
-        """Writes the index and closes the file; without it nobody can tell whether the file is whole.
+        """Writes the index and closes the file; without it a reader cannot tell whether the file is whole.
 
         Raises:
             ROSConfigError: The disk is full or gone; said once.
@@ -259,14 +308,15 @@ class RecordingFile:
         )
         return self._writer.register_channel(topic=topic, message_encoding="cdr", schema_id=schema)
 
+    def _json_channel(self, topic: str, name: str, schema: dict[str, Any]) -> int:
+        number = self._writer.register_schema(
+            name=name, encoding="jsonschema", data=json.dumps(schema).encode()
+        )
+        return self._writer.register_channel(topic=topic, message_encoding="json", schema_id=number)
+
     def _write_model(self) -> None:
         robot = self._gate.robot
-        schema = self._writer.register_schema(
-            name="lastgate.Model", encoding="jsonschema", data=json.dumps(_MODEL_SCHEMA).encode()
-        )
-        self._channels[MODEL_TOPIC] = self._writer.register_channel(
-            topic=MODEL_TOPIC, message_encoding="json", schema_id=schema
-        )
+        self._channels[MODEL_TOPIC] = self._json_channel(MODEL_TOPIC, "lastgate.Model", _MODEL_SCHEMA)
         model = {
             "model_digest": self._gate.model_digest,
             "flat_config": self._gate.flat_config,
@@ -274,31 +324,36 @@ class RecordingFile:
             "skill": None if self._gate.skill is None else said_by_skill(self._gate.skill),
             "convex_pieces": written_pieces(robot.loaded_pieces, comments=[]),
         }
-        self._add(MODEL_TOPIC, time.time_ns(), json.dumps(model).encode(), 1)
+        payload = json.dumps(model).encode()
+        self._chain.begin(payload)
+        self._add(MODEL_TOPIC, time.time_ns(), payload, 1)
 
-    def _write_joints(self, inputs: RecordedInputs, number: int) -> None:
+    def _write_joints(self, inputs: RecordedInputs, number: int) -> bytes:
         state = inputs.state
         names = list(self._gate.joint_names)
         if state is None or len(state.positions) != len(names) or not abs(state.stamp_s) < 2**31:
-            return
+            return b""
         velocities = (
             state.velocities if state.velocities is not None and len(state.velocities) == len(names) else None
         )
         message = _core.encode_joint_state(names, state.positions, velocities, state.stamp_s)
         self._add(JOINT_TOPIC, inputs.wall_ns, message, number)
+        return message
 
-    def _write_world(self, inputs: RecordedInputs) -> tuple[int, int]:
+    def _write_world(self, inputs: RecordedInputs) -> tuple[int, int, str]:
         world = inputs.world
         if world is None:
-            return WORLD_NOT_GIVEN, 0
+            return WORLD_NOT_GIVEN, 0, ""
         if isinstance(world, NoWorld):
-            return WORLD_DECLARED_ABSENT, 0
+            return WORLD_DECLARED_ABSENT, 0, ""
         if world is self._latest_world[0]:  # most checks are about the world of the check before
-            return WORLD_RECORDED, self._latest_world[1]
+            return WORLD_RECORDED, *self._latest_world[1:]
         if isinstance(world, World):
             if not world.is_filled:
-                return WORLD_NEVER_FILLED, 0
-            snapshot_id, parts = world.number, ((_core.MESSAGE_WORLD_SNAPSHOT, world.to_message()),)
+                return WORLD_NEVER_FILLED, 0, ""
+            # What the check computed with, so that no second computation has to give the same bits.
+            placed = self._gate.world_in_base(world)
+            snapshot_id, parts = world.number, ((_core.MESSAGE_WORLD_SNAPSHOT, placed.to_message()),)
         else:
             snapshot_id, parts = world.snapshot_id, world.parts
         message = new_message(
@@ -313,10 +368,13 @@ class RecordingFile:
         payload = encode_message("WorldRecord", message)
         key = hashlib.sha256(payload).hexdigest()
         if key not in self._world_numbers:
-            self._world_numbers[key] = len(self._world_numbers) + 1
+            if len(self._world_numbers) >= WORLDS_KNOWN_MAX:
+                self._world_numbers.popitem(last=False)
+            self._worlds += 1
+            self._world_numbers[key] = self._worlds
             self._add(WORLD_TOPIC, inputs.wall_ns, payload, self._world_numbers[key])
-        self._latest_world = world, self._world_numbers[key]
-        return WORLD_RECORDED, self._world_numbers[key]
+        self._latest_world = world, self._world_numbers[key], key
+        return WORLD_RECORDED, self._world_numbers[key], key
 
     def _add(self, topic: str, wall_ns: int, data: bytes, sequence: int) -> None:
         self._writer.add_message(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a recording. A file that is cut off, damaged or somebody else's is refused whole, in words."""
+"""Reads a recording. A file that is cut off, damaged or of another program is refused whole, in words."""
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -16,15 +17,17 @@ from pydantic import TypeAdapter, ValidationError
 
 from lastgate import _core
 from lastgate.action import ActionChunk, RobotState
-from lastgate.contracts import RobotDescription, ROSConfigError, RSkillManifest
+from lastgate.attached_shape import AttachedShape
+from lastgate.contracts import RobotDescription, RobotFrames, ROSConfigError, RSkillManifest
 from lastgate.declared_contact import DeclaredContact
 from lastgate.gate import Gate
-from lastgate.held_shape import HeldShape
 from lastgate.robots.convex_pieces_file import read_convex_pieces
 from lastgate.telemetry.recorded_world import recorded_world
+from lastgate.telemetry.recording_chain import LINK_TOPIC, Chain, Link, Linked, fault_of
 from lastgate.telemetry.recording_file import (
     CHECK_TOPIC,
     CHUNK_TOPIC,
+    JOINT_TOPIC,
     LIBRARY,
     MODEL_TOPIC,
     SALVAGED,
@@ -49,7 +52,7 @@ _CONTACTS: TypeAdapter[list[DeclaredContact]] = TypeAdapter(list[DeclaredContact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedModel:
-    """Is what a gate was built from."""
+    """The inputs that a gate was built from."""
 
     digest: str
     flat_config: str
@@ -57,18 +60,19 @@ class RecordedModel:
     skill: RSkillManifest | None
 
     def gate(self) -> Gate:
-        """Returns a gate of this model, with the lanes that `LASTGATE_LANES` asks for."""
+        """Returns a gate of this model, with the SIMD build that `LASTGATE_SIMD` asks for."""
         return Gate.from_flat_config(self.robot, self.flat_config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedCheck:
-    """Is one verdict and what it depended on, as the gate is given it again.
+    """One verdict and what it depended on, as the gate is given it again.
 
     Attributes:
         number: Where in the file, from 1.
         verdict: The core's bytes, as they were.
         not_repeatable: Why it cannot be run again; empty when it can.
+        fault: What is wrong with its link in the chain; empty when nothing is, or when the file has no chain.
     """
 
     number: int
@@ -78,16 +82,18 @@ class RecordedCheck:
     world: World | NoWorld | None
     now_s: float
     recovery: bool
-    held: tuple[tuple[int, HeldShape], ...]
+    held: tuple[tuple[int, AttachedShape], ...]
     contacts: tuple[DeclaredContact, ...]
     accepted: bool
     code: str
     sentence: str
     evidence_json: str
+    min_clearance_m: float
     duration_us: float
     verdict: bytes
     certificate: bytes
     not_repeatable: str
+    fault: str
 
     def run(self, gate: Gate) -> Verdict:
         """Asks a gate of the same model again.
@@ -97,7 +103,7 @@ class RecordedCheck:
         """
         if self.not_repeatable or self.chunk is None:
             raise ROSConfigError(f"check {self.number} cannot be repeated: {self.not_repeatable}")
-        if gate.held_shapes != self.held:
+        if gate.attached_shapes != self.held:
             gate.hold(self.held)
         return gate.check(
             self.chunk,
@@ -111,15 +117,21 @@ class RecordedCheck:
 
 @dataclass(slots=True)
 class Recording:
-    """Is a whole file.
+    """A whole file.
 
     Attributes:
         salvaged: It is the beginning of another, whose end is lost.
+        bound: Its verdicts are bound to their inputs and to each other. Recordings of older versions are not.
+        chain_head: The last digest of the chain, worked out from what the file holds; empty without one.
+        missing: Numbers of the checks whose link is there while they are not.
     """
 
     models: dict[str, RecordedModel] = field(default_factory=dict)
     checks: list[RecordedCheck] = field(default_factory=list)
     salvaged: bool = False
+    bound: bool = False
+    chain_head: str = ""
+    missing: list[int] = field(default_factory=list)
 
     def check(self, number: int) -> RecordedCheck:
         """Returns one check by its number; a number the file does not have raises `ROSConfigError`."""
@@ -149,8 +161,9 @@ def read_recording(path: Path) -> Recording:
             raise ROSConfigError(f"`{path}` is not a recording of lastgate: `{header.library}` wrote it")
         _require_whole(raw)
         for _, channel, message in reader.iter_messages(log_time_order=False):
-            reading.take(channel.topic, message.sequence, message.data)
+            reading.take(channel.topic, message.sequence, message.data, message.log_time)
         reading.recording.salvaged = any(found.name == SALVAGED for found in reader.iter_metadata())
+        reading.end()
     except OSError as error:
         raise ROSConfigError(f"cannot read `{path}`: {error.strerror}") from None
     except McapError as error:
@@ -193,21 +206,53 @@ class _Reading:
     def __init__(self) -> None:
         self.recording = Recording()
         self._chunks: dict[int, ActionChunk] = {}
-        self._worlds: dict[int, World] = {}
+        self._chain = Chain()
+        self._links: dict[int, Link] = {}
+        # What links speak for, by the number of the check or of the world.
+        self._chunk_bytes: dict[int, bytes] = {}
+        self._joint_bytes: dict[int, bytes] = {}
+        self._world_digests: dict[int, str] = {}
+        self._wall_ns = 0
+        # As recorded; the model of a check says which frames its world may be in.
+        self._world_parts: dict[int, tuple[int, list[tuple[int, bytes]]]] = {}
+        self._worlds: dict[tuple[int, RobotFrames], World] = {}
         self._takers: dict[str, Callable[[int, bytes], None]] = {
             MODEL_TOPIC: self._take_model,
             CHUNK_TOPIC: self._take_chunk,
             WORLD_TOPIC: self._take_world,
+            JOINT_TOPIC: self._joint_bytes.__setitem__,
+            LINK_TOPIC: self._take_link,
             CHECK_TOPIC: self._take_check,
         }
 
-    def take(self, topic: str, sequence: int, data: bytes) -> None:
+    def take(self, topic: str, sequence: int, data: bytes, wall_ns: int) -> None:
         taker = self._takers.get(topic)
-        if taker is not None:  # somebody may have merged other topics into the file
+        if taker is not None:  # other programs may have merged other topics into the file
+            self._wall_ns = wall_ns
             taker(sequence, data)
+
+    def end(self) -> None:
+        """Takes stock when everything was read."""
+        recording = self.recording
+        if not recording.bound:
+            recording.checks = [dataclasses.replace(check, fault="") for check in recording.checks]
+            return
+        recording.chain_head = self._chain.head
+        # The end of a salvaged file may lie between a link and its verdict.
+        last = recording.checks[-1].number if recording.checks else 0
+        recording.missing = sorted(
+            number for number in self._links if not (recording.salvaged and number == last + 1)
+        )
+
+    def _take_link(self, sequence: int, data: bytes) -> None:
+        self.recording.bound = True
+        if sequence in self._links:
+            raise ROSConfigError(f"check {sequence} has two links")
+        self._links[sequence] = Link.from_json(data)
 
     def _take_model(self, _: int, data: bytes) -> None:
         told = json.loads(data)
+        self._chain.begin(data)
         digest = hashlib.sha256(told["flat_config"].encode()).hexdigest()
         if digest != told["model_digest"]:
             raise ROSConfigError("the model has another digest than the file says")
@@ -228,12 +273,13 @@ class _Reading:
         )
 
     def _take_chunk(self, sequence: int, data: bytes) -> None:
+        self._chunk_bytes[sequence] = data
         told = _core.decode_action_chunk(data)
         if told is None:
             raise ROSConfigError(f"chunk {sequence} cannot be read")
         rows = np.array(told["flat"], dtype=np.float64)
         if rows.size != told["horizon"] * told["n_dof"]:
-            return  # a kernel refused it for that; no array could say it, and its check says so
+            return  # a kernel rejected it for that; no array could say it, and its check says so
         rows = rows.reshape(told["horizon"], told["n_dof"])
         self._chunks[sequence] = ActionChunk(
             rows,
@@ -245,11 +291,10 @@ class _Reading:
         )
 
     def _take_world(self, sequence: int, data: bytes) -> None:
+        self._world_digests[sequence] = hashlib.sha256(data).hexdigest()
         told = decode_message("WorldRecord", data)
         parts = [(int(part.type), part.payload.tobytes()) for part in told.parts]
-        self._worlds[sequence] = recorded_world(
-            parts, base_frame=told.base_frame, snapshot_id=int(told.snapshot_id)
-        )
+        self._world_parts[sequence] = (int(told.snapshot_id), parts)
 
     def _take_check(self, _: int, data: bytes) -> None:
         told = decode_message("Check", data)
@@ -259,7 +304,8 @@ class _Reading:
         if chunk is None and not told.not_repeatable:
             raise ROSConfigError(f"check {told.number} has no chunk")
         held = [
-            (int(item.pop("number")), HeldShape.model_validate(item)) for item in json.loads(told.held_json)
+            (int(item.pop("number")), AttachedShape.model_validate(item))
+            for item in json.loads(told.held_json)
         ]
         self.recording.checks.append(
             RecordedCheck(
@@ -276,12 +322,31 @@ class _Reading:
                 code=told.code,
                 sentence=told.sentence,
                 evidence_json=told.evidence_json,
+                min_clearance_m=told.min_clearance_m,
                 duration_us=told.duration_us,
                 verdict=told.verdict.tobytes(),
                 certificate=told.certificate.tobytes(),
                 not_repeatable=told.not_repeatable,
+                fault=self._fault_of(int(told.number), int(told.world_number), data),
             )
         )
+
+    def _fault_of(self, number: int, world_number: int, data: bytes) -> str:
+        expected = self._chain.add(
+            Linked(
+                number=number,
+                wall_ns=self._wall_ns,
+                chunk=self._chunk_bytes.pop(number, b""),
+                joints=self._joint_bytes.pop(number, b""),
+                check=data,
+                world_digest=self._world_digests.get(world_number, ""),
+            )
+        )
+        found = self._links.pop(number, None)
+        if found is not None:
+            # The next one is held to what this one says it was, so that one change is one fault.
+            self._chain.head = found.digest
+        return fault_of(found, expected)
 
     def _world_of(self, told: Any) -> World | NoWorld | None:
         match told.world:
@@ -291,8 +356,13 @@ class _Reading:
                 return NO_WORLD
             case n if n == WORLD_NEVER_FILLED:
                 return World(stamp_s=0.0)
-            case n if n == WORLD_RECORDED and told.world_number in self._worlds:
-                return self._worlds[told.world_number]
+            case n if n == WORLD_RECORDED and told.world_number in self._world_parts:
+                frames = RobotFrames.of(self.recording.models[told.model_digest].robot)
+                key = (told.world_number, frames)
+                if key not in self._worlds:
+                    snapshot_id, parts = self._world_parts[told.world_number]
+                    self._worlds[key] = recorded_world(parts, frames=frames, snapshot_id=snapshot_id)
+                return self._worlds[key]
         raise ROSConfigError(f"check {told.number} is about a world that the file does not hold")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is whole at the beginning of a recording that nobody closed, as a recording of its own."""
+"""What is whole at the beginning of a recording that was not closed, as a recording of its own."""
 
 import io
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from lastgate.telemetry.recording_reader import read_recording
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvaged:
-    """Is what a file was worth.
+    """The part of a file that is whole.
 
     Attributes:
         checks: How many verdicts the new file holds.

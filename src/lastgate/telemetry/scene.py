@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a picture of a refusal shows: robot, the two that are to blame, obstacles, witness points."""
+"""What a picture of a rejection shows: robot, the two that are to blame, obstacles, witness points."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -35,13 +35,13 @@ _PART_M = 0.08
 
 @dataclass(slots=True)
 class Scene:
-    """Is a picture before it is drawn; everything is in the base frame of the first instant.
+    """A picture before it is drawn; everything is in the base frame of the first instant.
 
     Attributes:
         faces: Surfaces, each with the part it plays.
         frames: Boxes and zones that are to be seen through.
         points: The cloud.
-        tool_path: Where the tool goes, one point per row.
+        tool_path: Where the tool goes, one point per step.
         focus: What the picture is about.
     """
 
@@ -77,7 +77,8 @@ def scene_of(
             scene.tool = np.array(violation.measured_xyz)
     _add_robot(scene, gate, violation, poses)
     _add_zones(scene, gate, violation)
-    if isinstance(world, World) and world.frame_id in ("", gate.robot.base_frame):
+    world = gate.world_in_base(world)
+    if isinstance(world, World) and gate.frame_problem(world) is None:
         _add_world(scene, world, violation)
     return scene
 
@@ -128,7 +129,12 @@ def _add_zones(scene: Scene, gate: Gate, violation: Violation) -> None:
     safety = gate.robot.safety
     for zone in (*safety.no_go_zones, *safety.keep_in_zones):
         if zone.name == violation.against and violation.collision_kind == "world":
-            faces = world_shape_faces(zone.shape, pose_matrix(zone.pose), near=scene.focus, reach_m=_REACH_M)
+            faces = world_shape_faces(
+                zone.shape,
+                pose_matrix(gate.frames.pose_in_base(zone.pose)),
+                near=scene.focus,
+                reach_m=_REACH_M,
+            )
             scene.frames.append(("second", faces))
     if violation.box is not None:
         low, high = (np.array(corner) for corner in violation.box)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The course of the number that a rule is about, row by row, for the rules that are about one number."""
+"""The course of the number that a rule is about, step by step, for the rules that are about one number."""
 
 from dataclasses import dataclass
 
@@ -31,10 +31,10 @@ _ABOUT_ONE_NUMBER = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Is a number over the rows of a chunk, the limits it must keep, and the row where it does not.
+    """A number over the steps of a chunk, the limits it must keep, and the step where it does not.
 
     Attributes:
-        values: What the rows ask for, where that is plain to see from them; else empty.
+        values: What the steps ask for, where that is plain to see from them; else empty.
     """
 
     label: str
@@ -49,7 +49,7 @@ class Series:
 def series_of(
     gate: Gate, violation: Violation, *, chunk: ActionChunk, path: Float64, scene: Scene
 ) -> Series | None:
-    """Returns the course that led to a violation; None where the rule is not about one number of one row."""
+    """Returns the course that led to a violation; None where the rule is not about one number of one step."""
     if violation.code not in _ABOUT_ONE_NUMBER or violation.step is None:
         return None
     steps, values = _course(gate, violation, chunk=chunk, path=path, scene=scene)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes away from a refused case whatever is not needed for the refusal."""
+"""Takes away from a rejected case whatever is not needed for the rejection."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -8,10 +8,10 @@ import numpy as np
 
 from lastgate.action import ActionChunk, RobotState
 from lastgate.arrays import Float64
+from lastgate.attached_shape import AttachedShape
 from lastgate.contracts import ControlMode, ROSConfigError, WorldCollisionPrimitive, Zone
 from lastgate.declared_contact import DeclaredContact
 from lastgate.gate import Gate
-from lastgate.held_shape import HeldShape
 from lastgate.telemetry.recording_reader import RecordedCheck
 from lastgate.verdict import Verdict, Violation
 from lastgate.world import NO_WORLD, NoWorld, Points, Voxels, World
@@ -24,7 +24,7 @@ _POSITION_ROWS = {ControlMode.JOINT_POSITION, ControlMode.JOINT_TRAJECTORY, Cont
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldParts:
-    """Is a world taken apart; None for a list that nobody gave."""
+    """A world taken apart; None for a list that was not given."""
 
     primitives: tuple[WorldCollisionPrimitive, ...] | None
     zones: tuple[Zone, ...]
@@ -49,19 +49,19 @@ class WorldParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmallCase:
-    """Is a refused case; `shrink` makes it smaller."""
+    """A rejected case; `shrink` makes it smaller."""
 
     chunk: ActionChunk
     state: RobotState | None
     world: WorldParts | NoWorld | None
     now_s: float
     recovery: bool
-    held: tuple[tuple[int, HeldShape], ...]
+    held: tuple[tuple[int, AttachedShape], ...]
     contacts: tuple[DeclaredContact, ...]
 
     def check(self, gate: Gate) -> Verdict:
         """Asks the gate about it."""
-        if gate.held_shapes != self.held:
+        if gate.attached_shapes != self.held:
             gate.hold(self.held)
         world = self.world.world() if isinstance(self.world, WorldParts) else self.world
         return gate.check(
@@ -75,7 +75,7 @@ class SmallCase:
 
 
 def shrink(check: RecordedCheck, gate: Gate, *, tries_max: int = TRIES_MAX) -> tuple[SmallCase, Violation]:
-    """Returns the smallest case found that is refused by the same rule for the same pair, and its violation.
+    """Returns the smallest case found that is rejected by the same rule for the same pair, and its violation.
 
     Raises:
         ROSConfigError: The check was accepted, cannot be repeated, or depends on a map of the floor.
@@ -124,9 +124,9 @@ class _Shrinker:
         self._tries_left = tries_max
 
     def smallest(self, case: SmallCase) -> tuple[SmallCase, Violation]:
-        if self._refusal(case) is None:
+        if self._rejection(case) is None:
             raise ROSConfigError(
-                "the case is not refused once it is taken apart: a map of the floor cannot be shrunk"
+                "the case is not rejected once it is taken apart: a map of the floor cannot be shrunk"
             )
         for step in (
             self._without_world,
@@ -138,12 +138,12 @@ class _Shrinker:
             self._with_round_numbers,
         ):
             case = step(case)
-        violation = self._refusal(case, counted=False)
+        violation = self._rejection(case, counted=False)
         assert violation is not None  # every step keeps it
         return case, violation
 
-    def _refusal(self, case: SmallCase, *, counted: bool = True) -> Violation | None:
-        """Returns the violation if the case is still refused by the same rule for the same pair."""
+    def _rejection(self, case: SmallCase, *, counted: bool = True) -> Violation | None:
+        """Returns the violation if the case is still rejected by the same rule for the same pair."""
         if counted:
             if self._tries_left <= 0:
                 return None
@@ -163,7 +163,7 @@ class _Shrinker:
         return found if same else None
 
     def _first(self, case: SmallCase, *smaller: SmallCase) -> SmallCase:
-        return next((candidate for candidate in smaller if self._refusal(candidate) is not None), case)
+        return next((candidate for candidate in smaller if self._rejection(candidate) is not None), case)
 
     def _without_world(self, case: SmallCase) -> SmallCase:
         if not isinstance(case.world, WorldParts):
@@ -185,7 +185,7 @@ class _Shrinker:
             return replace(case, world=replace(world, primitives=tuple(kept)))
 
         for guess in ([], blamed):
-            if self._refusal(with_these(guess)) is not None:
+            if self._rejection(with_these(guess)) is not None:
                 return with_these(guess)
         return with_these(self._fewest(world.primitives or (), with_these))
 
@@ -200,7 +200,7 @@ class _Shrinker:
             return replace(case, world=replace(world, points=cloud.keeping(chosen)))
 
         blamed = _index_in(self._wanted.against, "point_")
-        if blamed is not None and self._refusal(with_these([blamed])) is not None:
+        if blamed is not None and self._rejection(with_these([blamed])) is not None:
             return with_these([blamed])
         return with_these(self._fewest(range(len(cloud)), with_these))
 
@@ -221,7 +221,7 @@ class _Shrinker:
             return replace(case, world=replace(world, voxels=replace(grid, occupancy=occupancy)))
 
         blamed = _index_in(self._wanted.against, "voxel_")
-        if blamed is not None and self._refusal(with_these([blamed])) is not None:
+        if blamed is not None and self._rejection(with_these([blamed])) is not None:
             return with_these([blamed])
         return with_these(self._fewest(np.flatnonzero(flat).tolist(), with_these))
 
@@ -241,7 +241,7 @@ class _Shrinker:
             case = self._first(case, replace(case, chunk=replace(chunk, rows=chunk.rows[: step + 1])))
         rows = case.chunk.rows
         if case.chunk.mode in _POSITION_ROWS and case.state is not None and len(rows) > 1:
-            # The robot might as well have stood where the row before the last leads it.
+            # The robot might as well have stood where the step before the last leads it.
             at_row = replace(case.state, positions=rows[-2])
             case = self._first(case, replace(case, chunk=replace(case.chunk, rows=rows[-1:]), state=at_row))
         rows = case.chunk.rows
@@ -262,7 +262,7 @@ class _Shrinker:
                 smaller = replace(
                     smaller, state=replace(case.state, positions=rounded(case.state.positions, digits))
                 )
-            if self._refusal(smaller) is not None:
+            if self._rejection(smaller) is not None:
                 return smaller
         return case
 
@@ -274,7 +274,7 @@ class _Shrinker:
             begin = 0
             while begin < len(kept):
                 fewer = kept[:begin] + kept[begin + part :]
-                if self._refusal(with_these(fewer)) is not None:
+                if self._rejection(with_these(fewer)) is not None:
                     kept = fewer
                 else:
                     begin += part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a small refused case as a pytest test that runs as it is."""
+"""Writes a small rejected case as a pytest test that runs as it is."""
 
 import base64
 import math
@@ -24,7 +24,7 @@ _CELLS_WRITTEN_MAX = 64
 
 
 def pytest_text(case: SmallCase, violation: Violation, *, model: RecordedModel, origin: str) -> str:
-    """Returns the source of a test module with one test: the case is refused, by this rule, for this pair."""
+    """Returns the source of a test module with one test: the case is rejected, by this rule, for this pair."""
     body = [
         *_gate_lines(model),
         *_held_lines(case),
@@ -66,12 +66,13 @@ def _test_name(violation: Violation) -> str:
     words = [str(violation.code), violation.subject]
     if violation.against:
         words += ["and", violation.against]
-    name = re.sub(r"[^a-z0-9]+", "_", " ".join([*words, "is refused"]).lower()).strip("_")
+    name = re.sub(r"[^a-z0-9]+", "_", " ".join([*words, "is rejected"]).lower()).strip("_")
     return f"test_{name}"
 
 
 def _gate_lines(model: RecordedModel) -> list[str]:
-    """Returns lines that build the gate: of the fleet when it still has this model, else of the recorded text."""
+    """Returns lines that build the gate: of the robot library when it still has this model, else of the recorded
+    text."""
     gate = model.gate()
     extra = "" if model.skill is None else f", skill={_call(model.skill, said_by_skill(model.skill))}"
     robot = model.robot.name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sends spans to a collector from a thread of its own: whoever decides about motion never waits for it."""
+"""Sends spans to a collector from a thread of its own: the gate never waits for it."""
 
 import logging
 import threading
@@ -36,7 +36,7 @@ SERVICE_NAME = "openral_safety_kernel"
 WAITING_MAX = 4096
 # One request; at about 1 KiB a span this is half a megabyte.
 _BATCH_MAX = 512
-# How long a span may wait before it is sent. Nobody is woken for each: waking costs more than the check.
+# How long a span may wait before it is sent. No thread is woken for each: waking costs more than the check.
 _PERIOD_S = 0.1
 # A collector that takes longer is as good as dead; what waits meanwhile is counted when it falls out.
 _EXPORT_TIMEOUT_S = 2.0
@@ -44,7 +44,7 @@ _EXPORT_TIMEOUT_S = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainSpan:
-    """Is a span that is not about a chunk, such as a picture of the world."""
+    """A span that is not about a chunk, such as a picture of the world."""
 
     name: str
     begun_ns: int
@@ -54,7 +54,7 @@ class PlainSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SenderCounts:
-    """Says what became of the spans.
+    """The numbers of spans sent and lost.
 
     Attributes:
         fell_out: Never sent: more were waiting than there is room for.
@@ -80,7 +80,7 @@ class SpanSender:
 
     Args:
         exporter: Where they go; OTLP/HTTP to `OTEL_EXPORTER_OTLP_ENDPOINT`, else `http://localhost:4318`, if not given.
-        waiting_max: More than this wait for nobody: the oldest fall out and are counted.
+        waiting_max: Number of spans that may wait; beyond it the oldest fall out and are counted.
     """
 
     def __init__(self, exporter: SpanExporter | None = None, *, waiting_max: int = WAITING_MAX) -> None:
@@ -88,7 +88,7 @@ class SpanSender:
         self._waiting: deque[CheckedChunk | PlainSpan] = deque(maxlen=waiting_max)
         self._collected = _Collected()
         provider = TracerProvider(
-            # Whoever proposes may not sample its own traces; whether the gate's answers are kept is not its choice.
+            # The policy may not sample its own traces; whether the gate's answers are kept is not its choice.
             sampler=ALWAYS_ON,
             resource=Resource.create({"service.name": SERVICE_NAME}),
             shutdown_on_exit=False,
@@ -96,7 +96,7 @@ class SpanSender:
         provider.add_span_processor(self._collected)
         self._tracer = provider.get_tracer(SERVICE_NAME)
         self._parents = TraceContextTextMapPropagator()
-        # Each is written by one thread only: `put` by whoever decides, the others by the one that sends.
+        # Each is written by one thread only: `put` by the gate's thread, the others by the one that sends.
         self._put = self._taken = self._sent = self._not_taken = 0
         self._ending = threading.Event()
         # A dead collector is counted here; the exporter's own lines, one per attempt, would drown the operator's.
@@ -111,7 +111,7 @@ class SpanSender:
 
     @property
     def counts(self) -> SenderCounts:
-        """Is what became of everything that was put."""
+        """Counts of everything that was put."""
         waiting = len(self._waiting)
         return SenderCounts(
             sent=self._sent,

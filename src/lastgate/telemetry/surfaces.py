@@ -9,7 +9,7 @@ from lastgate.arrays import Float64
 from lastgate.contracts import BoxShape, CapsuleShape, HalfSpaceShape, Pose6D, SphereShape
 from lastgate.world.rigid_motion import rotation_of_quaternion
 
-# Faces around a ball or capsule: round enough at the size of a card, and few enough to sort.
+# Faces around a sphere or capsule: round enough at the size of a card, and few enough to sort.
 _FACES_AROUND = 20
 
 # Parts along one edge of a face that is cut: a table of two metres in parts of a hand's breadth.
@@ -28,7 +28,7 @@ def moved_faces(faces: Float64, pose: Float64) -> Float64:
 
 
 def capsule_faces(first_end: Float64, second_end: Float64, radius_m: float) -> Float64:
-    """Returns the surface around a segment as quads; equal ends are a ball."""
+    """Returns the surface around a segment as quads; equal ends are a sphere."""
     along = second_end - first_end
     length_m = float(np.linalg.norm(along))
     axis = along / length_m if length_m > 1e-12 else np.array([0.0, 0.0, 1.0])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lastgate.arrays import Float64
 from lastgate.world.grid_layout import GridLayout
 
-# Pairs of box and cell looked at together: at some two hundred bytes each this stays below 256 MiB, and is
+# Pairs of box and cell checked together: at some two hundred bytes each this stays below 256 MiB, and is
 # long enough that the loop around it does not count.
 PAIRS_PER_BATCH = 1024 * 1024
 
@@ -22,7 +22,7 @@ def reached_cells(
     """Yields (box, cell) index pairs, x fastest, for all cells that boxes [low, high] (N, 3) reach into.
 
     A box that ends exactly on a cell boundary reaches into the cell above it, and one that begins there does not reach
-    into the cell below: who wants touching cells too passes the boxes grown by `layout.slack_m`.
+    into the cell below: for touching cells too, the caller passes the boxes grown by `layout.slack_m`.
     """
     size = np.array(layout.size_xyz)
     # Clipped as numbers before they become indices: a box kilometres wide must not overflow an integer.

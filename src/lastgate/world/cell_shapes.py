@@ -23,7 +23,7 @@ def disc_reach(radius: float) -> list[int]:
 def polygon_touches_cells(
     corners: Float64, cells: Float64, *, touch: float, margin: float = 0.0
 ) -> NDArray[np.bool_]:
-    """Tells for each unit cell, given by its lower corner (K, 2), whether a polygon touches or covers it.
+    """Returns for each unit cell, given by its lower corner (K, 2), whether a polygon touches or covers it.
 
     An edge within `touch` of it along the axes counts, and so does one within `margin`, as the crow flies. A cell
     that no edge touches is covered exactly when its centre is inside.

@@ -22,7 +22,7 @@ from lastgate.world.ply_file import read_ply
 from lastgate.world.points import POINTS_MAX, Points
 from lastgate.world.rigid_motion import moved, require_rigid_motion
 
-# The widest point anyone writes has some two hundred bytes; a larger file is not read into memory.
+# The widest point in use has some two hundred bytes; a larger file is not read into memory.
 FILE_SIZE_MAX = 4 * 1024**3
 
 

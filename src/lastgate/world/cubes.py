@@ -17,7 +17,7 @@ Extent = tuple[Vector3, Vector3]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Cubes:
-    """Is what a map knows about space, cube by cube.
+    """The knowledge of a map about space, cube by cube.
 
     Attributes:
         centres_xyz: float64 (N, 3).

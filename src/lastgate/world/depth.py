@@ -11,7 +11,7 @@ from lastgate.world.finite_numbers import as_float64, require_finite, require_no
 from lastgate.world.freshness import StampedTransform, require_transform
 from lastgate.world.grid_layout import GridLayout, require_frame
 from lastgate.world.points import Points
-from lastgate.world.rasterise import cells_touched_by_balls
+from lastgate.world.rasterise import cells_touched_by_spheres
 from lastgate.world.rigid_motion import inverse, moved, require_rigid_motion
 from lastgate.world.see_through import seen_through
 from lastgate.world.voxels import FREE, OCCUPIED, UNKNOWN, CountsAs, Voxels
@@ -22,7 +22,7 @@ PIXELS_MAX = 8192 * 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PinholeIntrinsics:
-    """Is a rectified camera: pixel centres at whole numbers, u = fx x / z + cx, v = fy y / z + cy.
+    """A rectified camera: pixel centres at whole numbers, u = fx x / z + cx, v = fy y / z + cy.
 
     Raises:
         ROSConfigError: A focal length that is not above 0, or a number that is not finite.
@@ -42,7 +42,7 @@ class PinholeIntrinsics:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DepthImage:
-    """Is one depth image with all that is needed to place it, copied on the way in.
+    """One depth image with all that is needed to place it, copied on the way in.
 
     Attributes:
         depth_m: float32 or float64 (H, W): z along the optical axis in metres, not the length of the ray.
@@ -110,14 +110,14 @@ class DepthImage:
 
     @property
     def is_measured(self) -> np.ndarray:
-        """Is true for the pixels that measured a depth in range."""
+        """Mask of the pixels that measured a depth in range."""
         near, far = self.range_m
         # A comparison with NaN is false, so that such a pixel is not measured.
         return (self.depth_m > 0.0) & (self.depth_m >= near) & (self.depth_m <= far)
 
     @property
     def unmeasured_count(self) -> int:
-        """Is how many pixels measured nothing."""
+        """Number of pixels that measured nothing."""
         return int(self.depth_m.size - self.is_measured.sum())
 
     def points(self) -> Points:
@@ -146,7 +146,7 @@ class DepthImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Carved:
-    """Is the grid that one depth image makes.
+    """The grid that one depth image makes.
 
     Attributes:
         voxels: Free where the camera saw through, occupied where it saw something, unknown elsewhere.
@@ -190,7 +190,7 @@ def carve(
     if isinstance(pixel_margin, bool) or not isinstance(pixel_margin, int) or pixel_margin < 0:
         raise ROSConfigError(f"pixel_margin must be a whole number of at least 0, got {pixel_margin!r}")
     points = image.points()
-    occupied, reached = cells_touched_by_balls(layout, moved(points.xyz, motion), radius_m=error)
+    occupied, reached = cells_touched_by_spheres(layout, moved(points.xyz, motion), radius_m=error)
     lens = image.intrinsics
     # The wall that may be there: nothing is seen through a pixel that measured nothing.
     trusted_m = np.where(image.is_measured, image.depth_m - error, -np.inf)

@@ -14,7 +14,7 @@ from lastgate.world.freshness import StampedTransform
 from lastgate.world.occupancy_grid import OccupancyGridIndex
 from lastgate.world.rigid_motion import inverse
 
-# What a check looks at around the base: 10 m that it may drive within a chunk, and 10 m that a robot may reach.
+# What a check covers around the base: 10 m that it may drive within a chunk, and 10 m that a robot may reach.
 # Beyond it the map counts as blocked.
 AROUND_M = 20.0
 # As high as the core's world is wide; a map that should block at every height says so with these.
@@ -23,10 +23,10 @@ HEIGHT_M_MAX = 1.0e4
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FloorMap:
-    """Is a 2-D map placed under the robot: blocked cells, and all that is off the map, are solid.
+    """A 2-D map placed under the robot: blocked cells, and all that is off the map, are solid.
 
     Attributes:
-        grid: The map, with the stamp of whoever made it.
+        grid: The map, with the stamp of its source.
         map_in_base: Where the robot stands on it: from the map's frame into the robot's base frame, measured by
             localisation. It ages like the rest of the world.
         height_m: From where to where a blocked cell blocks, along the map's z. A laser sees one height only: say how
@@ -47,7 +47,7 @@ class FloorMap:
         if not isinstance(self.grid, OccupancyGridIndex):
             raise ROSConfigError(f"grid is a {type(self.grid).__name__}, expected an OccupancyGridIndex")
         if self.grid.stamp_s is None:
-            raise ROSConfigError("the map has no stamp_s, so nobody can tell how old it is")
+            raise ROSConfigError("the map has no stamp_s, so its age is unknown")
         if not isinstance(self.map_in_base, StampedTransform):
             raise ROSConfigError(
                 f"map_in_base is a {type(self.map_in_base).__name__}, expected a StampedTransform with its own stamp"
@@ -68,17 +68,17 @@ class FloorMap:
 
     @property
     def frame_id(self) -> str:
-        """Is the frame that the map is placed in."""
+        """Frame that the map is placed in."""
         return self.map_in_base.parent_frame
 
     @property
     def expires_s(self) -> float:
-        """Is when the map stops being believed."""
+        """Time at which the map stops being believed."""
         assert self.grid.stamp_s is not None  # refused at construction
         return self.grid.stamp_s + self.age_s_max
 
     def window(self) -> tuple[int, int, int, int]:
-        """Returns the first and last rows and columns (ends exclusive) that are looked at around the base."""
+        """Returns the first and last rows and columns (ends exclusive) that are checked around the base."""
         x, y, _ = inverse(self.map_in_base.child_in_parent)[:, 3]
         column, row = self.grid.in_cells(float(x), float(y))
         reach = AROUND_M / self.grid.resolution_m

@@ -94,7 +94,7 @@ class GridLayout:
 
     @property
     def maximum_xyz(self) -> Vector3:
-        """Is the maximum corner of the last cell."""
+        """Maximum corner of the last cell."""
         x, y, z = (
             low + count * self.resolution_m for low, count in zip(self.origin_xyz, self.size_xyz, strict=True)
         )
@@ -102,18 +102,18 @@ class GridLayout:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Is the shape of an array over the cells: z, y, x, so that x runs fastest in memory."""
+        """Shape of an array over the cells: z, y, x, so that x runs fastest in memory."""
         x, y, z = self.size_xyz
         return z, y, x
 
     @property
     def cell_count(self) -> int:
-        """Is how many cells there are."""
+        """Number of cells."""
         return math.prod(self.size_xyz)
 
     @property
     def slack_m(self) -> float:
-        """Is how far apart two things may be computed and still count as touching.
+        """Distance below which two things count as touching.
 
         Large enough to cover the rounding of every computation here, small enough (a billionth of a cell) to
         be without meaning for a sensor.

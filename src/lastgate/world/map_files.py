@@ -19,7 +19,7 @@ _MODES = ("trinary", "scale", "raw")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapFiles:
-    """Is what a file pair says: the arguments of an `OccupancyGridIndex`."""
+    """The contents of a file pair: the arguments of an `OccupancyGridIndex`."""
 
     data: NDArray[np.int8]
     resolution_m: float

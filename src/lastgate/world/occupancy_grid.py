@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A 2-D map of the floor that answers whether a place is free; what nobody mapped is not."""
+"""A 2-D map of the floor that answers whether a place is free; what was not mapped is not."""
 
 import math
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _TILT_MAX = 1e-6
 
 
 class OccupancyGridIndex:
-    """Is a 2-D occupancy grid at one time, copied on the way in.
+    """A 2-D occupancy grid at one time, copied on the way in.
 
     Unknown cells and everything off the grid are blocked. Touching counts: a place on the line between a free
     and a blocked cell is not free.
@@ -167,7 +167,7 @@ class OccupancyGridIndex:
         return float(x[0]), float(y[0])
 
     def is_free(self, x: float, y: float, inflation_m: float = 0.0) -> bool:
-        """Tells whether a disc of radius `inflation_m` around a place touches free cells only.
+        """Returns whether a disc of radius `inflation_m` around a place touches free cells only.
 
         Raises:
             ROSConfigError: The inflation is negative, or a number is not finite.
@@ -197,7 +197,7 @@ class OccupancyGridIndex:
         yaw: float,
         margin_m: float = 0.0,
     ) -> bool:
-        """Tells whether a polygon, given around the robot's origin, touches free cells only when it stands there.
+        """Returns whether a polygon, given around the robot's origin, touches free cells only when it stands there.
 
         With `margin_m` nothing blocked may be that near to it either.
 
@@ -259,7 +259,7 @@ class OccupancyGridIndex:
 
     @cached_property
     def padded_sums(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Is how many blocked cells lie before each, down the columns and along the rows.
+        """Number of blocked cells before each, down the columns and along the rows.
 
         A ring of blocked cells stands around the map, so that lines along its edge find it.
         """
@@ -273,7 +273,7 @@ class OccupancyGridIndex:
     def require_fresh(self, *, now_s: float, age_s_max: float) -> None:
         """Raises `ROSPerceptionStale` for a map that is older, and `ROSConfigError` for one without a stamp."""
         if self.stamp_s is None:
-            raise ROSConfigError("the map has no stamp_s, so nobody can tell how old it is")
+            raise ROSConfigError("the map has no stamp_s, so its age is unknown")
         require_fresh(name="the map", stamp_s=self.stamp_s, now_s=now_s, age_s_max=age_s_max)
 
 

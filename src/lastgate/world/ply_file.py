@@ -106,6 +106,11 @@ def _row_type(element: _Element, byte_order: str) -> np.dtype:
     return np.dtype([(name, byte_order + code) for name, code in element.columns])
 
 
+def _require_first(name: str, known: list[str], what: str) -> None:
+    if name in known:
+        raise ROSConfigError(f"{what} is declared twice")
+
+
 def _read_header(content: bytes, place: Path) -> _Header:
     head = content[:HEADER_SIZE_MAX]
     if head[:4].rstrip(b"\r\n ") != b"ply":
@@ -133,16 +138,14 @@ def _read_header(content: bytes, place: Path) -> _Header:
             case ["format", kind, "1.0"] if byte_order is None and kind in _BYTE_ORDERS:
                 byte_order = _BYTE_ORDERS[kind]
             case ["element", name, count] if count.isascii() and count.isdigit() and len(count) <= 18:
-                if any(element.name == name for element in elements):
-                    raise ROSConfigError(f"{where}: the element is declared twice")
+                _require_first(name, [element.name for element in elements], f"{where}: the element")
                 elements.append(_Element(name, int(count)))
             case ["property", "list", count_kind, kind, _] if (
                 elements and {count_kind, kind} <= _TYPES.keys()
             ):
                 elements[-1].has_list = True
             case ["property", kind, name] if elements and kind in _TYPES:
-                if any(known == name for known, _ in elements[-1].columns):
-                    raise ROSConfigError(f"{where}: the property is declared twice")
+                _require_first(name, [known for known, _ in elements[-1].columns], f"{where}: the property")
                 elements[-1].columns.append((name, _TYPES[kind]))
             case _:
                 raise ROSConfigError(f"{where}: is no line of a PLY 1.0 header at this place")

@@ -24,14 +24,14 @@ POINTS_MAX = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Points:
-    """Is a cloud at one time, copied on the way in.
+    """A cloud at one time, copied on the way in.
 
     Attributes:
         xyz: float64 (N, 3), finite.
         stamp_s: When the oldest source saw it.
         frame_id: The frame of the coordinates; empty means the robot's base frame.
         dropped_count: How many points of the source were left out because they were not finite.
-        declared_empty: Says aloud that no point at all is what was meant; see `Points.none`.
+        declared_empty: True if no point at all is what was meant; see `Points.none`.
 
     Raises:
         ROSConfigError: Another dtype or shape, a point that is not finite, too many points, or none by

@@ -35,7 +35,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rasterised:
-    """Is the grid that points or cubes made.
+    """The grid that points or cubes made.
 
     Attributes:
         voxels: The grid.
@@ -55,7 +55,7 @@ def rasterise_points(
     unknown: CountsAs = "occupied",
     outside: CountsAs = "occupied",
 ) -> Rasterised:
-    """Marks every cell that a point, or a ball around it, touches; one on a face marks both sides.
+    """Marks every cell that a point, or a sphere around it, touches; one on a face marks both sides.
 
     Args:
         clouds: One or several, all in the frame of the layout; the grid is as old as the oldest.
@@ -72,7 +72,7 @@ def rasterise_points(
         require_transform(None, into=layout.frame_id, from_frame=cloud.frame_id, what=f"clouds[{index}]")
     radius = require_not_negative(radius_m, name="radius_m")
     xyz = np.concatenate([cloud.xyz for cloud in sources])
-    marked, reached = cells_touched_by_balls(layout, xyz, radius_m=radius)
+    marked, reached = cells_touched_by_spheres(layout, xyz, radius_m=radius)
     occupancy = np.where(marked, OCCUPIED, _elsewhere(elsewhere)).astype(np.uint8)
     return Rasterised(
         voxels=Voxels.in_layout(
@@ -168,8 +168,8 @@ def merge_voxels(grids: Sequence[Voxels]) -> Voxels:
     )
 
 
-def cells_touched_by_balls(layout: GridLayout, xyz: Float64, *, radius_m: float) -> tuple[Mask, Mask]:
-    """Returns which flat cells a ball around a point touches, and which points touch a cell."""
+def cells_touched_by_spheres(layout: GridLayout, xyz: Float64, *, radius_m: float) -> tuple[Mask, Mask]:
+    """Returns which flat cells a sphere around a point touches, and which points touch a cell."""
     marked, reached = np.zeros(layout.cell_count, dtype=bool), np.zeros(len(xyz), dtype=bool)
     reach = radius_m + layout.slack_m
     # The slack is meant along each axis, so that a point on a corner marks all eight cells around it.

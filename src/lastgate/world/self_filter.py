@@ -9,15 +9,17 @@ touches stays as it was. With `padding_to_clear_m` every cell that the robot rea
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import Protocol
+from warnings import warn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.action import RobotState
 from lastgate.arrays import Float64
-from lastgate.contracts import RobotDescription, ROSConfigError, ROSPerceptionStale
-from lastgate.held_shape import HeldShape
+from lastgate.attached_shape import AttachedShape
+from lastgate.contracts import RobotDescription, RobotFrames, ROSConfigError, ROSPerceptionStale
 from lastgate.kernel_config import capsule_ends
 from lastgate.world.capsule_distance import (
     cubes_to_segment_m,
@@ -31,9 +33,6 @@ from lastgate.world.grid_layout import GridLayout
 from lastgate.world.points import Points
 from lastgate.world.rigid_motion import moved
 from lastgate.world.voxels import FREE, Voxels
-
-if TYPE_CHECKING:
-    from lastgate.gate import Gate
 
 # One and a half frames of a 30 Hz camera. A link at 1 m/s moves 5 cm in it, which the padding has to cover.
 SKEW_S_MAX = 0.05
@@ -51,11 +50,11 @@ def padding_to_clear_m(resolution_m: float, *, sensor_error_m: float = 0.0) -> f
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FilteredPoints:
-    """Is a cloud without the robot, as old as the older of cloud and joint state.
+    """A cloud without the robot, as old as the older of cloud and joint state.
 
     Attributes:
         points: What is left.
-        removed_by_owner: How many points were taken for each link or held object; none of them is left out.
+        removed_by_owner: How many points were taken for each link or attached object; none of them is left out.
     """
 
     points: Points
@@ -64,7 +63,7 @@ class FilteredPoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FilteredVoxels:
-    """Is a grid without the robot, as old as the older of grid and joint state.
+    """A grid without the robot, as old as the older of grid and joint state.
 
     Attributes:
         voxels: The grid; cleared cells are free.
@@ -82,14 +81,14 @@ class FilteredVoxels:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RobotVolumes:
-    """Is the robot at one configuration, as capsules in its base frame; made by `SelfFilter.at`.
+    """The robot at one configuration, as capsules in its base frame; made by `SelfFilter.at`.
 
     Attributes:
-        owners: The link or held object of each volume.
+        owners: The link or attached object of each volume.
         starts_xyz, ends_xyz: The ends of each volume's core; the same twice for a sphere.
         radii_m: Without padding.
         paddings_m: What each radius is grown by.
-        base_frame: The name of the frame, which data may also call "".
+        frames: The frames of the robot; data is in its base frame.
         stamp_s: The stamp of the oldest joint.
         skew_s_max: How far the stamps of data and joints may be apart.
     """
@@ -99,12 +98,12 @@ class RobotVolumes:
     ends_xyz: Float64
     radii_m: Float64
     paddings_m: Float64
-    base_frame: str
+    frames: RobotFrames
     stamp_s: float
     skew_s_max: float
 
     def owner_of(self, points: Points) -> list[str | None]:
-        """Returns whose each point is: the link or held object it is deepest in, padded, or None."""
+        """Returns whose each point is: the link or attached object it is deepest in, padded, or None."""
         self._require_frame(points.frame_id, what="the cloud")
         index = self._owner_index(points.xyz)
         return [None if number < 0 else self.owners[number] for number in index.tolist()]
@@ -130,7 +129,7 @@ class RobotVolumes:
         return FilteredPoints(points=aged, removed_by_owner=self._count(index[index >= 0]))
 
     def owner_of_cells(self, layout: GridLayout) -> NDArray[np.int32]:
-        """Returns whose each cell is, (z, y, x): an index into `owners`, or -1 if nobody touches it."""
+        """Returns whose each cell is, (z, y, x): an index into `owners`, or -1 if no volume touches it."""
         self._require_frame(layout.frame_id, what="the grid")
         nearest = np.full(layout.cell_count, np.inf)
         owner = np.full(layout.cell_count, -1, dtype=np.int32)
@@ -220,11 +219,14 @@ class RobotVolumes:
         return by_owner
 
     def _require_frame(self, frame_id: str, *, what: str) -> None:
-        if frame_id not in ("", self.base_frame):
-            raise ROSConfigError(
-                f"{what} is in frame `{frame_id}`, the robot is known in its base frame "
-                f"`{self.base_frame}`: transform it first"
-            )
+        if frame_id == self.frames.base or not (frame_id or self.frames.must_be_named):
+            return
+        if not frame_id:
+            raise ROSConfigError(f"{what} {self.frames.problem(frame_id)}")
+        raise ROSConfigError(
+            f"{what} is in frame `{frame_id}`, the robot is known in its base frame "
+            f"`{self.frames.base}`: transform it first"
+        )
 
     def _combined_stamp_s(self, stamp_s: float, *, what: str) -> float:
         apart_s = abs(stamp_s - self.stamp_s)
@@ -237,15 +239,43 @@ class RobotVolumes:
         return min(stamp_s, self.stamp_s)
 
 
+def _gate_of(robot: RobotDescription) -> "PlacedLinks":
+    # By name, because the gate stands above this package; it goes with the deprecated argument.
+    return import_module("lastgate.gate").Gate(robot, step_s=1.0)
+
+
+class PlacedLinks(Protocol):
+    """What a filter asks of a gate: the robot, what it holds, and where its links are."""
+
+    @property
+    def robot(self) -> RobotDescription: ...
+    @property
+    def frames(self) -> RobotFrames: ...
+    @property
+    def attached(self) -> tuple[AttachedShape, ...]: ...
+    @property
+    def link_names(self) -> tuple[str, ...]: ...
+    @property
+    def joint_names(self) -> tuple[str, ...]: ...
+    @property
+    def gripper_joint_names(self) -> tuple[str, ...]: ...
+    def link_poses(
+        self,
+        configuration: Sequence[float] | Float64,
+        *,
+        gripper_positions: Sequence[float] | Float64 | None = None,
+    ) -> dict[str, Float64]: ...
+
+
 class SelfFilter:
     """Knows the volumes of a robot and of what it holds, and places them where the joints say.
 
     Links without volumes are not filtered: their points stay obstacles.
 
     Args:
-        robot: The gate that checks this robot, or its description.
+        robot: The gate that checks this robot. A description is taken too, with a `DeprecationWarning`.
         padding_m: What every radius is grown by; see `padding_to_clear_m`.
-        link_padding_m: Other paddings for single links or held objects.
+        link_padding_m: Other paddings for single links or attached objects.
         attached: What the robot holds. Unless given, whatever the gate holds at the moment of `at`.
         skew_s_max: How far the stamps of data and joints may be apart.
 
@@ -255,18 +285,20 @@ class SelfFilter:
 
     def __init__(
         self,
-        robot: "Gate | RobotDescription",
+        robot: PlacedLinks | RobotDescription,
         *,
         padding_m: float,
         link_padding_m: Mapping[str, float] | None = None,
-        attached: Sequence[HeldShape] | None = None,
+        attached: Sequence[AttachedShape] | None = None,
         skew_s_max: float = SKEW_S_MAX,
     ) -> None:
         if isinstance(robot, RobotDescription):
-            # Imported here because the gate's room stands above this one: only this convenience needs it.
-            from lastgate.gate import Gate
-
-            robot = Gate(robot, step_s=1.0)
+            warn(
+                "SelfFilter(description) will go; pass the gate: SelfFilter(Gate(description, step_s=…))",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            robot = _gate_of(robot)
         self._gate = robot
         self._skew_s_max = require_not_negative(skew_s_max, name="skew_s_max")
         self._default_padding_m = require_not_negative(padding_m, name="padding_m")
@@ -284,7 +316,7 @@ class SelfFilter:
                 f"volumes: {', '.join(dict.fromkeys(known))}"
             )
 
-    def _held(self) -> tuple[HeldShape, ...]:
+    def _held(self) -> tuple[AttachedShape, ...]:
         held = self._gate.attached if self._attached is None else self._attached
         self._require_links(held)
         return held
@@ -332,12 +364,12 @@ class SelfFilter:
             paddings_m=np.array(
                 [self._padding_m.get(owner, self._default_padding_m) for owner, *_ in volumes]
             ),
-            base_frame=gate.robot.base_frame,
+            frames=gate.frames,
             stamp_s=oldest_stamp_s(stamps),
             skew_s_max=self._skew_s_max,
         )
 
-    def _require_links(self, attached: Sequence[HeldShape]) -> None:
+    def _require_links(self, attached: Sequence[AttachedShape]) -> None:
         links = self._gate.link_names
         for held in attached:
             if held.link not in links:
@@ -347,6 +379,6 @@ class SelfFilter:
                 )
             if held.object_id in links:
                 raise ROSConfigError(
-                    f"a held object is called `{held.object_id}`, which is also a link: its points would "
+                    f"an attached object is called `{held.object_id}`, which is also a link: its points would "
                     "be mixed up"
                 )

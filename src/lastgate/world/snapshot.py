@@ -3,6 +3,7 @@
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -10,11 +11,13 @@ import numpy as np
 
 from lastgate import _core
 from lastgate.arrays import Float64, require_number
-from lastgate.contracts import ROSConfigError, WorldCollisionPrimitive, Zone
+from lastgate.contracts import RobotFrames, ROSConfigError, WorldCollisionPrimitive, Zone
+from lastgate.contracts.robot_frames import moved_pose
 from lastgate.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.world.floor_map import FloorMap
 from lastgate.world.grid_layout import require_frame
 from lastgate.world.points import Points
+from lastgate.world.rigid_motion import composed, moved
 from lastgate.world.voxels import Voxels
 
 _Item = TypeVar("_Item")
@@ -23,7 +26,7 @@ _snapshot_numbers = itertools.count(1)
 
 
 def _require_all(values: object, wanted: type[_Item], *, name: str) -> tuple[_Item, ...]:
-    """Returns the values as a tuple; a single one that nobody put into a list is refused by name."""
+    """Returns the values as a tuple; a single one outside a list is refused by name."""
     if isinstance(values, wanted) or not isinstance(values, Iterable):
         raise ROSConfigError(f"{name} is a {type(values).__name__}, expected a list of {wanted.__name__}")
     listed = tuple(values)
@@ -34,17 +37,18 @@ def _require_all(values: object, wanted: type[_Item], *, name: str) -> tuple[_It
 
 
 class World:
-    """Is the world at one time, in the robot's base frame.
+    """The world at one time, in the robot's base frame.
 
     Args:
-        primitives: The obstacles. An empty list says that somebody looked and found none; a world that is given
+        primitives: The obstacles. An empty list says that a source looked and found none; a world that is given
             neither these nor voxels, points or zones says nothing, and every gate calls it unavailable.
         voxels: A grid of free, occupied and unknown cells; what it does not cover counts as it declares.
         points: A cloud, as `Points` or as an (N, 3) array seen at `stamp_s`.
         floor_map: A 2-D map that the base drives on. A verdict about base motion without one says so.
         zones: Volumes to keep out of, checked and named like obstacles.
         stamp_s: When the source saw it; checks compare it with their `now_s`.
-        frame_id: The frame the poses are in; empty means the robot's base frame, any other name makes
+        frame_id: The frame the poses are in: the robot's base frame, or the root frame of its description. Empty
+            means the base frame; where the root stands elsewhere, a gate asks for the name. Any other name makes
             the gate call this world unavailable.
         world_id: Shown in verdicts; `world-1`, `world-2`, … when not given.
 
@@ -79,13 +83,6 @@ class World:
             raise ROSConfigError(f"world_id must be text, got {world_id!r}")
         self.number = next(_snapshot_numbers)
         self.world_id = f"world-{self.number}" if world_id is None else world_id
-        here = f"`{frame_id}`" if frame_id else "the base frame"
-        for index, primitive in enumerate(self.primitives):
-            if primitive.pose.frame_id not in ("", frame_id):
-                raise ROSConfigError(
-                    f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, "
-                    f"the world is in {here}: pass frame_id=`{primitive.pose.frame_id}` if all of it is there"
-                )
         self.voxels = voxels
         try:
             self.points = (
@@ -96,18 +93,7 @@ class World:
         except ROSConfigError as error:
             raise ROSConfigError(f"points: {error}") from None
         self.floor_map = floor_map
-        fields = (
-            ("voxels", self.voxels, Voxels),
-            ("points", self.points, Points),
-            ("floor_map", self.floor_map, FloorMap),
-        )
-        for name, field, wanted in fields:
-            if field is None:
-                continue
-            if not isinstance(field, wanted):
-                raise ROSConfigError(f"{name} is a {type(field).__name__}, expected {wanted.__name__}")
-            if field.frame_id not in ("", frame_id):
-                raise ROSConfigError(f"{name} are in frame `{field.frame_id}`, the world is in {here}")
+        self._require_one_frame()
         self._kinds = np.array([SHAPE_KIND[p.shape.shape] for p in self.primitives], dtype=np.uint8)
         self._sizes = np.array([shape_size_m(p.shape) for p in self.primitives], dtype=np.float64).reshape(
             -1, 3
@@ -126,6 +112,29 @@ class World:
         self.voxel_field = self._built_voxels()
         self.point_field = self._built_points()
         self.native = self._build(in_base_frame=True)
+        self._moved: dict[RobotFrames, World] = {}
+
+    def _require_one_frame(self) -> None:
+        frame_id = self.frame_id
+        here = f"`{frame_id}`" if frame_id else "the base frame"
+        for index, primitive in enumerate(self.primitives):
+            if primitive.pose.frame_id not in ("", frame_id):
+                raise ROSConfigError(
+                    f"primitives[{index}] ({self.object_name(index)}) is in frame `{primitive.pose.frame_id}`, "
+                    f"the world is in {here}: pass frame_id=`{primitive.pose.frame_id}` if all of it is there"
+                )
+        fields = (
+            ("voxels", self.voxels, Voxels),
+            ("points", self.points, Points),
+            ("floor_map", self.floor_map, FloorMap),
+        )
+        for name, field, wanted in fields:
+            if field is None:
+                continue
+            if not isinstance(field, wanted):
+                raise ROSConfigError(f"{name} is a {type(field).__name__}, expected {wanted.__name__}")
+            if field.frame_id not in ("", frame_id):
+                raise ROSConfigError(f"{name} are in frame `{field.frame_id}`, the world is in {here}")
 
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
@@ -133,7 +142,7 @@ class World:
 
     @property
     def obstacles(self) -> tuple[WorldCollisionPrimitive, ...]:
-        """Is what stands there; zones, which nothing can be seen of, are left out."""
+        """Obstacles that can be seen; zones are left out."""
         return self.primitives[: self._obstacle_count]
 
     def indices_of(self, object_ids: Sequence[str]) -> list[int]:
@@ -146,8 +155,60 @@ class World:
 
     @cached_property
     def native_elsewhere(self) -> _core.WorldSnapshot:
-        """Is the same snapshot for a robot whose base frame it is not in; every check calls it unavailable."""
+        """The same snapshot for a robot whose base frame it is not in; every check calls it unavailable."""
         return self._build(in_base_frame=False)
+
+    def turn_problem(self, frames: RobotFrames) -> str | None:
+        """Returns why a world of the root frame cannot be brought into the base frame, or None.
+
+        Cells are cubes along the axes; turned ones would have to be cut again, and grow.
+        """
+        if self.voxels is None or not frames.is_turned:
+            return None
+        return (
+            f"holds voxels in `{frames.root}`, whose axes are turned against `{frames.base}`: "
+            f"give the voxels in `{frames.base}`"
+        )
+
+    def moved_into_base(self, frames: RobotFrames) -> "World":
+        """Returns the same snapshot, its numbers taken as those of the root frame, in the base frame."""
+        if frames not in self._moved:
+            self._moved[frames] = self._move(frames)
+        return self._moved[frames]
+
+    def _move(self, frames: RobotFrames) -> "World":
+        motion = np.array(frames.root_in_base)
+        base = frames.base
+        primitives = [
+            primitive.model_copy(update={"pose": moved_pose(primitive.pose, frames, frame_id=base)})
+            for primitive in self.primitives
+        ]
+        points = self.points
+        if points is not None:
+            points = replace(points, xyz=moved(points.xyz, motion), frame_id=base)
+        voxels = self.voxels
+        if voxels is not None:
+            x, y, z = np.array(voxels.origin_xyz) + motion[:, 3]
+            voxels = replace(voxels, origin_xyz=(float(x), float(y), float(z)), frame_id=base)
+        floor_map = self.floor_map
+        if floor_map is not None:
+            placed = composed(motion, floor_map.map_in_base.child_in_parent)
+            transform = replace(floor_map.map_in_base, child_in_parent=placed, parent_frame=base)
+            floor_map = replace(floor_map, map_in_base=transform)
+        world = World(
+            primitives=primitives if self.is_filled else None,
+            voxels=voxels,
+            points=points,
+            floor_map=floor_map,
+            stamp_s=self.stamp_s,
+            frame_id=base,
+            world_id=self.world_id,
+        )
+        # Zones stand behind the obstacles, and are none.
+        world._obstacle_count = self._obstacle_count
+        world.number = self.number
+        world.native = world._build(in_base_frame=True)
+        return world
 
     def _built_voxels(self) -> _core.ObstacleField | None:
         if self.voxels is None or max(self.voxels.occupancy.shape) > _core.CELLS_PER_EDGE_MAX:
@@ -174,7 +235,7 @@ class World:
 
     @cached_property
     def floor_field(self) -> _core.ObstacleField | None:
-        """Is the table the core asks about the map of the floor."""
+        """Table that the core queries about the map of the floor."""
         if self.floor_map is None:
             return None
         blocked, in_base = self.floor_map.blocked_around_base()
@@ -190,12 +251,12 @@ class World:
         """Returns the snapshot as the message that a kernel process reads.
 
         Raises:
-            ROSConfigError: Nobody filled the world, which a message cannot say.
+            ROSConfigError: The world was not filled, which a message cannot say.
         """
         if not self.is_filled:
             raise ROSConfigError(
                 f"world `{self.world_id}` was given no obstacles, voxels, points or zones: pass primitives=[] if "
-                "somebody looked and found none"
+                "a source looked and found none"
             )
         voxels = self.voxels
         return _core.encode_world_snapshot(
@@ -256,30 +317,25 @@ class World:
         # A cloud declared empty has no table that could carry its stamp: then all of the world is as old as it.
         bare = self.points is not None and self.point_field is None
         stamp_s = min(self.stamp_s, self.points.stamp_s) if bare and self.points is not None else self.stamp_s
-        snapshot = _core.WorldSnapshot(
+        voxels, points, floor = self.voxels, self.points, self.floor_map
+        return _core.WorldSnapshot(
             self._kinds,
             self._sizes,
             self._poses,
             id=self.number,
             stamp_s=stamp_s,
             in_base_frame=in_base_frame,
+            voxels=None if voxels is None or self.voxel_field is None else (self.voxel_field, voxels.stamp_s),
+            voxels_overflow=voxels is not None and self.voxel_field is None,
+            points=None if points is None or self.point_field is None else (self.point_field, points.stamp_s),
+            floor=None
+            if floor is None or self.floor_field is None
+            else (self.floor_field, self._placed_stamp_s(floor), floor.expires_s),
         )
-        if self.voxels is not None:
-            if self.voxel_field is None:
-                snapshot.overflow_voxels()
-            else:
-                snapshot.set_voxels(self.voxel_field, self.voxels.stamp_s)
-        if self.points is not None and self.point_field is not None:
-            snapshot.set_points(self.point_field, self.points.stamp_s)
-        if self.floor_map is not None and self.floor_field is not None:
-            snapshot.set_floor(
-                self.floor_field, self._placed_stamp_s(self.floor_map), self.floor_map.expires_s
-            )
-        return snapshot
 
 
 class NoWorld:
-    """Says aloud that nobody looked at the world: the robot is alone in a cage, or something else looks."""
+    """An explicit statement that the world is not observed: the robot is alone in a cage, or something else looks."""
 
     world_id = "no-world"
     frame_id = ""
@@ -298,7 +354,7 @@ class NoWorld:
 
     @cached_property
     def native(self) -> _core.WorldSnapshot:
-        """Is the snapshot by which the core knows that the world was left out on purpose."""
+        """Snapshot by which the core knows that the world was left out on purpose."""
         return _core.WorldSnapshot.declared_absent()
 
 

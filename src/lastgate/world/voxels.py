@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A grid that knows what is free, what is occupied and what nobody has seen."""
+"""A grid that knows what is free, what is occupied and what no source has seen."""
 
 import math
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def require_counts_as(value: object, *, name: str) -> CountsAs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Voxels:
-    """Is a grid of cells at one time, copied on the way in.
+    """A grid of cells at one time, copied on the way in.
 
     Attributes:
         occupancy: uint8 (size_z, size_y, size_x), x fastest: 0 is free, 255 unknown, anything else occupied.
@@ -161,7 +161,7 @@ class Voxels:
 
     @property
     def layout(self) -> GridLayout:
-        """Is where the cells are, without what is in them."""
+        """Layout of the cells, without their contents."""
         z, y, x = self.occupancy.shape
         return GridLayout(
             origin_xyz=self.origin_xyz,
@@ -172,22 +172,22 @@ class Voxels:
 
     @property
     def is_free(self) -> NDArray[np.bool_]:
-        """Is true where a source saw that there is nothing."""
+        """Mask of the cells that a source saw to be free."""
         return self.occupancy == FREE
 
     @property
     def is_unknown(self) -> NDArray[np.bool_]:
-        """Is true where nobody has seen anything."""
+        """Mask of the cells that no source has seen."""
         return self.occupancy == UNKNOWN
 
     @property
     def is_occupied(self) -> NDArray[np.bool_]:
-        """Is true where a source saw something."""
+        """Mask of the cells in which a source saw something."""
         return ~(self.is_free | self.is_unknown)
 
     @property
     def blocks(self) -> NDArray[np.bool_]:
-        """Is true where a check may not go: occupied, and unknown unless the grid declares that free."""
+        """Mask of the cells a check may not enter: occupied, and unknown unless the grid declares that free."""
         return ~self.is_free if self.unknown == "occupied" else self.is_occupied
 
     def message_occupancy(self) -> UInt8:

@@ -15,10 +15,13 @@ from rosbags.interfaces import Connection
 from rosbags.rosbag2 import ReaderError
 from rosbags.serde import SerdeError
 from rosbags.typesys import Stores, TypesysError, get_typestore
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from lastgate import _core
 from lastgate.arrays import Float64
 from lastgate.audit.dataset_options import DatasetOptions
+from lastgate.audit.datasets.file_bounds import DESCRIPTION_BYTES_MAX, is_inside, require_regular_file
 from lastgate.audit.episode import Episode, EpisodeRef, RecordedChunk, UnreadableEpisodeError
 from lastgate.contracts import ControlMode, ROSConfigError
 
@@ -30,9 +33,10 @@ _BAG_ERRORS = (AnyReaderError, ReaderError, SerdeError, TypesysError, OSError, V
 
 
 class BagDataset:
-    """Is one recording, or a folder of them in the order of their names."""
+    """One recording, or a folder of them in the order of their names."""
 
     kind = "bag"
+    robot_type = ""
 
     def __init__(self, folder: Path, names: list[str], options: DatasetOptions) -> None:
         self._folder = folder
@@ -45,6 +49,7 @@ class BagDataset:
 
     def read(self, ref: EpisodeRef) -> Episode:
         """Reads one recording."""
+        _require_own_files(self._folder / ref.file, ref.file)
         try:
             with AnyReader(
                 [self._folder / ref.file], default_typestore=get_typestore(Stores.ROS2_HUMBLE)
@@ -142,6 +147,28 @@ class BagDataset:
             action_names=names,
             state_names=state_names or names,
         )
+
+
+def _require_own_files(recording: Path, name: str) -> None:
+    """Refuses a recording whose files are no files, or lie outside it: its list may name any file of the machine."""
+    if not recording.is_dir():
+        require_regular_file(recording, name)
+        return
+    for path in sorted(recording.iterdir()):
+        require_regular_file(path, f"{name}/{path.name}")
+    listed = recording / "metadata.yaml"
+    if listed.stat().st_size > DESCRIPTION_BYTES_MAX:
+        raise UnreadableEpisodeError(
+            f"{name}: its metadata.yaml is larger than {DESCRIPTION_BYTES_MAX:,} bytes"
+        )
+    try:
+        information = YAML(typ="safe").load(listed.read_text(encoding="utf-8"))["rosbag2_bagfile_information"]
+        files = [str(file) for file in information["relative_file_paths"]]
+    except (YAMLError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UnreadableEpisodeError(f"{name}: its metadata.yaml cannot be read: {error}") from None
+    outside = [file for file in files if not is_inside(file)]
+    if outside:
+        raise UnreadableEpisodeError(f"{name}: `{outside[0]}` leads out of the recording")
 
 
 def _messages(reader: AnyReader, connections: list[Connection]) -> Iterator[tuple[Connection, float, bytes]]:

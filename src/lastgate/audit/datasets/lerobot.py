@@ -3,6 +3,8 @@
 
 import json
 import math
+import re
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,13 @@ import pyarrow.parquet as pq
 
 from lastgate.arrays import Float64
 from lastgate.audit.dataset_options import DatasetOptions
+from lastgate.audit.datasets.file_bounds import (
+    DESCRIPTION_BYTES_MAX,
+    EPISODES_MAX,
+    is_inside,
+    require_regular_file,
+    require_table_bytes,
+)
 from lastgate.audit.episode import Episode, EpisodeRef, UnreadableEpisodeError
 from lastgate.contracts import ROSConfigError
 
@@ -25,6 +34,10 @@ _EPISODE_COLUMNS = [
     "dataset_from_index",
     "dataset_to_index",
 ]
+# Numbers in a path, padded with zeros: a field of any width would be a string of any length.
+_DATA_PATH = re.compile(
+    r"[^{}]*(?:\{(?:chunk_index|file_index|episode_chunk|episode_index)(?::0?\d{1,2}d)?\}[^{}]*)*"
+)
 # Whatever pyarrow raises on bytes that are no parquet.
 _PARQUET_ERRORS = (pa.ArrowException, OSError, ValueError, KeyError)
 
@@ -40,8 +53,9 @@ class LeRobotDataset:
         self._state_key = options.state_key or "observation.state"
         info = self._read_info()
         self._features: dict[str, Any] = info["features"]
-        self.step_s = options.step_s or 1.0 / info["fps"]
+        self.step_s: float | None = options.step_s or 1.0 / float(info["fps"])
         self._data_path: str = info["data_path"]
+        self.robot_type = str(info.get("robot_type") or "")
         version = str(info.get("codebase_version", ""))
         if version.startswith("v3"):
             self.episodes = self._list_v3()
@@ -56,14 +70,20 @@ class LeRobotDataset:
     def _read_info(self) -> dict[str, Any]:
         path = self._folder / "meta" / "info.json"
         try:
+            if path.stat().st_size > DESCRIPTION_BYTES_MAX:
+                raise ValueError(f"is larger than {DESCRIPTION_BYTES_MAX:,} bytes")
             info = json.loads(path.read_text(encoding="utf-8"))
             usable = 0 < float(info["fps"]) < math.inf and isinstance(info["data_path"], str)
             usable &= isinstance(info["features"], dict)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             why = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
             raise ROSConfigError(f"{path}: not the description of a LeRobot dataset: {why}") from None
         if not usable:
             raise ROSConfigError(f"{path}: fps, features or data_path cannot be used")
+        if not _DATA_PATH.fullmatch(info["data_path"]):
+            raise ROSConfigError(f"{path}: data_path `{info['data_path'][:200]}` names no file of an episode")
+        if not is_inside(info["data_path"]):
+            raise ROSConfigError(f"{path}: data_path `{info['data_path'][:200]}` leads out of the dataset")
         return info
 
     def _list_v3(self) -> list[EpisodeRef]:
@@ -74,11 +94,7 @@ class LeRobotDataset:
         refs: list[EpisodeRef] = []
         file_starts: dict[str, int] = {}
         for path in paths:
-            try:
-                table = pq.read_table(path, columns=_EPISODE_COLUMNS).to_pylist()
-            except _PARQUET_ERRORS as error:
-                raise ROSConfigError(f"{path}: the list of episodes cannot be read: {error}") from None
-            for entry in table:
+            for entry in _read_list(path):
                 if not all(isinstance(entry[column], int) for column in _EPISODE_COLUMNS):
                     raise ROSConfigError(f"{path}: an episode without its place in the files")
                 file = self._file_of(
@@ -94,12 +110,14 @@ class LeRobotDataset:
                         rows=(entry["dataset_from_index"] - begin, entry["dataset_to_index"] - begin),
                     )
                 )
+            _require_episode_count(len(refs), path)
         return sorted(refs, key=lambda ref: ref.number)
 
     def _list_v2(self, info: dict[str, Any]) -> list[EpisodeRef]:
         total, per_chunk = info.get("total_episodes"), info.get("chunks_size", 1000)
         if not isinstance(total, int) or not isinstance(per_chunk, int) or per_chunk < 1:
             raise ROSConfigError(f"{self._folder}: total_episodes or chunks_size cannot be used")
+        _require_episode_count(total, self._folder)
         refs = []
         for number in range(total):
             file = self._file_of(episode_chunk=number // per_chunk, episode_index=number)
@@ -115,9 +133,10 @@ class LeRobotDataset:
             ) from None
 
     def read(self, ref: EpisodeRef) -> Episode:
-        """Reads the rows of one episode, and of those columns that are looked at."""
+        """Reads the rows of one episode, and of those columns that are checked."""
         path = self._folder / ref.file
         wanted = [self._action_key, self._state_key, STAMP_COLUMN, "timestamp", "episode_index"]
+        require_regular_file(path, ref.file)
         try:
             parquet = _open_parquet(str(path))
             columns = [name for name in wanted if name in parquet.schema_arrow.names]
@@ -138,6 +157,7 @@ class LeRobotDataset:
             raise UnreadableEpisodeError(
                 f"{ref.file}: has neither a column `{self._action_key}` nor `{self._state_key}`"
             )
+        assert self.step_s is not None
         # Timestamps are float32 and the rate is exact.
         times_s = self.step_s * np.arange(table.num_rows, dtype=np.float64)
         stamps = table[STAMP_COLUMN].to_numpy().astype(np.float64) if STAMP_COLUMN in columns else None
@@ -152,6 +172,7 @@ class LeRobotDataset:
 
     def _read_rows(self, parquet: pq.ParquetFile, ref: EpisodeRef, columns: list[str]) -> pa.Table:
         if ref.rows is None:
+            _require_columns_fit(parquet, range(parquet.metadata.num_row_groups), columns, ref)
             return parquet.read(columns=columns, use_threads=False)
         first, last = ref.rows
         starts = _row_group_starts(parquet)
@@ -162,17 +183,48 @@ class LeRobotDataset:
         groups = [g for g in range(len(starts) - 1) if starts[g] < last and first < starts[g + 1]]
         if not groups:
             return parquet.schema_arrow.empty_table().select(columns)
+        _require_columns_fit(parquet, groups, columns, ref)
         table = parquet.read_row_groups(groups, columns=columns, use_threads=False)
         return table.slice(first - starts[groups[0]], last - first)
 
     def _names_of(self, key: str) -> tuple[str, ...]:
-        names = self._features.get(key, {}).get("names")
+        feature = self._features.get(key)
+        names = feature.get("names") if isinstance(feature, dict) else None
         # Older datasets put the list under the name of an axis.
         if isinstance(names, dict) and len(names) == 1:
             names = next(iter(names.values()))
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             return ()
         return tuple(names)
+
+
+def _read_list(path: Path) -> list[dict[str, Any]]:
+    try:
+        require_regular_file(path, path.name)
+        _require_episode_count(pq.read_metadata(path).num_rows, path)
+        return pq.read_table(path, columns=_EPISODE_COLUMNS).to_pylist()
+    except (*_PARQUET_ERRORS, UnreadableEpisodeError) as error:
+        raise ROSConfigError(f"{path}: the list of episodes cannot be read: {error}") from None
+
+
+def _require_episode_count(count: int, where: Path) -> None:
+    if not 0 <= count <= EPISODES_MAX:
+        raise ROSConfigError(
+            f"{where}: is said to have {count:,} episodes, and at most {EPISODES_MAX:,} are audited at once"
+        )
+
+
+def _require_columns_fit(
+    parquet: pq.ParquetFile, groups: Iterable[int], columns: list[str], ref: EpisodeRef
+) -> None:
+    """Refuses columns that would not fit into memory: a run of equal numbers takes no room in the file."""
+    metadata = parquet.metadata
+    for group in groups:
+        for index in range(metadata.num_columns):
+            chunk = metadata.row_group(group).column(index)
+            if chunk.path_in_schema.split(".list.")[0] in columns:
+                size = max(chunk.total_uncompressed_size, 8 * chunk.num_values)
+                require_table_bytes(size, f"{ref.file}, column `{chunk.path_in_schema}`")
 
 
 @lru_cache(maxsize=2)

@@ -23,7 +23,7 @@ JUMP_FACTOR = 2.0
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SyntheticEpisode:
-    """Is one episode as it is written.
+    """One episode as it is written.
 
     Attributes:
         actions: (T, n_dof + gripper joints) commands.

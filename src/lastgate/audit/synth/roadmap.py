@@ -51,7 +51,7 @@ ROWS_PER_CHECK = 200
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Detour:
-    """Is a fault that is geometry: rows that leave from one pose of the roadmap and end at another, or the same.
+    """A geometric fault: steps that leave from one pose of the roadmap and end at another, or the same.
 
     Attributes:
         rows: From the pose `start` on; the last one is the pose `end`.
@@ -68,7 +68,7 @@ class Detour:
 
 @dataclass(slots=True, eq=False)
 class Roadmap:
-    """Is what episodes are made of.
+    """The poses, legs and faults that episodes are made of.
 
     Attributes:
         poses: (P, n_dof).
@@ -222,7 +222,7 @@ class _Builder:
         ).accepted
 
     def _is_clean_path(self, path: Float64) -> bool:
-        """Tells whether a path keeps the clearance at every instant."""
+        """Returns whether a path keeps the clearance at every instant."""
         return self._first_code(path) is None
 
     def _first_code(self, path: Float64) -> str | None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words of the violation catalogue, grouped by what the rules look at."""
+"""The words of the violation catalogue, grouped by what the rules check."""

@@ -11,22 +11,22 @@ COLLISION_ENTRIES = (
         what_it_checks=(
             "That every two links which are not an allowed pair, and whatever the robot holds, stay more "
             "than `self_collision_margin_m` apart, at every instant from the measured state through the "
-            "last row. Touching counts as contact."
+            "last step. Touching counts as contact."
         ),
         why_it_matters=(
-            "A robot that hits itself breaks itself, and between two harmless rows there can be a blow."
+            "A robot that hits itself breaks itself, and between two harmless steps there can be a blow."
         ),
         known_limits=(
             "The volumes are larger than the links, so a close pass can be rejected that would have been "
-            "clear; `lastgate robot report` shows by how much. Joints are taken to move straight from row "
-            "to row. What cannot be told from contact by 0.1 mm is rejected."
+            "clear; `lastgate robot report` shows by how much. Joints are taken to move straight from step "
+            "to step. What cannot be told from contact by 0.1 mm is rejected."
         ),
         example=(
             "self_collision: forearm / hand are -0.0124 m apart on the way to step 11, 62% of the "
             "segment, and must stay more than 0.0000 m apart"
         ),
         what_to_do=(
-            "The verdict names the pair, the row and the place between rows. If the links were clear in "
+            "The verdict names the pair, the step and the place between steps. If the links were clear in "
             "truth, lower the robot with tighter volumes; allow a pair only with a reason."
         ),
     ),
@@ -37,9 +37,9 @@ COLLISION_ENTRIES = (
             "That every link that can move, and whatever the robot holds, stays more than "
             "`world_collision_margin_m` away from every obstacle, occupied or unknown cell and point of "
             "the world and from every no-go zone, at every instant from the measured state through the "
-            "last row. Touching counts as contact."
+            "last step. Touching counts as contact."
         ),
-        why_it_matters="It is the contact that the gate exists to refuse.",
+        why_it_matters="It is the contact that the gate exists to reject.",
         known_limits=(
             "Obstacles stand still while a chunk is checked. What no sensor saw is not in the world. "
             "Links that no joint carries are not compared: a robot stands on something. A base that may "
@@ -60,7 +60,7 @@ COLLISION_ENTRIES = (
         kind=FailureKind.COLLISION,
         what_it_checks=(
             "In recovery, that no distance which is already too small gets smaller than it was measured, "
-            "or smaller than at the row before, at the next row or on the way there, until it has left its "
+            "or smaller than at the step before, at the next step or on the way there, until it has left its "
             "margin, and that each ends larger than it began. Convex pieces come no closer, and no deeper, "
             "than they have been."
         ),
@@ -71,7 +71,7 @@ COLLISION_ENTRIES = (
             "in there is not measured. Convex pieces without a radius that overlap a box, a cell or each other "
             "have no depth either: until they are apart, only the volumes around them are held to move away. "
             "A torque has no direction, so JOINT_TORQUE cannot recover. No-go zones give no exemption, and "
-            "fingers that nobody measured get none."
+            "fingers that were not measured get none."
         ),
         example="A retreat that first presses deeper to get around an edge.",
         what_to_do=(
@@ -86,7 +86,7 @@ COLLISION_ENTRIES = (
             "or not something is in contact."
         ),
         why_it_matters="In contact, a wrong guess about the direction must stay a small one.",
-        known_limits="It bounds speed, not force. A gripper row is a target without a time and has no speed.",
+        known_limits="It bounds speed, not force. A gripper step is a target without a time and has no speed.",
         example="A policy that goes on at its usual pace after the measured pose was found in contact.",
         what_to_do="Slow the retreat down; the verdict gives the speed that is allowed.",
     ),
@@ -96,7 +96,7 @@ COLLISION_ENTRIES = (
         what_it_checks=(
             "That every link that can move (or every link the zone names), and whatever it holds, stays "
             "inside each keep-in zone, `world_collision_margin_m` away from its surface, at every instant "
-            "from the measured state through the last row, whatever the world says. Touching counts as "
+            "from the measured state through the last step, whatever the world says. Touching counts as "
             "leaving."
         ),
         why_it_matters=(

@@ -40,7 +40,7 @@ INPUT_ENTRIES = (
         example="A republished obstacle list whose source stamp stopped moving.",
         what_to_do=(
             "Check the producer and its stamps. A robot that is alone in a cage says `lg.NO_WORLD`, and "
-            "the verdict records that nobody looked."
+            "the verdict records that the world was not observed."
         ),
     ),
     ViolationEntry(
@@ -87,7 +87,7 @@ INPUT_ENTRIES = (
         kind=FailureKind.CONTROLLER,
         state="declared_contact",
         what_it_checks=(
-            "That every declared contact names links, held objects and obstacles that exist, has a region of "
+            "That every declared contact names links, attached objects and obstacles that exist, has a region of "
             "finite size and a finite expiry, and that there are not more than the gate has room for."
         ),
         why_it_matters="A permission that cannot be read must not be guessed, and not be dropped silently.",

@@ -9,7 +9,7 @@ JOINT_LIMIT_ENTRIES = (
         code=ViolationCode.joint_position_limit,
         kind=FailureKind.WORKSPACE,
         what_it_checks=(
-            "That every joint stays inside `position_limits`: in the rows themselves; where rows are "
+            "That every joint stays inside `position_limits`: in the steps themselves; where steps are "
             "velocities, Cartesian or gripper commands, along the joint path they lead to; and in "
             "JOINT_TORQUE everywhere the speed limits allow within the horizon."
         ),
@@ -33,21 +33,21 @@ JOINT_LIMIT_ENTRIES = (
         kind=FailureKind.WORKSPACE,
         what_it_checks=(
             "That every step needs at most `velocity_limit` times `max_joint_speed_factor`, from the "
-            "measured position to row 0 and from each row to the next; in JOINT_VELOCITY also the row "
+            "measured position to step 0 and from each step to the next; in JOINT_VELOCITY also the step "
             "itself."
         ),
-        why_it_matters="A jump between rows is a command for a speed that no limit in the rows would show.",
+        why_it_matters="A jump between steps is a command for a speed that no limit in the steps would show.",
         known_limits=(
-            "The speed between two rows is their difference over the step time; what a controller adds by "
-            "interpolating differently is not seen. A gripper row is a target without a time and has no "
+            "The speed between two steps is their difference over the step time; what a controller adds by "
+            "interpolating differently is not seen. A gripper step is a target without a time and has no "
             "speed."
         ),
         example=(
             "joint_velocity_limit: wrist at step 0 is 9.4000 rad/s, allowed -2.6100 to 2.6100 rad/s, when "
-            "row 0 is far from where the arm stands."
+            "step 0 is far from where the arm stands."
         ),
         what_to_do=(
-            "Compare `step_s` with the rate at which rows are executed, start chunks from the measured "
+            "Compare `step_s` with the rate at which steps are executed, start chunks from the measured "
             "state, and slow the motion down."
         ),
     ),
@@ -75,13 +75,13 @@ JOINT_LIMIT_ENTRIES = (
             "one for every joint."
         ),
         why_it_matters=(
-            "Rows that are each slow enough can still ask for a jerk that the drive answers with a fault."
+            "Steps that are each slow enough can still ask for a jerk that the drive answers with a fault."
         ),
         known_limits=(
             "Without measured velocities the first step is not checked, and without declared limits "
             "nothing is; the verdict lists either."
         ),
-        example="A chunk that reverses direction from one row to the next at full speed.",
+        example="A chunk that reverses direction from one step to the next at full speed.",
         what_to_do="Smooth the chunk or blend it with the one before; give `velocities` in the state.",
     ),
     ViolationEntry(

@@ -9,7 +9,7 @@ REQUEST_ENTRIES = (
         code=ViolationCode.not_checked,
         kind=FailureKind.CONTROLLER,
         state="not_checked",
-        what_it_checks="Nothing: no check ran, and a verdict that nobody filled in rejects.",
+        what_it_checks="Nothing: no check ran, and a verdict that was not filled in rejects.",
         why_it_matters="Memory that was zeroed or never written must never read as permission to move.",
         known_limits="It says that the verdict is empty, not why it is.",
         example="A verdict read from a slot that the kernel has not written yet.",
@@ -39,16 +39,16 @@ REQUEST_ENTRIES = (
         code=ViolationCode.envelope_unconfigured,
         kind=FailureKind.CONTROLLER,
         state="envelope_unconfigured",
-        what_it_checks="That the gate was given a robot model and an envelope before the first chunk.",
-        why_it_matters="A gate without limits could only guess.",
+        what_it_checks="That the kernel is active: configured, with every required e-stop source alive.",
+        why_it_matters="A gate without limits could only guess, and one that nothing can stop must not move.",
         known_limits=(
             "It cannot tell a robot that was configured wrongly from the right one. Only the kernel "
             "process gives this code: a `Gate` that cannot be configured cannot be built."
         ),
-        example="A chunk arrives before the kernel was configured, or after its configuration was refused.",
+        example="A chunk arrives while the kernel waits for a deadman that its envelope requires.",
         what_to_do=(
-            "Configure the kernel with `lastgate kernel config --robot R -o F` and read the reason it "
-            "gives if it refuses."
+            "Start what the kernel waits for: `lastgate deadman --robot R`, or another required source. "
+            "`lastgate status` says whether it is active."
         ),
     ),
     ViolationEntry(
@@ -74,7 +74,7 @@ REQUEST_ENTRIES = (
         field="control_mode",
         what_it_checks="That the chunk's control mode is known and enabled for this robot.",
         why_it_matters="A mode whose limits are not declared has nothing it could be checked against.",
-        known_limits="FOOT_PLACEMENT is always refused: there is no model of footholds.",
+        known_limits="FOOT_PLACEMENT is always rejected: there is no model of footholds.",
         example="A CARTESIAN_DELTA chunk for a robot that declares no `max_cartesian_step_m`.",
         what_to_do=(
             "Declare the limits of the mode in the manifest's `safety`, and list the mode in "
@@ -85,14 +85,14 @@ REQUEST_ENTRIES = (
         code=ViolationCode.ndof_mismatch,
         kind=FailureKind.CONTROLLER,
         state="ndof_mismatch",
-        what_it_checks="That the chunk's `n_dof` is the row width its control mode requires.",
+        what_it_checks="That the chunk's `n_dof` is the step width its control mode requires.",
         why_it_matters=(
-            "A row read with the wrong width moves every joint after the first by another one's number."
+            "A step read with the wrong width moves every joint after the first by another one's number."
         ),
         known_limits=(
             "The right count in the wrong order cannot be seen here; `gate.joint_names` is the order."
         ),
-        example="A row with a gripper column added to the joints of an arm whose model has no such joint.",
+        example="A step with a gripper column added to the joints of an arm whose model has no such joint.",
         what_to_do=(
             "Compare the policy's output with `gate.joint_names`; gripper, mimic and fixed joints have no "
             "column."
@@ -107,11 +107,11 @@ REQUEST_ENTRIES = (
             "That the chunk holds horizon x width numbers, and a horizon from one to the capacity."
         ),
         why_it_matters=(
-            "A missing or extra number shifts every row after it; an endless horizon has no bound."
+            "A missing or extra number shifts every step after it; an endless horizon has no bound."
         ),
         known_limits="The capacity is fixed when the core is built.",
         example="A horizon of zero, or a `flat` array that was cut off by a message size limit.",
-        what_to_do="Send whole rows. Split a horizon that is over the capacity into several chunks.",
+        what_to_do="Send whole steps. Split a horizon that is over the capacity into several chunks.",
     ),
     ViolationEntry(
         code=ViolationCode.nan_in_action,
@@ -121,9 +121,7 @@ REQUEST_ENTRIES = (
         why_it_matters="NaN compares false with every limit, and a controller may turn it into any motion.",
         known_limits="A finite number that is nonsense is left to the limits.",
         example="A policy whose normalisation divided by a standard deviation of zero.",
-        what_to_do=(
-            "Look at the index in the evidence and at the policy's un-normalisation for that column."
-        ),
+        what_to_do=("Check the index in the evidence and at the policy's un-normalisation for that column."),
     ),
     ViolationEntry(
         code=ViolationCode.budget_exceeded,
@@ -137,7 +135,7 @@ REQUEST_ENTRIES = (
         known_limits="The chunk may be harmless: it was not shown to be, within the budget.",
         example="A long jump past many obstacles at grazing distance, which needs very many subdivisions.",
         what_to_do=(
-            "Send shorter steps or fewer rows, thin out the world outside the robot's reach, or give the "
+            "Send shorter or fewer steps, thin out the world outside the robot's reach, or give the "
             "gate a larger budget if the control cycle allows it."
         ),
     ),

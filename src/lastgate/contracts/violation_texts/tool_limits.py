@@ -8,38 +8,38 @@ TOOL_LIMIT_ENTRIES = (
     ViolationEntry(
         code=ViolationCode.cartesian_step,
         kind=FailureKind.WORKSPACE,
-        what_it_checks="That the translation of one CARTESIAN_DELTA row is at most `max_cartesian_step_m`.",
-        why_it_matters="One wrong number in a Cartesian row moves the whole arm.",
+        what_it_checks="That the translation of one CARTESIAN_DELTA step is at most `max_cartesian_step_m`.",
+        why_it_matters="One wrong number in a Cartesian step moves the whole arm.",
         known_limits=(
-            "It bounds one row; the sum over a chunk is bounded by the workspace box and the speeds, "
-            "where they are declared. How far a CARTESIAN_POSE row leads is bounded by the joint speeds."
+            "It bounds one step; the sum over a chunk is bounded by the workspace box and the speeds, "
+            "where they are declared. How far a CARTESIAN_POSE step leads is bounded by the joint speeds."
         ),
-        example="A CARTESIAN_DELTA row in millimetres for a robot that reads metres.",
-        what_to_do="Check the unit and the frame, then split the motion into more rows.",
+        example="A CARTESIAN_DELTA step in millimetres for a robot that reads metres.",
+        what_to_do="Check the unit and the frame, then split the motion into more steps.",
     ),
     ViolationEntry(
         code=ViolationCode.cartesian_rotation_step,
         kind=FailureKind.WORKSPACE,
-        what_it_checks="That the rotation of one CARTESIAN_DELTA row is at most `max_cartesian_step_rad`.",
+        what_it_checks="That the rotation of one CARTESIAN_DELTA step is at most `max_cartesian_step_rad`.",
         why_it_matters="A large rotation about the tool swings everything the tool carries.",
         known_limits=(
-            "The angle is the length of the row's rotation vector. How far a CARTESIAN_POSE row turns is "
+            "The angle is the length of the step's rotation vector. How far a CARTESIAN_POSE step turns is "
             "bounded by the joint speeds."
         ),
         example="Roll, pitch and yaw in degrees where a rotation vector in radians is read.",
-        what_to_do="Send rotation vectors in radians and split large rotations into more rows.",
+        what_to_do="Send rotation vectors in radians and split large rotations into more steps.",
     ),
     ViolationEntry(
         code=ViolationCode.ee_speed,
         kind=FailureKind.FORCE,
         what_it_checks=(
-            "That no tool point moves faster than `max_ee_speed_m_s`: in CARTESIAN_TWIST rows, and by "
-            "forward kinematics from row to row in the joint and Cartesian modes."
+            "That no tool point moves faster than `max_ee_speed_m_s`: in CARTESIAN_TWIST steps, and by "
+            "forward kinematics from step to step in the joint and Cartesian modes."
         ),
         why_it_matters="The energy of a contact grows with the square of the speed.",
         known_limits=(
-            "Only tool points of declared end effectors are looked at; an elbow may be faster. Between "
-            "two rows it is the straight distance over the step time, in parts where the joints turn by more "
+            "Only tool points of declared end effectors are checked; an elbow may be faster. Between "
+            "two steps it is the straight distance over the step time, in parts where the joints turn by more "
             "than half a radian together, so a tool on an arc is a little faster than what is compared. "
             "JOINT_TORQUE and BODY_TWIST have no tool speeds, and their verdicts list that."
         ),
@@ -53,16 +53,16 @@ TOOL_LIMIT_ENTRIES = (
         kind=FailureKind.FORCE,
         what_it_checks=(
             "That no end effector turns faster than `max_ee_angular_speed_rad_s`: in CARTESIAN_TWIST "
-            "rows, and by forward kinematics from row to row in the joint and Cartesian modes."
+            "steps, and by forward kinematics from step to step in the joint and Cartesian modes."
         ),
         why_it_matters="A long object in the gripper turns a slow wrist into a fast tip.",
         known_limits=(
-            "Between two rows it is the smallest angle between the two orientations over the step time, in parts "
+            "Between two steps it is the smallest angle between the two orientations over the step time, in parts "
             "where the joints turn by more than half a radian together. "
             "The speed of a carried object's tip is not computed; attach the object so that its volume is "
             "checked for contact."
         ),
-        example="A CARTESIAN_TWIST row with its angular part in degrees per second.",
+        example="A CARTESIAN_TWIST step with its angular part in degrees per second.",
         what_to_do="Check the unit, then slow the rotation down.",
     ),
     ViolationEntry(
@@ -77,20 +77,20 @@ TOOL_LIMIT_ENTRIES = (
             "to the controller. Without measured velocities the first step is not checked, and the "
             "verdict lists it."
         ),
-        example="A chunk that goes from rest to full tool speed in its first row.",
+        example="A chunk that goes from rest to full tool speed in its first step.",
         what_to_do=(
-            "Ramp the motion up over several rows and start each chunk with the velocity of the last one."
+            "Ramp the motion up over several steps and start each chunk with the velocity of the last one."
         ),
     ),
     ViolationEntry(
         code=ViolationCode.base_linear_speed,
         kind=FailureKind.FORCE,
         what_it_checks=(
-            "That a BODY_TWIST row moves the base at most at `max_base_linear_speed_m_s`, and along the "
+            "That a BODY_TWIST step moves the base at most at `max_base_linear_speed_m_s`, and along the "
             "floor only."
         ),
         why_it_matters="The base carries the weight of the whole robot into a contact.",
-        known_limits="The commanded speed is judged, not the speed the floor lets the wheels reach.",
+        known_limits="The commanded speed is evaluated, not the speed the floor lets the wheels reach.",
         example="A teleoperation stick that was mapped without a scale.",
         what_to_do="Scale the command at its source.",
     ),
@@ -98,11 +98,11 @@ TOOL_LIMIT_ENTRIES = (
         code=ViolationCode.base_angular_speed,
         kind=FailureKind.FORCE,
         what_it_checks=(
-            "That a BODY_TWIST row turns the base at most at `max_base_angular_speed_rad_s`, and about "
+            "That a BODY_TWIST step turns the base at most at `max_base_angular_speed_rad_s`, and about "
             "the vertical only."
         ),
         why_it_matters="A turning base sweeps an outstretched arm through the room.",
-        known_limits="The commanded rate is judged, not the measured one.",
+        known_limits="The commanded rate is evaluated, not the measured one.",
         example="A turn rate in degrees per second.",
         what_to_do="Check the unit, scale the command, and fold the arm before turning.",
     ),
@@ -111,7 +111,7 @@ TOOL_LIMIT_ENTRIES = (
         kind=FailureKind.WORKSPACE,
         what_it_checks=(
             "That the tool point stays inside the workspace box of the base frame: in CARTESIAN_POSE "
-            "rows, and at every instant of the joint path in every mode but BODY_TWIST, which carries the "
+            "steps, and at every instant of the joint path in every mode but BODY_TWIST, which carries the "
             "box along."
         ),
         why_it_matters="The box is the space that people were told the tool stays in.",
@@ -128,13 +128,13 @@ TOOL_LIMIT_ENTRIES = (
     ViolationEntry(
         code=ViolationCode.quaternion_norm,
         kind=FailureKind.WORKSPACE,
-        what_it_checks="That the quaternion of a CARTESIAN_POSE row has unit length, to 0.001.",
+        what_it_checks="That the quaternion of a CARTESIAN_POSE step has unit length, to 0.001.",
         why_it_matters=(
             "A quaternion off unit length has no one meaning: two programs normalise it to two poses, or "
             "scale the arm."
         ),
         known_limits="A unit quaternion in the order w x y z is read as x y z w without a complaint.",
-        example="A row of zeros, or a row that has the position first and the quaternion after it.",
+        example="A step of zeros, or a step that has the position first and the quaternion after it.",
         what_to_do="Send x y z w, then x y z; normalise after interpolating.",
     ),
     ViolationEntry(
@@ -142,14 +142,14 @@ TOOL_LIMIT_ENTRIES = (
         kind=FailureKind.CONTROLLER,
         state="cartesian_frame",
         what_it_checks=(
-            "That a Cartesian chunk names an end effector of the robot and a frame in which its rows can "
+            "That a Cartesian chunk names an end effector of the robot and a frame in which its steps can "
             "be read, and a gripper chunk the end effector whose gripper it moves."
         ),
         why_it_matters="The same numbers in another frame are another motion.",
         known_limits="It cannot tell that a known frame is not the one that was meant.",
         example="An `ee_name` of a left arm on a robot that declares only one gripper.",
         what_to_do=(
-            "Use the names of the manifest's `end_effectors`, and rows in the base frame or, except for "
+            "Use the names of the manifest's `end_effectors`, and steps in the base frame or, except for "
             "poses, in the axes of that end effector. With one end effector the name may be left out."
         ),
     ),
@@ -157,8 +157,8 @@ TOOL_LIMIT_ENTRIES = (
         code=ViolationCode.cartesian_unreachable,
         kind=FailureKind.WORKSPACE,
         what_it_checks=(
-            "That a joint path is found which follows the Cartesian rows from the measured state to 1 cm and, "
-            "with six joints or more, to 0.1 rad, and that no row turns the tool by half a turn or more; what "
+            "That a joint path is found which follows the Cartesian steps from the measured state to 1 cm and, "
+            "with six joints or more, to 0.1 rad, and that no step turns the tool by half a turn or more; what "
             "remains, and the declared deviation, are added to every margin."
         ),
         why_it_matters=(
@@ -168,11 +168,11 @@ TOOL_LIMIT_ENTRIES = (
             "The path is found step by step from the measured state; a pose that only another arm "
             "configuration reaches counts as unreachable. With fewer than six joints orientation is followed as "
             "far as the arm can, and what remains of it is not bounded. Half a turn has two ways around, and a "
-            "row does not say which."
+            "step does not say which."
         ),
         example="A delta along the tool axis of an arm that is already stretched out.",
         what_to_do=(
-            "Stay away from singular poses, turn in several rows, or plan in joint space and send joint rows."
+            "Stay away from singular poses, turn in several steps, or plan in joint space and send joint steps."
         ),
     ),
 )

@@ -52,13 +52,13 @@ export function drawClearance(canvas, points, now) {
   }
   for (let seconds = -SPAN_S; seconds <= 0; seconds += 10) text(context, seconds ? `${seconds} s` : "now", x(seconds), height - 3, seconds === -SPAN_S ? "left" : seconds ? "center" : "right");
   const least = new Map();
-  const refused = new Set();
+  const rejected = new Set();
   for (const [at, metres, passed] of points) {
     const column = Math.round(x(at - now) / DOT);
     if (metres !== null) least.set(column, Math.min(least.get(column) ?? Infinity, Math.max(0, metres)));
-    else if (!passed) refused.add(column);
+    else if (!passed) rejected.add(column);
   }
-  for (const column of refused) line(context, column * DOT, top, column * DOT, bottom, colour("bad"), 2);
+  for (const column of rejected) line(context, column * DOT, top, column * DOT, bottom, colour("bad"), 2);
   context.fillStyle = colour("good");
   for (const [column, metres] of least) context.fillRect((column - 0.5) * DOT, y(metres) - DOT / 2, DOT, DOT);
   if (!points.length) text(context, "no checks in the last 30 s", (left + width) / 2, y(step / 2) + 4, "center");

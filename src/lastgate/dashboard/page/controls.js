@@ -16,7 +16,7 @@ export class Controls {
     this.said = null;
     this.gate = null;
     this.#takeTokenFromAddress();
-    // On the way down, not on the way up: nobody should have to let go to stop a robot.
+    // On the way down, not on the way up: stopping a robot must not take a release.
     let pressedAt = -Infinity;
     estop.addEventListener("pointerdown", () => { pressedAt = performance.now(); this.stop(); });
     estop.addEventListener("click", () => { if (performance.now() - pressedAt > 1500) this.stop(); });

@@ -17,7 +17,7 @@ export class Feed {
     setInterval(() => onSilence(performance.now() - this.heardAt > (this.isAway ? SILENT_WHILE_AWAY_MS : SILENT_MS)), 250);
   }
 
-  /** A page that nobody sees is told less, so that it costs less. */
+  /** A hidden page is told less, so that it costs less. */
   lookAway(isAway) {
     this.isAway = isAway;
     this.heardAt = performance.now();

@@ -4,7 +4,7 @@ import { showAges, showPictures } from "./cards.js";
 import { drawClearance, drawLatency, SPAN_S } from "./charts.js";
 import { Controls } from "./controls.js";
 import { Feed } from "./feed.js";
-import { LedgerList } from "./ledger.js";
+import { EventLogList } from "./event_log.js";
 import { Pacer } from "./pacer.js";
 import { onThemeChange, startTheme } from "./theme.js";
 import { LiveView } from "./view.js";
@@ -18,7 +18,7 @@ const controls = new Controls({
   estop: part("estop"), reset: part("reset"), strip: part("strip"), stripTitle: part("strip-title"), stripText: part("strip-text"),
   dialog: part("token-dialog"), token: part("token"), state: part("gate-state"),
 });
-const ledger = new LedgerList({
+const ledger = new EventLogList({
   list: part("ledger"), empty: part("ledger-empty"), full: part("ledger-full"), count: part("ledger-count"), dialog: part("entry-dialog"),
   title: part("entry-title"), sentence: part("entry-sentence"), advice: part("entry-advice"), picture: part("entry-picture"), evidence: part("entry-evidence"), close: part("entry-close"),
 });
@@ -34,7 +34,7 @@ let gate = null;
 let series = null;
 let clearance = [];
 let obstacles = null;
-// What came since the last frame: of each kind the newest, of the ledger all.
+// What came since the last frame: of each kind the newest, of the event log all.
 let waiting = new Map();
 
 function showVerdict(candidate) {
@@ -42,9 +42,9 @@ function showVerdict(candidate) {
   if (!candidate) return;
   const accepted = candidate.verdict === "accepted";
   box.dataset.verdict = accepted ? "accepted" : "refused";
-  box.firstElementChild.textContent = accepted ? "accepted" : `refused: ${candidate.verdict}`;
-  const drawn = candidate.rows ? `${candidate.rows} rows${accepted ? "" : `, shown at step ${candidate.step}`}` : "its path cannot be drawn";
-  const looked = obstacles?.declared_absent ? " · nobody looks at the world" : "";
+  box.firstElementChild.textContent = accepted ? "accepted" : `rejected: ${candidate.verdict}`;
+  const drawn = candidate.rows ? `${candidate.rows} steps${accepted ? "" : `, shown at step ${candidate.step}`}` : "its path cannot be drawn";
+  const looked = obstacles?.declared_absent ? " · the world is not observed" : "";
   box.lastElementChild.textContent = drawn + looked;
 }
 
@@ -85,7 +85,7 @@ const showers = {
     say("count-latched", counts.while_latched);
     ledger.count(counts);
     // None was looked at, so none can be shown; but they came.
-    if (counts.while_latched && part("verdict").dataset.verdict === "none") part("verdict").firstElementChild.textContent = "dropped while latched";
+    if (counts.while_latched && part("verdict").dataset.verdict === "none") part("verdict").firstElementChild.textContent = "rejected while latched";
   },
   volumes({ volumes }) {
     view.setVolumes(volumes);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // When the screen changes. Everything that arrived in between is shown at once, because what costs is the frame.
 
-// Faster than this nobody reads, and the feed is no faster.
+// Faster than this a person cannot read, and the feed is no faster.
 const LEAST_MS = 100;
 // A graphics card draws in a millisecond or two. Without one a frame takes a core for a tenth of a second, most of it after
 // the page has finished with it, and that core may have a robot to mind: so it rests forty times as long as it drew, which
 // leaves about a frame a second.
 const REST = 40;
-// Whoever drags the view wants to see it turn now.
+// A person who drags the view wants to see it turn at once.
 const REST_WHILE_TOUCHED = 1;
 // However slow the machine is, what is shown is no older than this.
 const MOST_MS = 1000;

@@ -161,7 +161,7 @@ export class Renderer {
     this.#drawInstances(clearCapsules, camera);
     gl.depthFunc(gl.LESS);
     gl.disable(gl.POLYGON_OFFSET_FILL);
-    // Asking for a pixel waits until all is drawn. Whoever paces the frames must know what they cost.
+    // Asking for a pixel waits until all is drawn. The pacer must know what frames cost.
     gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, this.pixel);
   }
 

@@ -115,7 +115,7 @@ export class LiveView {
     const named = this.obstacles.filter((obstacle) => obstacle.kind !== "half_space").slice(0, LABELS_MAX);
     this.labels.replaceChildren(...named.map((obstacle) => {
       const label = document.createElement("span");
-      // Text, never markup: whoever publishes a world names its obstacles.
+      // Text, never markup: the publisher of a world names its obstacles.
       label.textContent = obstacle.label;
       return label;
     }));

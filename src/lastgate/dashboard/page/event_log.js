@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The safety ledger. Entries are added at the top; nothing here changes or removes one.
+// The event log. Entries are added at the top; nothing here changes or removes one.
 
 const time = (seconds) => {
   const moment = new Date(seconds * 1000);
@@ -13,7 +13,7 @@ function made(tag, className, words) {
   return element;
 }
 
-export class LedgerList {
+export class EventLogList {
   constructor(parts) {
     this.parts = parts;
     this.newest = 0;
@@ -43,7 +43,7 @@ export class LedgerList {
   count({ violations, not_listed: notListed }) {
     this.parts.count.textContent = violations ? `${violations}` : "";
     this.parts.full.hidden = !notListed;
-    this.parts.full.textContent = notListed ? `The ledger is full: ${notListed} later refusals were counted, not listed.` : "";
+    this.parts.full.textContent = notListed ? `The event log is full: ${notListed} later rejections were counted, not listed.` : "";
   }
 
   #row(entry) {

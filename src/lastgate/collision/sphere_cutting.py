@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Covers a link with balls, by proof: a cell that holds the whole link is cut by planes into cells that hold it
-together, and a ball that holds all corners of a convex body holds the body.
+"""Covers a link with spheres, by proof: a cell that holds the whole link is cut by planes into cells that hold it
+together, and a sphere that holds all corners of a convex body holds the body.
 
 Cutting keeps the corners on one side and adds where the segments between corners of both sides cross the plane; the
-hull of these is exactly that side of the body. Where the ball around a cell lies is free, as long as it holds the cell:
-it lies where it stands out of the link least, which is deep inside, not in the middle of the cell. So a half never
-stands out by more than the whole did, up to how well a centre is found.
+hull of these is exactly that side of the body. Where the sphere around a cell lies is free, as long as it holds the
+cell: it lies where it stands out of the link least, which is deep inside, not in the middle of the cell. So a half
+never stands out by more than the whole did, up to how well a centre is found.
 """
 
 import heapq
@@ -24,7 +24,7 @@ from lastgate.contracts.convex_pieces import ConvexPiece
 
 # Corners lie within 100 m and a cut rounds a few times per halving: far more than all of it together.
 _ROUNDING_M = 1.0e-9
-# Balls that stand out by this share of the wanted radius are good enough: cutting them costs time and gains nothing.
+# Spheres that stand out by this share of the wanted radius are good enough: cutting them costs time and gains nothing.
 _OVERSHOOT_SHARE = 0.1
 # Cuts along an axis shorter than this share of the longest are not tried: across a rod there is nothing to gain.
 _AXIS_SHARE = 0.3
@@ -33,8 +33,8 @@ _BETTER_HALF_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Ball:
-    """Is one ball of a cover; no point of it is farther than `overshoot_m` from the shape it covers a part of."""
+class Sphere:
+    """One sphere of a cover; no point of it is farther than `overshoot_m` from the shape it covers a part of."""
 
     centre: tuple[float, float, float]
     radius_m: float
@@ -42,13 +42,13 @@ class Ball:
 
 
 class _Cell:
-    """Is a part of a link: convex bodies, each the hull of corners (x, y, z, grown by), and one ball around them."""
+    """A part of a link: convex bodies, each the hull of corners (x, y, z, grown by), and one sphere around them."""
 
     def __init__(self, solid: LinkSolid, bodies: list[Float64]) -> None:
         self._solid = solid
         self._bodies = bodies
         self._corners = np.concatenate(bodies)
-        x, y, z, radius_m, self.stands_out_m = _fitting.deep_ball(
+        x, y, z, radius_m, self.stands_out_m = _fitting.deep_sphere(
             self._corners,
             np.concatenate([solid.centres_in(bodies), solid.centres]),
             solid.planes,
@@ -57,14 +57,14 @@ class _Cell:
         )
         self._centre = (x, y, z)
         self._radius_m = radius_m + _ROUNDING_M
-        self.ball_count = 1
+        self.sphere_count = 1
 
     def rows(self) -> list[tuple[float, float, float, float]]:
         return [(*self._centre, self._radius_m)]
 
-    def balls(self) -> list[Ball]:
+    def spheres(self) -> list[Sphere]:
         return [
-            Ball(
+            Sphere(
                 self._centre, self._radius_m, self._solid.overshoot_m(np.array(self._centre), self._radius_m)
             )
         ]
@@ -91,7 +91,7 @@ class _Cell:
 
 @dataclass(frozen=True, slots=True)
 class _CapsulePart:
-    """Is a sphere or capsule, covered by `count` balls with their middles on its core.
+    """A sphere or capsule, covered by `count` spheres with their middles on its core.
 
     With the first and last middle at the ends and 2 h from one to the next, a point beside the core is at most h
     along and the radius across from a middle, and a cap lies within the radius of an end.
@@ -102,30 +102,30 @@ class _CapsulePart:
     radius_m: float
     count: int = 1
 
-    def balls(self) -> list[Ball]:
+    def spheres(self) -> list[Sphere]:
         length_m = float(np.linalg.norm(self.end - self.start))
         if self.count == 1 or length_m == 0.0:
             x, y, z = (0.5 * (self.start + self.end)).tolist()
             grow_m = 0.5 * length_m
             # A sphere is its own cover: what is exact needs no rounding on top.
             slack_m = _ROUNDING_M if length_m > 0.0 else 0.0
-            return [Ball((x, y, z), self.radius_m + grow_m + slack_m, grow_m + slack_m)]
+            return [Sphere((x, y, z), self.radius_m + grow_m + slack_m, grow_m + slack_m)]
         half_m = 0.5 * length_m / (self.count - 1)
         radius_m = math.hypot(self.radius_m, half_m) + _ROUNDING_M
         shares = np.linspace(0.0, 1.0, self.count)
         middles = self.start + shares[:, np.newaxis] * (self.end - self.start)
-        return [Ball((x, y, z), radius_m, radius_m - self.radius_m) for x, y, z in middles.tolist()]
+        return [Sphere((x, y, z), radius_m, radius_m - self.radius_m) for x, y, z in middles.tolist()]
 
     def rows(self) -> list[tuple[float, float, float, float]]:
-        return [(*ball.centre, ball.radius_m) for ball in self.balls()]
+        return [(*sphere.centre, sphere.radius_m) for sphere in self.spheres()]
 
     @property
-    def ball_count(self) -> int:
-        return len(self.balls())
+    def sphere_count(self) -> int:
+        return len(self.spheres())
 
     @property
     def stands_out_m(self) -> float:
-        return self.balls()[0].overshoot_m
+        return self.spheres()[0].overshoot_m
 
     def finer(self) -> "list[_Part]":
         if not np.any(self.start != self.end):
@@ -137,7 +137,7 @@ _Part = _Cell | _CapsulePart
 
 
 class GrowingCover:
-    """Is a cover of one link that can be cut further, as a whole or at one of its balls."""
+    """A cover of one link that can be cut further, as a whole or at one of its spheres."""
 
     def __init__(self, pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> None:
         self._config = config
@@ -149,22 +149,22 @@ class GrowingCover:
             self._add(part)
 
     def _add(self, part: _Part) -> None:
-        self.count += part.ball_count
+        self.count += part.sphere_count
         heapq.heappush(self._heap, (-part.stands_out_m, next(self._numbers), part))
 
-    def balls(self) -> list[Ball]:
-        """Returns the balls, which together hold every piece."""
-        return [ball for part in self._parts() for ball in part.balls()]
+    def spheres(self) -> list[Sphere]:
+        """Returns the spheres, which together hold every piece."""
+        return [sphere for part in self._parts() for sphere in part.spheres()]
 
     def rows(self) -> Float64:
-        """Returns (M, 4): x, y, z and radius of `balls()`, without asking how far they stand out."""
+        """Returns (M, 4): x, y, z and radius of `spheres()`, without asking how far they stand out."""
         return np.array([row for part in self._parts() for row in part.rows()], dtype=np.float64)
 
     def _parts(self) -> list[_Part]:
         return self._done + [part for _, _, part in sorted(self._heap, key=lambda entry: entry[1])]
 
     def cut(self, count_max: int) -> None:
-        """Cuts what stands out most, until nothing does by much or there are `count_max` balls."""
+        """Cuts what stands out most, until nothing does by much or there are `count_max` spheres."""
         wanted_m = _OVERSHOOT_SHARE * self._config.radius_m_max
         while self._heap and self.count < count_max:
             _, _, part = heapq.heappop(self._heap)
@@ -173,8 +173,8 @@ class GrowingCover:
                 self._done.append(part)
 
     def cut_at(self, indices: Sequence[int]) -> bool:
-        """Cuts the parts of some balls, by their places in `balls()`; says whether any could be."""
-        owners = [part for part in self._parts() for _ in range(part.ball_count)]
+        """Cuts the parts of some spheres, by their places in `spheres()`; says whether any could be."""
+        owners = [part for part in self._parts() for _ in range(part.sphere_count)]
         cut = False
         for part in {id(owners[index]): owners[index] for index in indices}.values():
             if self._replace(part):
@@ -187,8 +187,8 @@ class GrowingCover:
     def _replace(self, part: _Part) -> bool:
         """Adds what a part is cut into, unless that would be too many."""
         finer = part.finer()
-        before = part.ball_count
-        after = self.count - before + sum(piece.ball_count for piece in finer)
+        before = part.sphere_count
+        after = self.count - before + sum(piece.sphere_count for piece in finer)
         if not finer or after > self._config.spheres_per_link_max:
             return False
         for piece in finer:
@@ -197,11 +197,11 @@ class GrowingCover:
         return True
 
 
-def cover_pieces(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list[Ball]:
-    """Returns balls that together hold every piece."""
+def cover_pieces(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list[Sphere]:
+    """Returns spheres that together hold every piece."""
     cover = GrowingCover(pieces, config)
     cover.cut(config.spheres_per_link_max)
-    return cover.balls()
+    return cover.spheres()
 
 
 def _first_parts(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list[_Part]:

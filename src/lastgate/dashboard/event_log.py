@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The safety ledger: what was refused or stopped, in order. An entry, once written, is never changed or dropped."""
+"""The event log: what was rejected or stopped, in order. An entry, once written, is never changed or dropped."""
 
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-# A refusal every second for almost three hours. Beyond that violations are counted, not listed: the ledger keeps what
-# happened first, and a flood cannot push it out.
+# A rejection every second for almost three hours. Beyond that violations are counted, not listed: the event log keeps
+# what happened first, and a flood cannot push it out.
 ENTRIES_MAX = 10_000
-# Anybody on the machine may send spans, so they have room of their own and cannot take the kernel's.
+# Every program on the machine may send spans, so they have room of their own and cannot take the kernel's.
 SPAN_ENTRIES_MAX = 2_000
-# Pictures are drawn when somebody asks, from inputs that are kept: about 100 kB each with a table of obstacles.
+# Pictures are drawn when a browser asks, from inputs that are kept: about 100 kB each with a table of obstacles.
 PICTURES_MAX = 256
 SENTENCE_CHARACTERS_MAX = 600
 EVIDENCE_CHARACTERS_MAX = 4096
@@ -22,13 +22,13 @@ Picture = Callable[[], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
-    """Is one refusal or one stop.
+class EventLogEntry:
+    """One rejection or one stop.
 
     Attributes:
         number: From 1, without gaps.
         time_s: Wall clock.
-        source: Who says so: a kernel that is watched, the demo, or a span that somebody sent.
+        source: Who says so: a kernel that is watched, the demo, or a span that another program sent.
         code: The word of `lastgate explain`, or `stop` for a stop that no chunk caused.
         evidence: JSON text, as it is reported.
     """
@@ -48,12 +48,12 @@ class LedgerEntry:
         return asdict(self)
 
 
-class Ledger:
+class EventLog:
     """Keeps entries in the order they came; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._entries: list[LedgerEntry] = []
+        self._entries: list[EventLogEntry] = []
         self._pictures: dict[int, Picture] = {}
         self._from_spans = 0
         self._not_listed = 0
@@ -83,7 +83,7 @@ class Ledger:
             if picture is not None and keeps:
                 self._pictures[number] = picture
             self._entries.append(
-                LedgerEntry(
+                EventLogEntry(
                     number=number,
                     time_s=time_s,
                     source=source,
@@ -96,7 +96,7 @@ class Ledger:
                 )
             )
 
-    def after(self, number: int, *, most: int = ENTRIES_MAX + SPAN_ENTRIES_MAX) -> list[LedgerEntry]:
+    def after(self, number: int, *, most: int = ENTRIES_MAX + SPAN_ENTRIES_MAX) -> list[EventLogEntry]:
         """Returns up to `most` entries whose numbers are larger."""
         with self._lock:
             return self._entries[max(number, 0) : max(number, 0) + most]
@@ -108,7 +108,7 @@ class Ledger:
 
     @property
     def not_listed(self) -> int:
-        """Is how many came after the ledger was full."""
+        """Number of entries that came after the event log was full."""
         return self._not_listed
 
     def __len__(self) -> int:

@@ -6,33 +6,34 @@ from collections.abc import Sequence
 import numpy as np
 
 from lastgate import _core
+from lastgate.attached_shape import AttachedShape
 from lastgate.contracts import ROSConfigError
-from lastgate.held_shape import HeldShape
 from lastgate.kernel_config import capsule_ends
 
 
-class HeldObjects:
+class AttachedObjects:
     """Keeps the core's attachments and their names together.
 
     Attributes:
         numbers: Of each object, by its name; always the same dictionary, so that others may look it up here.
-        shapes: All of them, in the order they were attached.
+        shapes: All of them with their numbers, in the order they were attached; replaced as a whole, so that
+            another thread reads all of one moment.
     """
 
     def __init__(self, native: _core.Gate, *, robot_name: str, link_names: Sequence[str]) -> None:
         self.numbers: dict[str, int] = {}
-        self.shapes: list[HeldShape] = []
+        self.shapes: tuple[tuple[int, AttachedShape], ...] = ()
         self._native = native
         self._robot_name = robot_name
         self._link_names = link_names
 
-    def attach(self, held: HeldShape) -> None:
+    def attach(self, held: AttachedShape) -> None:
         """Adds a shape to its object, or to a new one; what cannot be attached raises `ROSConfigError`."""
         taken = set(self.numbers.values())
         free = next(number for number in range(len(taken) + 1) if number not in taken)
         self._attach(held, self.numbers.get(held.object_id, free))
 
-    def _attach(self, held: HeldShape, number: int) -> None:
+    def _attach(self, held: AttachedShape, number: int) -> None:
         touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
         ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         if not self._native.attach(
@@ -43,7 +44,7 @@ class HeldObjects:
                 f"shape beside {', '.join(f'`{name}`' for name in self.numbers) or 'nothing'}"
             )
         self.numbers[held.object_id] = number
-        self.shapes.append(held)
+        self.shapes = (*self.shapes, (number, held))
 
     def _link_index(self, name: str) -> int:
         if name not in self._link_names:
@@ -60,9 +61,9 @@ class HeldObjects:
                 f"`{object_id}` is not attached; attached: {', '.join(self.numbers) or 'nothing'}"
             )
         del self.numbers[object_id]
-        self.shapes = [held for held in self.shapes if held.object_id != object_id]
+        self.shapes = tuple(item for item in self.shapes if item[1].object_id != object_id)
 
-    def replace(self, shapes: Sequence[tuple[int, HeldShape]]) -> None:
+    def replace(self, shapes: Sequence[tuple[int, AttachedShape]]) -> None:
         """Lets go of everything and holds these under these numbers; one used twice raises `ROSConfigError`."""
         for object_id in tuple(self.numbers):
             self.detach(object_id)

@@ -11,10 +11,10 @@ from lastgate.contracts.schema import Name, Schema, XyzRpy, require_ordered
 from lastgate.contracts.shapes import NO_OFFSET, CollisionShape
 
 
-class HeldShape(Schema):
-    """Is one sphere or capsule of a held object, fixed to a link, and the links that may touch it."""
+class AttachedShape(Schema):
+    """One sphere or capsule of an attached object, fixed to a link, and the links that may touch it."""
 
-    subject_noun: ClassVar[str] = "held object"
+    subject_noun: ClassVar[str] = "attached object"
     subject_key: ClassVar[str] = "object_id"
 
     link: Name
