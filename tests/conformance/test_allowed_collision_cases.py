@@ -61,10 +61,10 @@ def test_pair_with_an_object_is_kept_and_takes_effect():
         ((-2.0,) * 3, (2.0,) * 3),
         ids=["table", "bolt"],
     )
-    ball = np.array([[0.0, 0.0, 0.2, 0.1]])
-    assert env.check_collision(ball)
-    assert not env.for_link("base", matrix).check_collision(ball)
-    assert env.for_link("link1", matrix).check_collision(ball)
+    sphere = np.array([[0.0, 0.0, 0.2, 0.1]])
+    assert env.check_collision(sphere)
+    assert not env.for_link("base", matrix).check_collision(sphere)
+    assert env.for_link("link1", matrix).check_collision(sphere)
     assert env.for_link("base", matrix).check_collision(np.array([[1.0, 0.0, 0.0, 0.1]])), "the bolt stays"
 
 

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from paper_robots import ball, world_of
+from paper_robots import sphere, world_of
 from scipy.spatial.transform import Rotation
 
 import lastgate as lg
@@ -25,10 +25,10 @@ def gate():
     gate = lg.Gate(robot.model_copy(update={"safety": safety, "control_modes": None}), step_s=1.0)
     (tool,) = robot.end_effectors
     assert tool.tool_xyz_rpy == (0.0,) * 6
-    ball_at_the_tip = lg.SphereShape(radius_m=0.02)
+    sphere_at_the_tip = lg.SphereShape(radius_m=0.02)
     gate.attach(
         tool.link,
-        ball_at_the_tip,
+        sphere_at_the_tip,
         object_id="stick",
         origin_xyz_rpy=(0.0, 0.0, TIP_M, 0.0, 0.0, 0.0),
         touch_links=gate.link_names,
@@ -53,10 +53,10 @@ def test_held_tip_that_a_row_sends_into_an_obstacle_is_rejected(gate, positions,
     chunk = lg.ActionChunk([delta], mode=lg.ControlMode.CARTESIAN_DELTA, frame_id=gate.robot.base_frame)
     assert gate.check(chunk, state=state, world=lg.NO_WORLD, now_s=NOW_S).accepted
     tip = commanded_tip(gate, positions, delta)
-    hit = gate.check(chunk, state=state, world=world_of(ball(tip, 0.001, "pin")), now_s=NOW_S)
+    hit = gate.check(chunk, state=state, world=world_of(sphere(tip, 0.001, "pin")), now_s=NOW_S)
     assert [violation.code for violation in hit.violations] == ["world_collision"]
     away = tip + np.array([0.0, 0.0, 1.0])
-    assert gate.check(chunk, state=state, world=world_of(ball(away, 0.001, "pin")), now_s=NOW_S).accepted
+    assert gate.check(chunk, state=state, world=world_of(sphere(away, 0.001, "pin")), now_s=NOW_S).accepted
 
 
 def test_turn_that_is_followed_costs_no_room(gate):
@@ -68,8 +68,8 @@ def test_turn_that_is_followed_costs_no_room(gate):
     start = gate.link_poses(np.array(positions))[gate.robot.end_effectors[0].link]
     onwards = tip - (start[:, 3] + TIP_M * start[:, 2])
     beyond = tip + onwards / np.linalg.norm(onwards) * (0.02 + 0.001 + 0.001)
-    assert gate.check(chunk, state=state, world=world_of(ball(beyond, 0.001, "pin")), now_s=NOW_S).accepted
-    assert not gate.check(chunk, state=state, world=world_of(ball(tip, 0.001, "pin")), now_s=NOW_S).accepted
+    assert gate.check(chunk, state=state, world=world_of(sphere(beyond, 0.001, "pin")), now_s=NOW_S).accepted
+    assert not gate.check(chunk, state=state, world=world_of(sphere(tip, 0.001, "pin")), now_s=NOW_S).accepted
 
 
 @pytest.fixture(scope="module")
@@ -96,19 +96,20 @@ def turning_row(gate, positions, mode, turn):
     return [*turned.as_quat(), *pose[:, 3]]
 
 
-def judge_turn(gate, mode, turn):
+def check_turn(gate, mode, turn):
     positions = [0.3, -1.2, 1.4, -0.6, 1.2, 0.4]
     state = lg.RobotState(positions=positions, stamp_s=NOW_S)
     row = turning_row(gate, positions, mode, np.array(turn))
     chunk = lg.ActionChunk([row], mode=lg.ControlMode[mode], frame_id=gate.robot.base_frame)
     verdict = gate.check(chunk, state=state, world=lg.NO_WORLD, now_s=NOW_S)
-    return verdict, np.abs(verdict.joint_rows - positions).max(initial=0.0)
+    moved_rad = np.abs(verdict.joint_rows - positions).max() if verdict.accepted else np.nan
+    return verdict, moved_rad
 
 
 @pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.6, 0.0, -0.8)])
 @pytest.mark.parametrize("mode", ["CARTESIAN_POSE", "CARTESIAN_DELTA", "CARTESIAN_TWIST"])
 def test_half_turn_is_not_taken_for_none(wide, mode, axis):
-    verdict, _ = judge_turn(wide, mode, np.pi * np.array(axis))
+    verdict, _ = check_turn(wide, mode, np.pi * np.array(axis))
     (violation,) = verdict.violations
     assert violation.code == "cartesian_unreachable"
     assert violation.unit == "rad"
@@ -119,7 +120,7 @@ def test_half_turn_is_not_taken_for_none(wide, mode, axis):
 @pytest.mark.parametrize("mode", ["CARTESIAN_DELTA", "CARTESIAN_TWIST"])
 @pytest.mark.parametrize("turn_rad", [4.0, 2 * np.pi])
 def test_turn_by_more_than_half_is_not_taken_for_what_is_left_of_it(wide, mode, turn_rad):
-    verdict, _ = judge_turn(wide, mode, (0.0, 0.0, turn_rad))
+    verdict, _ = check_turn(wide, mode, (0.0, 0.0, turn_rad))
     assert [violation.code for violation in verdict.violations] == ["cartesian_unreachable"]
 
 
@@ -127,6 +128,6 @@ def test_turn_by_more_than_half_is_not_taken_for_what_is_left_of_it(wide, mode, 
 def test_turn_by_less_than_half_is_followed(wide, mode):
     pose = wide.link_poses(np.array([0.3, -1.2, 1.4, -0.6, 1.2, 0.4]))[wide.robot.end_effectors[0].link]
     # About the axis of the last joint, which alone can follow it.
-    verdict, moved_rad = judge_turn(wide, mode, 3.0 * pose[:, 2])
+    verdict, moved_rad = check_turn(wide, mode, 3.0 * pose[:, 2])
     assert verdict.accepted
     assert moved_rad == pytest.approx(3.0, abs=1e-3)

@@ -156,14 +156,14 @@ BAD_MANIFESTS = {
             safety={
                 "no_go_zones": [
                     {
-                        "name": "door",
+                        "name": "channel",
                         "shape": {"shape": "sphere", "radius_m": 0.0},
                         "pose": {"xyz": [0.0] * 3},
                     }
                 ]
             }
         ),
-        "zone `door`.*radius_m",
+        "zone `channel`.*radius_m",
     ),
     "unknown key": (planar_two_link(urdf_path="x.urdf"), "urdf_path.*assets"),
     "too many joints": (stacked(62), "more degrees of freedom"),

@@ -27,10 +27,10 @@ def env_of(*spheres, **more):
     )
 
 
-def ball_on_slides(radius_m=0.05):
-    """Returns a ball that x, y and z move."""
+def sphere_on_slides(radius_m=0.05):
+    """Returns a sphere that x, y and z move."""
     axes = {"x": [1, 0, 0], "y": [0, 1, 0], "z": [0, 0, 1]}
-    links = ["base", "cart", "boom", "ball"]
+    links = ["base", "cart", "boom", "sphere"]
     return lg.RobotDescription(
         name="gantry",
         base_frame="base",
@@ -38,14 +38,14 @@ def ball_on_slides(radius_m=0.05):
             joint(name, links[index], links[index + 1], axis_xyz=axis, **SLIDE)
             for index, (name, axis) in enumerate(axes.items())
         ],
-        collision_geometry=[sphere_on("ball", radius_m)],
+        collision_geometry=[sphere_on("sphere", radius_m)],
         coverage_waivers=[{"link": link, "reason": "carries nothing"} for link in ("cart", "boom")],
     )
 
 
 def detector(*spheres, radius_m=0.05, **config):
     return ContinuousCollisionDetector(
-        ball_on_slides(radius_m), CCDConfig(**config), environment=env_of(*spheres) if spheres else None
+        sphere_on_slides(radius_m), CCDConfig(**config), environment=env_of(*spheres) if spheres else None
     )
 
 
@@ -54,7 +54,7 @@ ORIGIN, ONE = np.zeros(3), np.array([1.0, 0.0, 0.0])
 
 def test_case_76_motion_without_obstacles_is_free():
     assert detector().check(ORIGIN, ONE) is None
-    empty = ContinuousCollisionDetector(ball_on_slides(), environment=env_of())
+    empty = ContinuousCollisionDetector(sphere_on_slides(), environment=env_of())
     assert empty.check(ORIGIN, ONE) is None
 
 
@@ -98,7 +98,7 @@ def test_case_85_start_inside_is_contact_at_once():
     assert detector((0.1, 0, 0, 0.1)).check(ORIGIN, ONE) == 0.0
 
 
-def test_case_86_no_motion_is_looked_at_where_it_stands():
+def test_case_86_no_motion_is_checked_where_it_stands():
     assert detector((1, 0, 0, 0.1)).check(ORIGIN, ORIGIN) is None
     assert detector((0.1, 0, 0, 0.1)).check(ORIGIN, ORIGIN) == 0.0
 
@@ -118,7 +118,7 @@ def test_case_87_trajectory_names_its_segment(xs, sphere, segment, t):
     assert t - 5e-4 <= found.t <= t + 1e-12
 
 
-def test_case_88_empty_trajectory_is_free_and_a_single_waypoint_is_looked_at():
+def test_case_88_empty_trajectory_is_free_and_a_single_waypoint_is_checked():
     robot = detector((0.5, 0, 0, 0.1))
     assert robot.check_trajectory(np.empty((0, 3))) is None
     assert robot.check_trajectory(waypoints(0.0)) is None
@@ -245,13 +245,15 @@ def test_many_spheres_points_and_shapes_give_the_same_contact():
     far = np.column_stack([rng.uniform(-3, 3, (600, 2)), rng.uniform(2, 3, 600), np.full(600, 0.02)])
     near = np.array([[0.5, 0.0, 0.0, 0.1]])
     as_shapes = detector(*near).check(ORIGIN, ONE)
-    table = ContinuousCollisionDetector(ball_on_slides(), environment=env_of(*np.vstack([far, near])))
+    table = ContinuousCollisionDetector(sphere_on_slides(), environment=env_of(*np.vstack([far, near])))
     assert table.check(ORIGIN, ONE) == pytest.approx(as_shapes, abs=2e-4)
-    assert ContinuousCollisionDetector(ball_on_slides(), environment=env_of(*far)).check(ORIGIN, ONE) is None
+    assert (
+        ContinuousCollisionDetector(sphere_on_slides(), environment=env_of(*far)).check(ORIGIN, ONE) is None
+    )
     cloud = env_of(points=np.array([[0.5, 0.0, 0.0]]), point_radius_m=0.1)
-    assert ContinuousCollisionDetector(ball_on_slides(), environment=cloud).check(ORIGIN, ONE) == as_shapes
+    assert ContinuousCollisionDetector(sphere_on_slides(), environment=cloud).check(ORIGIN, ONE) == as_shapes
     thin = env_of(points=np.array([[0.5, 0.0, 0.0]]))
-    found = ContinuousCollisionDetector(ball_on_slides(), environment=thin).check(ORIGIN, ONE)
+    found = ContinuousCollisionDetector(sphere_on_slides(), environment=thin).check(ORIGIN, ONE)
     assert found is not None
     assert 0.4497 <= found <= 0.45 + 1e-12
 
@@ -263,11 +265,11 @@ def test_leaving_bounds_that_are_solid_outside_is_a_contact(axis, sign):
     end[axis] = sign
     bounds = ((-0.5,) * 3, (0.5,) * 3)
     closed = CollisionEnvironment.build([], 0.05, bounds, outside="occupied")
-    found = ContinuousCollisionDetector(ball_on_slides(), environment=closed).check(ORIGIN, end)
+    found = ContinuousCollisionDetector(sphere_on_slides(), environment=closed).check(ORIGIN, end)
     assert found is not None
     assert 0.4498 <= found <= 0.45 + 1e-12
     opened = CollisionEnvironment.build([], 0.05, bounds)
-    assert ContinuousCollisionDetector(ball_on_slides(), environment=opened).check(ORIGIN, end) is None
+    assert ContinuousCollisionDetector(sphere_on_slides(), environment=opened).check(ORIGIN, end) is None
 
 
 def test_object_that_a_link_may_touch_is_passed_through_by_that_link_only():
@@ -328,7 +330,7 @@ def test_threads_that_share_a_detector_get_the_answers_of_one():
         assert all((answer == right).all() for answer in answers)
 
 
-def test_random_motions_of_a_ball_touch_when_a_formula_says():
+def test_random_motions_of_a_sphere_touch_when_a_formula_says():
     """The distance of a sphere's middle from a straight line is known, so both sides are held to it."""
     rng = np.random.default_rng(5)
     spheres = np.column_stack([rng.uniform(-1, 1, (6, 3)), rng.uniform(0.1, 0.4, 6)])
@@ -367,7 +369,7 @@ def test_random_motions_of_a_ball_touch_when_a_formula_says():
         (np.zeros(3, dtype=np.float32), np.zeros(3), "float64"),
     ],
 )
-def test_motion_that_cannot_be_judged_is_refused(start, end, message):
+def test_motion_that_cannot_be_evaluated_is_refused(start, end, message):
     with pytest.raises(lg.ROSConfigError, match=message):
         detector().check(start, end)
 
@@ -394,8 +396,8 @@ def test_default_config_counts_touching_and_compares_links():
 
 def test_arguments_of_another_type_are_refused():
     with pytest.raises(lg.ROSConfigError, match="expected a CCDConfig"):
-        ContinuousCollisionDetector(ball_on_slides(), 0.1)
+        ContinuousCollisionDetector(sphere_on_slides(), 0.1)
     with pytest.raises(lg.ROSConfigError, match="expected a CollisionEnvironment"):
-        ContinuousCollisionDetector(ball_on_slides(), environment=lg.NO_WORLD)
+        ContinuousCollisionDetector(sphere_on_slides(), environment=lg.NO_WORLD)
     with pytest.raises(lg.ROSConfigError, match="expected a RobotDescription"):
         ContinuousCollisionDetector("ur5")

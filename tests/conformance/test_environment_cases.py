@@ -27,7 +27,7 @@ def env_of(*spheres, resolution_m=0.05, half_m=10.0, **more):
     )
 
 
-def balls(*spheres):
+def rows_of(*spheres):
     return np.array(spheres, dtype=np.float64).reshape(-1, 4)
 
 
@@ -46,9 +46,9 @@ def assert_distance(env, robot, expected_m):
 )
 def test_empty_set_touches_nothing(obstacles, robot):
     env = env_of(*obstacles)
-    assert env.check_collision(balls(*robot)) is False
-    assert env.min_distance(balls(*robot)) == math.inf
-    assert env.nearest(balls(*robot)).obstacle is None
+    assert env.check_collision(rows_of(*robot)) is False
+    assert env.min_distance(rows_of(*robot)) == math.inf
+    assert env.nearest(rows_of(*robot)).obstacle is None
 
 
 @pytest.mark.parametrize(
@@ -63,34 +63,34 @@ def test_empty_set_touches_nothing(obstacles, robot):
     ],
 )
 def test_two_spheres_are_as_far_as_they_are(obstacle, robot, expected_m):
-    assert_distance(env_of(obstacle), balls(robot), expected_m)
+    assert_distance(env_of(obstacle), rows_of(robot), expected_m)
 
 
 @pytest.mark.parametrize(("gap_m", "radius_m"), [(1.0, 0.5), (2.0, 1.0)])
 def test_tangent_spheres_touch(gap_m, radius_m):
     env = env_of((gap_m, 0, 0, radius_m))
-    assert abs(env.min_distance(balls((0, 0, 0, radius_m)))) < 1e-10
-    assert env.check_collision(balls((0, 0, 0, radius_m)))
-    assert not env.check_collision(balls((-1e-9, 0, 0, radius_m)))
+    assert abs(env.min_distance(rows_of((0, 0, 0, radius_m)))) < 1e-10
+    assert env.check_collision(rows_of((0, 0, 0, radius_m)))
+    assert not env.check_collision(rows_of((-1e-9, 0, 0, radius_m)))
 
 
 def test_margin_reaches_over_the_gap_and_no_farther():
     env = env_of((1.5, 0, 0, 0.5))
-    assert env.check_collision(balls((0, 0, 0, 0.5)), margin_m=0.6)
-    assert not env.check_collision(balls((0, 0, 0, 0.5)), margin_m=0.4)
+    assert env.check_collision(rows_of((0, 0, 0, 0.5)), margin_m=0.6)
+    assert not env.check_collision(rows_of((0, 0, 0, 0.5)), margin_m=0.4)
 
 
 def test_swapping_robot_and_obstacle_changes_nothing():
     rng = np.random.default_rng(1)
     for a, b in rng.uniform(0.01, 1.0, (200, 2, 4)):
-        there = env_of(a).min_distance(balls(b))
-        back = env_of(b).min_distance(balls(a))
+        there = env_of(a).min_distance(rows_of(b))
+        back = env_of(b).min_distance(rows_of(a))
         assert abs(there - back) <= 1e-12
 
 
 def test_large_sphere_far_away_is_nearer_than_small_one_close_by():
     env = env_of((0.30, 0, 0, 0.01), (0, 0, -2.10, 2.0), ids=["small", "large"])
-    robot = balls((0, 0, 0, 0.05))
+    robot = rows_of((0, 0, 0, 0.05))
     assert_distance(env, robot, 0.05)
     assert env.nearest(robot).obstacle == "large"
 
@@ -111,14 +111,14 @@ def test_any_number_of_spheres_measures_like_a_loop(count):
 @pytest.mark.parametrize("poison", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("column", range(4))
 def test_sphere_that_is_not_finite_is_refused_not_free(column, poison):
-    ball = balls((0, 0, 0, 0.1))
-    ball[0, column] = poison
+    sphere = rows_of((0, 0, 0, 0.1))
+    sphere[0, column] = poison
     with pytest.raises(lg.ROSConfigError, match="finite"):
-        env_of((0, 0, 0, 1)).check_collision(ball)
+        env_of((0, 0, 0, 1)).check_collision(sphere)
     with pytest.raises(lg.ROSConfigError, match="finite"):
-        env_of((0, 0, 0, 1)).min_distance(ball)
+        env_of((0, 0, 0, 1)).min_distance(sphere)
     with pytest.raises(lg.ROSConfigError, match="finite"):
-        CollisionEnvironment.build(ball, 0.05, cube(1.0))
+        CollisionEnvironment.build(sphere, 0.05, cube(1.0))
 
 
 # ---- Environments ----------------------------------------------------------------------------------
@@ -126,33 +126,33 @@ def test_sphere_that_is_not_finite_is_refused_not_free(column, poison):
 
 def test_empty_world_is_free():
     env = CollisionEnvironment.empty(0.05, cube(1.0))
-    assert not env.check_collision(balls((0, 0, 0, 0.5), (0.5, 0.5, 0.5, 0.1)))
+    assert not env.check_collision(rows_of((0, 0, 0, 0.5), (0.5, 0.5, 0.5, 0.1)))
 
 
 def test_point_inside_an_obstacle_collides_and_one_far_from_it_does_not():
     env = env_of((0, 0, 0, 0.3), half_m=2.0)
-    assert env.check_collision(balls((0, 0, 0, 0.01)))
-    assert not env.check_collision(balls((1, 0, 0, 0.1)))
-    assert_distance(env, balls((0.3, 0, 0, 0)), 0.0)
+    assert env.check_collision(rows_of((0, 0, 0, 0.01)))
+    assert not env.check_collision(rows_of((1, 0, 0, 0.1)))
+    assert_distance(env, rows_of((0.3, 0, 0, 0)), 0.0)
 
 
 def test_robot_between_two_obstacles_is_free():
     env = env_of((-0.5, 0, 0, 0.2), (0.5, 0, 0, 0.2))
-    assert not env.check_collision(balls((0, 0, 0, 0.1)))
-    assert_distance(env, balls((-0.3, 0, 0, 0)), 0.0)
+    assert not env.check_collision(rows_of((0, 0, 0, 0.1)))
+    assert_distance(env, rows_of((-0.3, 0, 0, 0)), 0.0)
 
 
 def test_clearance_is_never_above_the_truth_and_falls_towards_the_obstacle():
-    assert_distance(env_of((0, 0, 0, 0.1)), balls((0.3, 0, 0, 0)), 0.2)
+    assert_distance(env_of((0, 0, 0, 0.1)), rows_of((0.3, 0, 0, 0)), 0.2)
     env = env_of((0, 0, 0, 0.2), resolution_m=0.02)
-    found = env.distances(balls((0.8, 0, 0, 0), (0.4, 0, 0, 0), (0.25, 0, 0, 0)))
+    found = env.distances(rows_of((0.8, 0, 0, 0), (0.4, 0, 0, 0), (0.25, 0, 0, 0)))
     assert found[0] > found[1] > found[2] > 0.0
 
 
 def test_sphere_in_the_same_place_collides_in_a_large_world():
     env = env_of((0.15, 0.15, 0.15, 0.05))
-    assert_distance(env, balls((0.15, 0.15, 0.15, 0.05)), -0.1)
-    report = env.nearest(balls((0.15, 0.15, 0.15, 0.05)))
+    assert_distance(env, rows_of((0.15, 0.15, 0.15, 0.05)), -0.1)
+    report = env.nearest(rows_of((0.15, 0.15, 0.15, 0.05)))
     assert report.in_collision
     assert report.distance_m <= 0.0
     assert (report.robot_index, report.obstacle) == (0, "sphere_0")
@@ -160,7 +160,7 @@ def test_sphere_in_the_same_place_collides_in_a_large_world():
 
 def test_obstacle_beside_a_grid_vertex_collides():
     env = env_of((0.049, 0.049, 0.049, 0.02), half_m=2.0)
-    assert env.check_collision(balls((0.049, 0.049, 0.049, 0.06)))
+    assert env.check_collision(rows_of((0.049, 0.049, 0.049, 0.06)))
 
 
 @pytest.mark.parametrize(("resolution_m", "half_m"), [(0.05, 2.0), (0.02, 1.0), (0.05, 10.0)])
@@ -176,46 +176,46 @@ def test_no_contact_is_missed_at_any_resolution(resolution_m, half_m):
 
 
 def test_wide_margins_are_exact_too():
-    assert env_of((0, 0, 0, 0.1)).check_collision(balls((0.64, 0, 0, 0.25)), margin_m=0.30)
-    assert_distance(env_of((0, 0, 0, 0.1)), balls((0, 0.7, 0, 0.62)), -0.02)
+    assert env_of((0, 0, 0, 0.1)).check_collision(rows_of((0.64, 0, 0, 0.25)), margin_m=0.30)
+    assert_distance(env_of((0, 0, 0, 0.1)), rows_of((0, 0.7, 0, 0.62)), -0.02)
     env = env_of((1, 0, 0, 0.1))
-    answers = [env.check_collision(balls((0, 0, 0, 0.1)), margin_m=m) for m in (0.0, 0.5, 0.8, 1.0, 5.0)]
+    answers = [env.check_collision(rows_of((0, 0, 0, 0.1)), margin_m=m) for m in (0.0, 0.5, 0.8, 1.0, 5.0)]
     assert answers == [False, False, True, True, True]
 
 
 def test_robot_outside_the_bounds_is_told_apart_from_one_in_collision():
-    robot = balls((1.2, 0, 0, 0.1))
+    robot = rows_of((1.2, 0, 0, 0.1))
     env = CollisionEnvironment.empty(0.05, cube(1.0))
     assert not env.check_collision(robot)
     assert env.nearest(robot).outside_bounds
     assert env.is_outside(robot).tolist() == [True]
-    assert env.is_outside(balls((0.8, 0, 0, 0.1))).tolist() == [False]
+    assert env.is_outside(rows_of((0.8, 0, 0, 0.1))).tolist() == [False]
     closed = CollisionEnvironment.build([], 0.05, cube(1.0), outside="occupied")
     assert closed.check_collision(robot)
     assert closed.nearest(robot).obstacle == "outside"
-    assert not closed.check_collision(balls((0.8, 0, 0, 0.1)))
-    assert closed.min_distance(balls((0.8, 0, 0, 0.1))) == pytest.approx(0.1)
+    assert not closed.check_collision(rows_of((0.8, 0, 0, 0.1)))
+    assert closed.min_distance(rows_of((0.8, 0, 0, 0.1))) == pytest.approx(0.1)
 
 
 def test_obstacle_outside_the_bounds_still_counts():
-    assert env_of((1.3, 0, 0, 0.1), half_m=1.0).check_collision(balls((1.2, 0, 0, 0.1)))
+    assert env_of((1.3, 0, 0, 0.1), half_m=1.0).check_collision(rows_of((1.2, 0, 0, 0.1)))
 
 
 def test_far_obstacles_do_not_hide_the_near_one():
-    assert not env_of((5, 5, 5, 0.1)).check_collision(balls((0, 0, 0, 0.3)))
+    assert not env_of((5, 5, 5, 0.1)).check_collision(rows_of((0, 0, 0, 0.3)))
     row = [(5 + 0.1 * index, 5, 5, 0.01) for index in range(99)]
-    assert env_of(*row, (0, 0, 0, 0.5)).check_collision(balls((0, 0, 0, 0.3)))
+    assert env_of(*row, (0, 0, 0, 0.5)).check_collision(rows_of((0, 0, 0, 0.3)))
 
 
 def test_nearest_names_the_link_and_the_obstacle():
     env = env_of((0, 0, 1, 0.1), ids=[42])
-    robot = balls(*((0, 0, 0.5 * link, 0.05) for link in range(4)))
+    robot = rows_of(*((0, 0, 0.5 * link, 0.05) for link in range(4)))
     report = env.nearest(robot)
     assert (report.robot_index, report.obstacle) == (2, "42")
 
 
 def test_witness_points_lie_on_both_surfaces():
-    report = env_of((1, 0, 0, 0.25)).nearest(balls((0, 0, 0, 0.5)))
+    report = env_of((1, 0, 0, 0.25)).nearest(rows_of((0, 0, 0, 0.5)))
     assert report.on_robot == pytest.approx((0.5, 0, 0))
     assert report.on_obstacle == pytest.approx((0.75, 0, 0))
 
@@ -244,32 +244,32 @@ def test_there_is_no_range_of_radii_to_declare(radius_m):
 
 def test_distance_is_symmetric_around_a_sphere():
     env = env_of((0, 0, 0, 0.3), resolution_m=0.1, half_m=1.0)
-    found = env.distances(balls((0.5, 0, 0, 0), (-0.5, 0, 0, 0)))
+    found = env.distances(rows_of((0.5, 0, 0, 0), (-0.5, 0, 0, 0)))
     assert found == pytest.approx([0.2, 0.2], abs=1e-10)
 
 
 def test_thin_obstacle_is_occupied_at_its_middle_at_any_resolution():
     for resolution_m in (0.05, 0.2, 1.0):
-        assert env_of((0, 0, 0, 0.05), resolution_m=resolution_m).check_collision(balls((0, 0, 0, 0)))
+        assert env_of((0, 0, 0, 0.05), resolution_m=resolution_m).check_collision(rows_of((0, 0, 0, 0)))
 
 
 def test_cloud_is_copied_so_that_writing_over_it_moves_nothing():
     cloud = np.array([[1.0, 0.0, 0.0]])
-    env = CollisionEnvironment.build([[0.0, 1.0, 0.0, 0.1]], 0.05, cube(3.0), ids=["ball"], points=cloud)
+    env = CollisionEnvironment.build([[0.0, 1.0, 0.0, 0.1]], 0.05, cube(3.0), ids=["sphere"], points=cloud)
     cloud[:] = 2.0
-    assert env.balls[1].tolist() == [1.0, 0.0, 0.0, 0.0]
-    ball_there = [[1.0, 0.0, 0.0, 0.01]]
-    assert env.check_collision(ball_there)
-    assert env.without("ball").check_collision(ball_there)
-    assert not env.without("ball").check_collision([[2.0, 2.0, 2.0, 0.01]])
+    assert env.spheres[1].tolist() == [1.0, 0.0, 0.0, 0.0]
+    sphere_there = [[1.0, 0.0, 0.0, 0.01]]
+    assert env.check_collision(sphere_there)
+    assert env.without("sphere").check_collision(sphere_there)
+    assert not env.without("sphere").check_collision([[2.0, 2.0, 2.0, 0.01]])
 
 
 def test_cloud_of_three_points_is_three_obstacles():
     cloud = np.array([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]])
     env = CollisionEnvironment.build([], 0.05, cube(3.0), points=cloud, point_radius_m=0.05)
     assert env.obstacle_count == 3
-    assert_distance(env, balls((0.5, 0, 0, 0.1)), 0.35)
-    assert env.nearest(balls((1.9, 0, 0, 0.01))).obstacle == "point_2"
+    assert_distance(env, rows_of((0.5, 0, 0, 0.1)), 0.35)
+    assert env.nearest(rows_of((1.9, 0, 0, 0.01))).obstacle == "point_2"
 
 
 def test_every_point_of_a_cloud_in_cells_is_covered():
@@ -289,9 +289,9 @@ def test_half_space_has_no_end():
         shape=lg.HalfSpaceShape(shape="half_space"), pose=lg.Pose6D(xyz=(0, 0, 0), quat_xyzw=(0, 0, 0, 1))
     )
     env = CollisionEnvironment.build([], 0.05, cube(1.0), primitives=[floor])
-    assert env.check_collision(balls((1.5, 1.5, -0.5, 0.0)))
-    assert env.check_collision(balls((5.5, 0, -1, 0.0)))
-    assert not env.check_collision(balls((5.5, 0, 0.2, 0.1)))
+    assert env.check_collision(rows_of((1.5, 1.5, -0.5, 0.0)))
+    assert env.check_collision(rows_of((5.5, 0, -1, 0.0)))
+    assert not env.check_collision(rows_of((5.5, 0, 0.2, 0.1)))
 
 
 def test_flat_box_has_no_holes():
@@ -306,8 +306,8 @@ def test_flat_box_has_no_holes():
         [rng.uniform([-0.25, -0.15], [0.25, 0.15], (500, 2)), np.full(500, 0.010), np.full(500, 0.006)]
     )
     assert env.check_collision(np.ascontiguousarray(probes[:, None])).all()
-    assert env.distances(balls((0, 0, 0, 0.0))) == pytest.approx([-0.005])
-    assert env.nearest(balls((0, 0, 0.1, 0.0))).obstacle == "slab"
+    assert env.distances(rows_of((0, 0, 0, 0.0))) == pytest.approx([-0.005])
+    assert env.nearest(rows_of((0, 0, 0.1, 0.0))).obstacle == "slab"
 
 
 def test_batch_of_no_configurations_is_empty():
@@ -319,7 +319,7 @@ def test_batch_of_no_configurations_is_empty():
 
 def test_answers_are_plain_for_one_and_arrays_for_many():
     env = env_of((0, 0, 0, 0.1))
-    one = balls((0, 0, 0, 0.1), (1, 0, 0, 0.1))
+    one = rows_of((0, 0, 0, 0.1), (1, 0, 0, 0.1))
     assert env.check_collision(one) is True
     assert isinstance(env.min_distance(one), float)
     many = np.stack([one, one + np.array([5, 0, 0, 0])])

@@ -10,13 +10,13 @@ from paper_robots import (
     NOW_S,
     arm_of_one_link,
     at,
-    ball,
     check,
     gate_of,
     gripper_arm,
     only_violation,
     planar_two_link,
     sliders,
+    sphere,
     stacked,
     world_of,
 )
@@ -26,7 +26,7 @@ from lastgate import _core
 from lastgate.contracts import CATALOGUE, ControlMode, ViolationCode
 
 M = ControlMode
-CUP = ball((0.15, 0.0, 0.0), 0.1, "cup")
+CUP = sphere((0.15, 0.0, 0.0), 0.1, "cup")
 BOX = {"workspace_box_min_xyz": [-1.0, -1.0, -1.0], "workspace_box_max_xyz": [0.5, 1.0, 1.0]}
 
 
@@ -74,7 +74,7 @@ def with_too_many_contacts() -> lg.Verdict:
         )
         for index in range(_core.DECLARED_CONTACTS_MAX + 1)
     ]
-    far = world_of(ball((2.0, 0.0, 0.0), 0.1, "cup"))
+    far = world_of(sphere((2.0, 0.0, 0.0), 0.1, "cup"))
     return gate.check(
         lg.ActionChunk([[0.0]]), state=at(0.0), world=far, now_s=NOW_S, declared_contacts=contacts
     )
@@ -181,7 +181,7 @@ def test_explanation_of_every_code_is_one_paragraph_with_its_name_numbers_and_ad
 WORDS = {
     "control_mode": ["control_mode 77", "`stacked_3`"],
     "ndof_mismatch": ["2 wide", "needs 3"],
-    "dim_mismatch": ["horizon is 0 rows", "1 to 256"],
+    "dim_mismatch": ["horizon is 0 steps", "1 to 256"],
     "nan_in_action": ["j1", "element 1", "nan"],
     "budget_exceeded": ["257 evaluations"],
     "joint_position_limit": ["j1 at step 0 is 9.0000 rad", "-1.0000 to 1.0000 rad"],
@@ -237,14 +237,14 @@ LABELS = [
 @pytest.mark.parametrize("label", LABELS)
 def test_x22_name_of_an_obstacle_survives(label):
     violation = only_violation(
-        check(gate_of(sliders(0.0)), [[0.0]], world=world_of(ball((0.15, 0, 0), 0.1, label)))
+        check(gate_of(sliders(0.0)), [[0.0]], world=world_of(sphere((0.15, 0, 0), 0.1, label)))
     )
     assert violation.against == label
     assert lg.read_evidence(violation.evidence().model_dump_json()).link_b_or_object == label
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_x22_name_of_a_joint_link_effector_zone_and_held_object_survives(label):
+def test_x22_name_of_a_joint_link_effector_zone_and_attached_object_survives(label):
     manifest = sliders(0.0)
     manifest["joints"][0] |= {"name": label, "child_link": label}
     manifest["collision_geometry"][0]["link_name"] = label
@@ -262,7 +262,7 @@ def test_x22_name_of_a_joint_link_effector_zone_and_held_object_survives(label):
     gate.attach(
         label, lg.SphereShape(radius_m=0.1), object_id=label, origin_xyz_rpy=(0.0, 0.9, 0.0, 0.0, 0.0, 0.0)
     )
-    held = check(gate, [[0.0]], world=world_of(ball((0.0, 0.9, 0.0), 0.1, "cup")))
+    held = check(gate, [[0.0]], world=world_of(sphere((0.0, 0.9, 0.0), 0.1, "cup")))
     names.append(only_violation(held).evidence().link_a)
     assert names == [label] * 5
 
@@ -270,7 +270,7 @@ def test_x22_name_of_a_joint_link_effector_zone_and_held_object_survives(label):
 @pytest.mark.parametrize("label", ["", " pan", "pan\n", "a\x00b", "x" * 257, "a\u202eb"])
 def test_x22_name_that_no_report_could_carry_is_refused_when_it_is_given(label):
     with pytest.raises(ValueError, match="object_id"):
-        ball((0.15, 0.0, 0.0), 0.1, label)
+        sphere((0.15, 0.0, 0.0), 0.1, label)
     gate = gate_of(gripper_arm())
     with pytest.raises(lg.ROSConfigError, match="object_id"):
         gate.attach("hand", lg.SphereShape(radius_m=0.1), object_id=label)
@@ -278,7 +278,7 @@ def test_x22_name_that_no_report_could_carry_is_refused_when_it_is_given(label):
 
 def witness_gap_and_depth(obstacle_radius_m: float) -> tuple[float, float]:
     """Returns how far apart the witness points are and how far the pair is reported to be."""
-    world = world_of(ball((0.5, 0.4, 0.0), obstacle_radius_m, "cup"))
+    world = world_of(sphere((0.5, 0.4, 0.0), obstacle_radius_m, "cup"))
     evidence = only_violation(check(gate_of(arm_of_one_link()), [[0.9]], world=world)).evidence()
     assert 0.0 <= evidence.segment_t <= 1.0
     assert evidence.horizon_step == 0
@@ -287,7 +287,7 @@ def witness_gap_and_depth(obstacle_radius_m: float) -> tuple[float, float]:
 
 def test_witness_points_of_a_shallow_contact_are_as_far_apart_as_reported():
     # The obstacle's surface ends 4 cm above the arm's core, 1 cm inside its skin.
-    world = world_of(ball((0.6, 0.0, 0.14), 0.1, "cup"))
+    world = world_of(sphere((0.6, 0.0, 0.14), 0.1, "cup"))
     violation = only_violation(check(gate_of(arm_of_one_link()), [[0.0]], world=world))
     gap = np.linalg.norm(np.subtract(violation.witness_a, violation.witness_b))
     assert gap == pytest.approx(abs(violation.value), abs=1e-9)

@@ -3,16 +3,16 @@
 
 import numpy as np
 import pytest
-from paper_robots import allowed, at, ball, check, code_of, gate_of, gripper_arm, joint, sphere_on, world_of
+from paper_robots import allowed, at, check, code_of, gate_of, gripper_arm, joint, sphere, sphere_on, world_of
 
 from lastgate.contracts import ControlMode
 
-# The finger's ball of 1 cm stands at y = 0.1 + its position, as high as the hand.
+# The finger's sphere of 1 cm stands at y = 0.1 + its position, as high as the hand.
 HAND_M = 0.5
 
 
 def at_finger(position_m: float):
-    return world_of(ball((0.0, 0.1 + position_m, HAND_M), 0.002, "pin"))
+    return world_of(sphere((0.0, 0.1 + position_m, HAND_M), 0.002, "pin"))
 
 
 def two_fingers():
@@ -103,3 +103,70 @@ def test_torque_starts_from_the_fingers_that_were_measured(measured, pin_m, code
     assert (
         code_of(check(gate, [[0.0]], ControlMode.JOINT_TORQUE, state=state, world=at_finger(pin_m))) == code
     )
+
+
+def wide_channel(gripper_max: float):
+    """The channel runs from 0 to 1 and opens the finger to its limit of 4 cm."""
+    return gripper_arm(safety={"gripper_min": 0.0, "gripper_max": gripper_max})
+
+
+def test_gripper_range_that_sends_a_finger_beyond_its_limit_is_refused_with_the_fix():
+    with pytest.raises(ValueError, match=r"`gripper_max`.*narrow gripper_min and gripper_max to the channel"):
+        gate_of(wide_channel(1.5))
+    with pytest.raises(ValueError, match="`gripper_min`"):
+        gate_of(gripper_arm(safety={"gripper_min": -0.1, "gripper_max": 1.0}))
+    assert gate_of(wide_channel(1.0))
+    # A finger that its channel opens half way may be sent farther.
+    manifest = wide_channel(1.5)
+    manifest["joints"][1]["position_limits"] = [0.0, 0.06]
+    assert gate_of(manifest)
+
+
+@pytest.mark.parametrize("mode", [ControlMode.GRIPPER_POSITION, ControlMode.COMPOSITE_MODE])
+@pytest.mark.parametrize("fingers", [None, [0.0]])
+def test_command_up_to_the_limit_of_a_finger_is_accepted(mode, fingers):
+    gate = gate_of(wide_channel(1.0))
+    state = at(HAND_M, gripper_positions=fingers)
+    assert check(gate, [[1.0]], mode, state=state).accepted
+    assert code_of(check(gate, [[1.01]], mode, state=state)) == "gripper_range"
+
+
+def tool_on_the_finger():
+    """The hand turns about z and slides along y; its tool is the finger, which slides along y too."""
+    manifest = gripper_arm(
+        safety={
+            "gripper_min": 0.0,
+            "gripper_max": 1.0,
+            "workspace_box_min_xyz": [-2.0, -2.0, -2.0],
+            "workspace_box_max_xyz": [2.0, 2.0, 2.0],
+            "max_cartesian_step_m": 0.1,
+            "max_cartesian_step_rad": 0.1,
+            "max_ee_speed_m_s": 1.0,
+            "max_ee_angular_speed_rad_s": 1.0,
+        }
+    )
+    manifest["end_effectors"].append({"name": "fingertip", "link": "finger"})
+    return gate_of(manifest)
+
+
+CARTESIAN_ROWS = {
+    ControlMode.CARTESIAN_POSE: [[0.0, 0.0, 0.0, 1.0, 0.0, 0.12, 0.51]],
+    ControlMode.CARTESIAN_DELTA: [[0.0, 0.0, 0.01, 0.0, 0.0, 0.0]],
+    ControlMode.CARTESIAN_TWIST: [[0.0, 0.0, 0.1, 0.0, 0.0, 0.0]],
+}
+
+
+@pytest.mark.parametrize("mode", CARTESIAN_ROWS)
+def test_tool_on_a_finger_that_was_not_measured_is_not_followed(mode):
+    gate, row = tool_on_the_finger(), CARTESIAN_ROWS[mode]
+    label = {"ee_name": "fingertip", "frame_id": "base"}
+    verdict = check(gate, row, mode, state=at(HAND_M), **label)
+    assert code_of(verdict) == "state_unavailable"
+    assert "the tool moves with a joint that was not measured (finger_joint)" in verdict.explain()
+    assert check(gate, row, mode, state=at(HAND_M, gripper_positions=[0.02]), **label).accepted
+
+
+def test_tool_beside_a_finger_that_was_not_measured_is_followed():
+    row = CARTESIAN_ROWS[ControlMode.CARTESIAN_DELTA]
+    label = {"ee_name": "gripper", "frame_id": "base"}
+    assert check(tool_on_the_finger(), row, ControlMode.CARTESIAN_DELTA, state=at(HAND_M), **label).accepted

@@ -8,12 +8,12 @@ from paper_robots import (
     PAPER_SAFETY,
     arm_of_one_link,
     at,
-    ball,
     check,
     code_of,
     gate_of,
     only_violation,
     sliders,
+    sphere,
     stacked,
     world_of,
 )
@@ -269,7 +269,7 @@ def test_world_at_its_greatest_age_is_accepted_and_older_is_rejected():
 
 @pytest.mark.parametrize(("gap_m", "outcome"), [(0.0, "world_collision"), (2 * RESOLUTION_M, "accepted")])
 def test_touching_an_obstacle_is_contact(gap_m, outcome):
-    world = world_of(ball((0.25 + gap_m, 0.0, 0.0), 0.125))
+    world = world_of(sphere((0.25 + gap_m, 0.0, 0.0), 0.125))
     gate = gate_of(sliders(0.0, radius_m=0.125))
     assert code_of(check(gate, [[0.0]], world=world)) == outcome
 
@@ -283,7 +283,7 @@ def test_touching_itself_is_contact(gap_m, outcome):
 @pytest.mark.parametrize(("gap_m", "outcome"), [(0.0, "world_collision"), (2 * RESOLUTION_M, "accepted")])
 def test_coming_as_close_as_the_margin_is_a_violation(gap_m, outcome):
     gate = gate_of(sliders(0.0, radius_m=0.125, safety={"world_collision_margin_m": 0.25}))
-    assert code_of(check(gate, [[0.0]], world=world_of(ball((0.5 + gap_m, 0.0, 0.0), 0.125)))) == outcome
+    assert code_of(check(gate, [[0.0]], world=world_of(sphere((0.5 + gap_m, 0.0, 0.0), 0.125)))) == outcome
 
 
 @pytest.mark.parametrize(
@@ -291,4 +291,4 @@ def test_coming_as_close_as_the_margin_is_a_violation(gap_m, outcome):
 )
 def test_moving_until_touching_is_contact(stop_x, outcome):
     gate = gate_of(sliders(0.0, radius_m=0.125))
-    assert code_of(check(gate, [[0.25], [stop_x]], world=world_of(ball((1.0, 0.0, 0.0), 0.125)))) == outcome
+    assert code_of(check(gate, [[0.25], [stop_x]], world=world_of(sphere((1.0, 0.0, 0.0), 0.125)))) == outcome

@@ -173,7 +173,7 @@ def test_x16_twin_pads_on_links_without_collision_shapes_are_refused(tmp_path: P
 def test_x36_pair_that_touches_in_the_neutral_pose_is_excused_only_if_its_meshes_never_meet(
     elbow_y: float, excused: bool
 ) -> None:
-    """A torso, a shoulder and an elbow whose volumes overlap in every pose; the elbow's mesh is a ball."""
+    """A torso, a shoulder and an elbow whose volumes overlap in every pose; the elbow's mesh is a sphere."""
     limits = {"position_limits": (-0.3, 0.3), "velocity_limit": 1.0, "joint_type": "revolute"}
     robot = lg.RobotDescription(
         name="shoulder",
@@ -189,11 +189,12 @@ def test_x36_pair_that_touches_in_the_neutral_pose_is_excused_only_if_its_meshes
             },
         ],
     )
-    ball = {link: transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)) for link in ("torso", "shoulder")}
-    ball["elbow"] = transform((0.0, elbow_y, 0.0), (0.0, 0.0, 0.0))
-    shapes = {link: LinkShapes.of(link, [SourceShape("sphere", at, (0.09,))]) for link, at in ball.items()}
+    sphere = {link: transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)) for link in ("torso", "shoulder")}
+    sphere["elbow"] = transform((0.0, elbow_y, 0.0), (0.0, 0.0, 0.0))
+    shapes = {link: LinkShapes.of(link, [SourceShape("sphere", at, (0.09,))]) for link, at in sphere.items()}
     fat = {
-        link: [Volume(0.3, 0.0, (at[0, 3], at[1, 3], at[2, 3]), (0.0, 0.0, 0.0))] for link, at in ball.items()
+        link: [Volume(0.3, 0.0, (at[0, 3], at[1, 3], at[2, 3]), (0.0, 0.0, 0.0))]
+        for link, at in sphere.items()
     }
     tree = KinematicTree.of("torso", robot.joints)
     meshes = LinkMeshes(shapes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases about covering a robot with balls that other implementations get wrong: nothing of a link may stick out."""
+"""Cases about covering a robot with spheres that other implementations get wrong: nothing of a link may stick out."""
 
 import functools
 import itertools
@@ -11,7 +11,7 @@ from shape_robots import box, capsule, cylinder, mesh, pieces_of, placed, robot_
 
 import lastgate as lg
 from lastgate.collision import RobotSphereModel, SphereGenConfig, TwoTierCollisionChecker
-from lastgate.collision.ball_cutting import cover_pieces
+from lastgate.collision.sphere_cutting import cover_pieces
 
 PRESETS = {name: getattr(SphereGenConfig, name)() for name in ("coarse", "default", "fine")}
 
@@ -21,18 +21,18 @@ def model_of(name: str, preset: str) -> RobotSphereModel:
     return RobotSphereModel.from_robot(lg.load_robot(name), PRESETS[preset])
 
 
-def uncovered_m(points: np.ndarray, balls: np.ndarray) -> float:
-    """Returns how far the worst point sticks out of all balls; not above 0 when all are covered."""
+def uncovered_m(points: np.ndarray, spheres: np.ndarray) -> float:
+    """Returns how far the worst point sticks out of all spheres; not above 0 when all are covered."""
     worst = -np.inf
     for block in np.array_split(points, max(len(points) // 2000, 1)):
-        gaps = np.linalg.norm(block[:, None] - balls[None, :, :3], axis=2) - balls[None, :, 3]
+        gaps = np.linalg.norm(block[:, None] - spheres[None, :, :3], axis=2) - spheres[None, :, 3]
         worst = max(worst, float(gaps.min(axis=1).max()))
     return worst
 
 
-def balls_of(shapes, config) -> np.ndarray:
+def spheres_of(shapes, config) -> np.ndarray:
     return np.array(
-        [(*ball.centre, ball.radius_m) for ball in cover_pieces(pieces_of("arm", shapes), config)]
+        [(*sphere.centre, sphere.radius_m) for sphere in cover_pieces(pieces_of("arm", shapes), config)]
     )
 
 
@@ -58,13 +58,13 @@ def test_case_38_robot_without_geometry_reports_it_and_is_not_waved_through():
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_case_39_sphere_is_one_ball_of_its_own_radius(preset):
+def test_case_39_sphere_model_is_one_sphere_of_its_own_radius(preset):
     model = RobotSphereModel.from_robot(robot_of({"arm": [sphere(0.05)]}), PRESETS[preset])
     assert model.sphere_count == 1
     # A hundredth of a millimetre is the unit in which pieces are written.
     assert 0.05 <= model.radius[0] <= 0.05 + 2e-5
     volumes = lg.RobotDescription(
-        name="ball",
+        name="sphere",
         base_frame="base",
         joints=[joint("turn", "base", "arm")],
         collision_geometry=[sphere_on("arm", 0.05)],
@@ -98,10 +98,10 @@ def test_case_40_counts_grow_with_the_preset_and_what_was_achieved_is_reported(n
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(("radius_m", "length_m"), [(0.04, 0.3), (0.035, 0.36), (0.05, 1.0), (0.15, 0.06)])
 def test_case_41_every_point_of_a_cylinder_is_covered(preset, radius_m, length_m):
-    balls = balls_of([cylinder(radius_m, length_m)], PRESETS[preset])
-    assert uncovered_m(points_of_cylinder(radius_m, length_m), balls) <= 0.0
-    # Twin: the same balls a millimetre smaller leave something out, so the test can tell.
-    smaller = balls - [0.0, 0.0, 0.0, 0.001]
+    spheres = spheres_of([cylinder(radius_m, length_m)], PRESETS[preset])
+    assert uncovered_m(points_of_cylinder(radius_m, length_m), spheres) <= 0.0
+    # Twin: the same spheres a millimetre smaller leave something out, so the test can tell.
+    smaller = spheres - [0.0, 0.0, 0.0, 0.001]
     assert uncovered_m(points_of_cylinder(radius_m, length_m), smaller) > 0.0
 
 
@@ -115,13 +115,13 @@ def test_case_42_every_point_of_a_box_is_covered_and_the_overshoot_holds(preset,
     model = RobotSphereModel.from_robot(robot, PRESETS[preset])
     half = np.array(size) / 2
     points = grid(-half, half) @ pose[:3, :3].T + pose[:3, 3]
-    assert uncovered_m(points, model.balls_in_links) <= 0.0
+    assert uncovered_m(points, model.spheres_in_links) <= 0.0
     (cover,) = model.covers
-    # The farthest a ball stands out, measured in the box's own frame.
+    # The farthest a sphere stands out, measured in the box's own frame.
     directions = np.array([d for d in itertools.product((-1, 0, 1), repeat=3) if any(d)], dtype=float)
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     surface = (
-        model.balls_in_links[:, None, :3] + model.balls_in_links[:, None, 3:] * directions[None]
+        model.spheres_in_links[:, None, :3] + model.spheres_in_links[:, None, 3:] * directions[None]
     ).reshape(-1, 3)
     local = (surface - pose[:3, 3]) @ pose[:3, :3]
     stands_out = np.linalg.norm(np.maximum(np.abs(local) - half, 0.0), axis=1).max()
@@ -129,18 +129,20 @@ def test_case_42_every_point_of_a_box_is_covered_and_the_overshoot_holds(preset,
     assert cover.overshoot_m <= cover.radius_m
 
 
-def test_case_43_more_balls_are_never_looser_than_one():
+def test_case_43_more_spheres_are_never_looser_than_one():
     cube = pieces_of("arm", [box(0.3, 0.3, 0.3)])
     one = cover_pieces(cube, SphereGenConfig(radius_m_max=10.0, spheres_per_link_max=1))
-    reach = [np.linalg.norm(ball.centre) + ball.radius_m for ball in one]
+    reach = [np.linalg.norm(sphere.centre) + sphere.radius_m for sphere in one]
     assert len(one) == 1
     assert reach[0] == pytest.approx(0.15 * np.sqrt(3.0), abs=1e-3)
     for config in PRESETS.values():
-        # Along an axis, where the single ball reaches 11 cm beyond the cube, and farthest from the cube anywhere.
-        along = [np.abs(ball.centre).max() + ball.radius_m for ball in cover_pieces(cube, config)]
+        # Along an axis, where the single sphere reaches 11 cm beyond the cube, and farthest from the cube anywhere.
+        along = [np.abs(sphere.centre).max() + sphere.radius_m for sphere in cover_pieces(cube, config)]
         assert max(along) < reach[0]
-        # How far a ball stands out of the cube: its radius less how deep its middle lies.
-        out = [ball.radius_m - (0.15 - np.abs(ball.centre).max()) for ball in cover_pieces(cube, config)]
+        # How far a sphere stands out of the cube: its radius less how deep its middle lies.
+        out = [
+            sphere.radius_m - (0.15 - np.abs(sphere.centre).max()) for sphere in cover_pieces(cube, config)
+        ]
         assert max(out) <= reach[0] - 0.15
 
 
@@ -148,8 +150,8 @@ def test_case_44_box_is_as_large_as_its_size_says():
     (piece,) = pieces_of("arm", [box(0.2, 0.2, 0.1)])
     corners = np.abs(np.array(piece.corners_m))
     assert corners.max(axis=0).tolist() == [0.1, 0.1, 0.05]
-    balls = balls_of([box(0.2, 0.2, 0.1)], SphereGenConfig(radius_m_max=1.0, spheres_per_link_max=1))
-    assert balls[0, 3] == pytest.approx(0.15, abs=1e-4)  # half the diagonal
+    spheres = spheres_of([box(0.2, 0.2, 0.1)], SphereGenConfig(radius_m_max=1.0, spheres_per_link_max=1))
+    assert spheres[0, 3] == pytest.approx(0.15, abs=1e-4)  # half the diagonal
 
 
 def test_case_45_mesh_is_covered_at_its_scale():
@@ -158,14 +160,14 @@ def test_case_45_mesh_is_covered_at_its_scale():
     solid = trimesh.creation.box(extents=(200.0, 200.0, 200.0))
     triangles = np.asarray(solid.triangles) * 0.001
     config = SphereGenConfig(radius_m_max=1.0, spheres_per_link_max=1)
-    (ball,) = balls_of([mesh(triangles)], config)
-    assert ball[3] >= 0.1 * np.sqrt(3.0)
-    assert uncovered_m(grid((-0.1,) * 3, (0.1,) * 3), balls_of([mesh(triangles)], PRESETS["fine"])) <= 0.0
+    (sphere,) = spheres_of([mesh(triangles)], config)
+    assert sphere[3] >= 0.1 * np.sqrt(3.0)
+    assert uncovered_m(grid((-0.1,) * 3, (0.1,) * 3), spheres_of([mesh(triangles)], PRESETS["fine"])) <= 0.0
 
 
 def test_case_47_capsule_is_covered_with_its_caps():
-    balls = balls_of([capsule(0.05, 0.3)], PRESETS["coarse"])
-    assert max(ball[2] + ball[3] for ball in balls) >= 0.2
+    spheres = spheres_of([capsule(0.05, 0.3)], PRESETS["coarse"])
+    assert max(sphere[2] + sphere[3] for sphere in spheres) >= 0.2
     angles = np.linspace(0, np.pi / 2, 12)
     cap = np.array(
         [
@@ -175,12 +177,12 @@ def test_case_47_capsule_is_covered_with_its_caps():
         ]
     )
     for config in PRESETS.values():
-        balls = balls_of([capsule(0.05, 0.3)], config)
-        assert uncovered_m(np.concatenate([cap, -cap]), balls) <= 0.0
-        assert uncovered_m(points_of_cylinder(0.05, 0.3), balls) <= 0.0
+        spheres = spheres_of([capsule(0.05, 0.3)], config)
+        assert uncovered_m(np.concatenate([cap, -cap]), spheres) <= 0.0
+        assert uncovered_m(points_of_cylinder(0.05, 0.3), spheres) <= 0.0
 
 
-def test_case_48_ball_is_where_its_link_is():
+def test_case_48_sphere_is_where_its_link_is():
     robot = lg.RobotDescription(
         name="mast",
         base_frame="base",
@@ -191,8 +193,8 @@ def test_case_48_ball_is_where_its_link_is():
         ],
         collision_geometry=[sphere_on("arm", 0.05)],
     )
-    placed_balls = RobotSphereModel.from_robot(robot).place(np.array([1.0]))
-    np.testing.assert_allclose(placed_balls, [[1.0, 2.0, 3.0, 0.05]], atol=1e-10)
+    placed_spheres = RobotSphereModel.from_robot(robot).place(np.array([1.0]))
+    np.testing.assert_allclose(placed_spheres, [[1.0, 2.0, 3.0, 0.05]], atol=1e-10)
 
 
 def test_case_49_padding_and_scale_in_this_order_and_on_one_link_only():
@@ -212,8 +214,8 @@ def test_case_49_padding_and_scale_in_this_order_and_on_one_link_only():
     [
         ({"padding_m": -999.0}, "padding_m"),
         ({"padding_m": float("nan")}, "padding_m"),
-        ({"scale": 0.5}, "smaller balls cover nothing"),
-        ({"scale": float("nan")}, "smaller balls cover nothing"),
+        ({"scale": 0.5}, "smaller spheres cover nothing"),
+        ({"scale": float("nan")}, "smaller spheres cover nothing"),
         ({"padding_m": 0.1, "links": ["tail"]}, "no link `tail`"),
     ],
 )
@@ -237,8 +239,8 @@ def test_case_50_every_link_of_a_branching_robot_gets_its_own_pose():
     )
     model = RobotSphereModel.from_robot(robot)
     found = {
-        model.link_names[link]: ball.tolist()
-        for link, ball in zip(model.link, model.place(np.array([0.1, 0.2, 0.3])), strict=True)
+        model.link_names[link]: sphere.tolist()
+        for link, sphere in zip(model.link, model.place(np.array([0.1, 0.2, 0.3])), strict=True)
     }
     assert found["arm"] == pytest.approx([0.1, 1.0, 0.0, 0.01])
     assert found["gripper"] == pytest.approx([0.2, -1.0, 0.0, 0.02])
@@ -251,9 +253,9 @@ def test_fingers_that_nobody_placed_are_covered_wherever_they_are():
     model = RobotSphereModel.from_robot(lg.RobotDescription(**gripper_arm()))
     anywhere = model.place(np.array([0.5]))[1]
     for position in np.linspace(0.0, 0.04, 9):
-        ball = model.place(np.array([0.5]), gripper_positions=[position])[1]
-        assert np.linalg.norm(ball[:3] - anywhere[:3]) + ball[3] <= anywhere[3] + 1e-12
-        assert ball[3] == 0.01
+        sphere = model.place(np.array([0.5]), gripper_positions=[position])[1]
+        assert np.linalg.norm(sphere[:3] - anywhere[:3]) + sphere[3] <= anywhere[3] + 1e-12
+        assert sphere[3] == 0.01
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_every_corner_of_every_piece_is_held_and_so_is_what_lies_between(name, p
     robot = model.robot
     rng = np.random.default_rng(7)
     for link in {piece.link_name for piece in robot.loaded_pieces}:
-        balls = model.balls_in_links[model.link == model.link_names.index(link)]
+        spheres = model.spheres_in_links[model.link == model.link_names.index(link)]
         for piece in robot.loaded_pieces:
             if piece.link_name != link:
                 continue
@@ -272,7 +274,7 @@ def test_every_corner_of_every_piece_is_held_and_so_is_what_lies_between(name, p
             inner = rng.dirichlet(np.full(len(corners), 0.15), 150) @ corners
             away = rng.normal(size=inner.shape)
             inner += piece.radius_m * away / np.linalg.norm(away, axis=1, keepdims=True)
-            assert uncovered_m(np.concatenate([corners, inner]), balls) <= 0.0, link
+            assert uncovered_m(np.concatenate([corners, inner]), spheres) <= 0.0, link
 
 
 @pytest.mark.parametrize(
@@ -338,4 +340,4 @@ def test_capsule_volumes_are_covered_where_there_are_no_pieces():
     for config in PRESETS.values():
         model = RobotSphereModel.from_robot(robot, config)
         points = points_of_cylinder(0.05, 0.8)[:, [2, 1, 0]] + [0.5, 0.0, 0.0]
-        assert uncovered_m(points, model.balls_in_links) <= 1e-12
+        assert uncovered_m(points, model.spheres_in_links) <= 1e-12

@@ -6,14 +6,15 @@ import pytest
 from paper_robots import (
     NOW_S,
     at,
-    ball,
     check,
     code_of,
     gate_of,
     gripper_arm,
     only_violation,
     sliders,
+    sphere,
     stacked,
+    wall_beyond_x,
     world_of,
 )
 
@@ -153,7 +154,7 @@ def test_torque_that_could_lead_beyond_a_limit_within_the_horizon_is_rejected():
 def test_torque_that_could_lead_into_an_obstacle_within_the_horizon_is_rejected():
     manifest = sliders(0.0)
     manifest["joints"][0] |= {"effort_limit": 10.0, "velocity_limit": 1.0}
-    world = world_of(ball((0.5, 0.0, 0.0), 0.1, "bottle"))
+    world = world_of(sphere((0.5, 0.0, 0.0), 0.1, "bottle"))
     gate = gate_of(manifest)
     assert check(gate, np.zeros((2, 1)), ControlMode.JOINT_TORQUE, world=world).accepted
     violation = only_violation(check(gate, np.zeros((4, 1)), ControlMode.JOINT_TORQUE, world=world))
@@ -162,7 +163,7 @@ def test_torque_that_could_lead_into_an_obstacle_within_the_horizon_is_rejected(
 
 def test_gripper_that_nobody_measured_may_stand_anywhere():
     gate = gate_of(gripper_arm())
-    beside_open_finger = world_of(ball((0.0, 0.17, 0.0), 0.025))
+    beside_open_finger = world_of(sphere((0.0, 0.17, 0.0), 0.025))
     closed = at(0.0, gripper_positions=[0.0])
     assert check(gate, [[0.0]], state=closed, world=beside_open_finger).accepted
     verdict = check(gate, [[0.0]], state=at(0.0), world=beside_open_finger)
@@ -204,7 +205,7 @@ def test_world_in_another_frame_is_rejected(gate, frame, outcome):
 )
 def test_world_over_capacity_is_rejected(gate, count, outcome):
     assert _core.PRIMITIVES_MAX == 1024
-    crowd = [ball((5.0, 0.0, 0.0), 0.1)] * count
+    crowd = [sphere((5.0, 0.0, 0.0), 0.1)] * count
     verdict = check_with(gate, state=at(0.0, 0.0, 0.0), world=world_of(*crowd))
     assert code_of(verdict) == outcome
     if outcome == "world_overflow":
@@ -213,13 +214,43 @@ def test_world_over_capacity_is_rejected(gate, count, outcome):
 
 @pytest.mark.parametrize(("x_m", "outcome"), [(9999.0, "accepted"), (10001.0, "world_unavailable")])
 def test_obstacle_beyond_the_range_of_the_arithmetic_spoils_the_world(gate, x_m, outcome):
-    verdict = check_with(gate, state=at(0.0, 0.0, 0.0), world=world_of(ball((x_m, 0.0, 0.0), 0.1)))
+    verdict = check_with(gate, state=at(0.0, 0.0, 0.0), world=world_of(sphere((x_m, 0.0, 0.0), 0.1)))
     assert code_of(verdict) == outcome
 
 
 def test_verdict_names_the_snapshot_and_its_age():
-    world = world_of(ball((0.15, 0.0, 0.0), 0.1, "cup"), stamp_s=NOW_S - 0.25, world_id="camera-7")
+    world = world_of(sphere((0.15, 0.0, 0.0), 0.1, "cup"), stamp_s=NOW_S - 0.25, world_id="camera-7")
     verdict = check(gate_of(sliders(0.0)), [[0.0]], world=world)
     evidence = only_violation(verdict).evidence()
     assert (evidence.world_id, evidence.world_age_s) == ("camera-7", 0.25)
     assert "World camera-7." in verdict.explain()
+
+
+def towards_a_wall(velocity: float | None):
+    """One slide at 1 m/s at most, 0.15 m from a wall: within one step of 0.1 s it cannot reach it."""
+    manifest = sliders(0.0)
+    manifest["joints"][0] |= {"velocity_limit": 1.0, "effort_limit": 10.0}
+    state = at(0.0, velocities=None if velocity is None else [velocity])
+    world = world_of(wall_beyond_x(0.25))
+    return check(gate_of(manifest), [[0.0]], ControlMode.JOINT_TORQUE, state=state, world=world)
+
+
+@pytest.mark.parametrize("velocity", [50.0, -50.0, 1.0001])
+def test_torque_on_a_joint_measured_faster_than_its_limit_is_rejected(velocity):
+    violation = only_violation(towards_a_wall(velocity))
+    assert (violation.code, violation.subject) == ("joint_velocity_limit", "slide0")
+    assert violation.value == pytest.approx(velocity)
+
+
+@pytest.mark.parametrize("velocity", [0.0, 1.0, -1.0])
+def test_torque_on_a_joint_measured_within_its_limit_is_accepted(velocity):
+    verdict = towards_a_wall(velocity)
+    assert verdict.accepted
+    assert lg.Unchecked.JOINT_VELOCITIES not in verdict.unchecked
+
+
+def test_torque_without_measured_velocities_says_so():
+    verdict = towards_a_wall(None)
+    assert verdict.accepted
+    assert lg.Unchecked.JOINT_VELOCITIES in verdict.unchecked
+    assert "joint_velocities" in verdict.explain()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases about looking closer that other implementations get wrong: a closer look clears the pair it looked at, and
-nothing else; what cannot be looked at stays in contact."""
+"""Cases about looking closer that other implementations get wrong: refinement clears the pair it checked, and
+nothing else; what cannot be checked stays in contact."""
 
 import math
 
@@ -53,10 +53,10 @@ def capsule_at(xyz, radius_m, length_m):
 
 def obstacles_at(xyz):
     return [
-        pytest.param([(*xyz, 0.5)], [], id="ball"),
+        pytest.param([(*xyz, 0.5)], [], id="sphere"),
         pytest.param([], [box_at(xyz, (1.0, 1.0, 1.0))], id="box"),
         pytest.param([], [capsule_at(xyz, 0.3, 1.0)], id="capsule"),
-        pytest.param([(*xyz, 0.3)], [], id="small_ball"),
+        pytest.param([(*xyz, 0.3)], [], id="small_sphere"),
     ]
 
 
@@ -72,25 +72,25 @@ def test_case_62_twin_obstacle_far_away_is_free(spheres, primitives):
     assert found.min_distance(ZERO) > 5.0
 
 
-def test_case_63_distance_of_a_ball_from_a_box_is_exact():
+def test_case_63_distance_of_a_sphere_from_a_box_is_exact():
     found = checker([box(0.2, 0.2, 0.1)], (0.2, 0, 0, 0.05))
     assert found.min_distance(ZERO) == pytest.approx(0.05, abs=WRITTEN_M)
     assert not found.check_collision(ZERO)
 
 
-def test_case_64_ball_in_the_end_of_a_cylinder_collides_to_its_depth():
+def test_case_64_sphere_in_the_end_of_a_cylinder_collides_to_its_depth():
     found = checker([cylinder(0.04, 0.3)], (0, 0, 0.12, 0.02))
     assert found.check_collision(ZERO)
     assert found.min_distance(ZERO) == pytest.approx(-0.05, abs=WRITTEN_M)
 
 
-def test_case_65_ball_beside_a_cylinder_is_free():
+def test_case_65_sphere_beside_a_cylinder_is_free():
     found = checker([cylinder(0.04, 0.3)], (0, 0.11, 0, 0.02))
     assert not found.check_collision(ZERO)
     assert found.min_distance(ZERO) == pytest.approx(0.05, abs=3 * WRITTEN_M)
 
 
-def test_case_66_thin_overlap_is_found_behind_coarse_balls():
+def test_case_66_thin_overlap_is_found_behind_coarse_spheres():
     found = checker(
         [cylinder(0.05, 1.0)],
         (0.051, 0, 0, 0.005),
@@ -163,13 +163,13 @@ def test_mesh_of_an_unknown_link_and_a_mesh_without_triangles_are_refused():
         TwoTierCollisionChecker(robot, meshes={"arm": np.full((1, 3, 3), np.nan)})
 
 
-@pytest.mark.parametrize("kind", ["ball", "box", "capsule"])
+@pytest.mark.parametrize("kind", ["sphere", "box", "capsule"])
 def test_case_69_obstacle_inside_a_closed_mesh_collides(kind):
     import trimesh
 
     triangles = np.asarray(trimesh.creation.box(extents=(0.4, 0.4, 0.4)).triangles)
     robot = whole_hull(triangles)
-    spheres = [(0.05, 0, 0, 0.01)] if kind == "ball" else []
+    spheres = [(0.05, 0, 0, 0.01)] if kind == "sphere" else []
     shapes = {
         "box": [box_at((0.05, 0, 0), (0.02, 0.02, 0.02))],
         "capsule": [capsule_at((0.05, 0, 0), 0.01, 0.02)],
@@ -182,22 +182,22 @@ def test_case_69_obstacle_inside_a_closed_mesh_collides(kind):
 
 
 def bulge(half_z_m=0.05):
-    """Returns a small ball above the box of 20 x 20 x 10 cm that only the box's balls touch."""
+    """Returns a small sphere above the box of 20 x 20 x 10 cm that only the box's spheres touch."""
     model = checker([box(0.2, 0.2, 0.1)]).model
-    x, y, z, radius_m = max(model.balls_in_links.tolist(), key=lambda ball: ball[2] + ball[3])
+    x, y, z, radius_m = max(model.spheres_in_links.tolist(), key=lambda sphere: sphere[2] + sphere[3])
     top_m = z + radius_m
     assert top_m > half_z_m + 0.01
     return x, y, top_m - 0.001, 0.002
 
 
-def test_case_70_without_refinement_balls_decide():
+def test_case_70_without_refinement_spheres_decide():
     scenes = [bulge(), (0.3, 0.0, 0.0, 0.05), (0.0, 0.0, 0.0, 0.5)]
     for scene in scenes:
         found = checker([box(0.2, 0.2, 0.1)], scene, refinement=0.0, safety=0.0)
-        balls = found.model.place(ZERO)
-        assert found.check_collision(ZERO) == env_of(scene).check_collision(balls)
+        spheres = found.model.place(ZERO)
+        assert found.check_collision(ZERO) == env_of(scene).check_collision(spheres)
         assert found.check_batch(ZERO[np.newaxis]).level.tolist() == [DetailLevel.SPHERES]
-    # The twin: the first one is a contact of balls only.
+    # The twin: the first one is a contact of spheres only.
     assert checker([box(0.2, 0.2, 0.1)], scenes[0], refinement=0.0, safety=0.0).check_collision(ZERO)
     assert not checker([box(0.2, 0.2, 0.1)], scenes[0], refinement=0.05, safety=0.0).check_collision(ZERO)
     assert checker([box(0.2, 0.2, 0.1)], scenes[2], refinement=0.0, safety=0.0).check_collision(ZERO)
@@ -289,10 +289,13 @@ def test_case_75_every_rung_is_at_least_as_far_as_the_one_below_while_apart():
     robot = robot_of({"arm": [mesh(triangles)]})
     apart = 0
     for _ in range(60):
-        ball = (*rng.uniform(-0.5, 0.5, 3), rng.uniform(0.01, 0.1))
+        sphere = (*rng.uniform(-0.5, 0.5, 3), rng.uniform(0.01, 0.1))
         found = [
             TwoTierCollisionChecker(
-                robot, environment=env_of(ball), meshes={"arm": triangles}, levels=DetailLevels.forced(level)
+                robot,
+                environment=env_of(sphere),
+                meshes={"arm": triangles},
+                levels=DetailLevels.forced(level),
             ).min_distance(ZERO)
             for level in DetailLevel
         ]
@@ -309,7 +312,7 @@ def test_case_75_every_rung_is_at_least_as_far_as_the_one_below_while_apart():
 
 
 def tower(positions_m, **more):
-    """Returns links of a tower with their own balls, each on a slide of its own height."""
+    """Returns links of a tower with their own spheres, each on a slide of its own height."""
     slide = {"joint_type": "prismatic", "axis_xyz": [0, 0, 1], "position_limits": [-5.0, 5.0]}
     names = ["base", "link1", "link2", "ee"]
     robot = lg.RobotDescription(
@@ -352,16 +355,18 @@ def test_case_61_object_in_the_hand_is_ignored_by_the_finger_and_seen_by_the_for
 # ---- Ladder, batches and refusals ------------------------------------------------------------------
 
 
-def test_closer_look_clears_only_the_pair_it_looked_at():
-    """Two links beside two obstacles: balls see both in contact, pieces clear one and not the other."""
+def test_refinement_clears_only_its_own_pair():
+    """Two links beside two obstacles: spheres see both in contact, pieces clear one and not the other."""
     robot = robot_of({"left": [box(0.2, 0.2, 0.1)], "right": [box(0.2, 0.2, 0.1)]})
     matrix = AllowedCollisionMatrix([("left", "right")])
     near, touching = bulge(), (5.0, 0.105, 0.0, 0.01)
     both = TwoTierCollisionChecker(robot, None, 0.05, 0.0, environment=env_of(near, touching), allowed=matrix)
     rows = np.array([[0.0, 5.0], [0.0, -5.0], [-5.0, 5.0]])
     assert both.check_collision(rows).tolist() == [True, False, True]
-    balls = TwoTierCollisionChecker(robot, None, 0.0, 0.0, environment=env_of(near, touching), allowed=matrix)
-    assert balls.check_collision(rows).tolist() == [True, True, True]
+    spheres = TwoTierCollisionChecker(
+        robot, None, 0.0, 0.0, environment=env_of(near, touching), allowed=matrix
+    )
+    assert spheres.check_collision(rows).tolist() == [True, True, True]
 
 
 def test_batches_are_the_single_answers_and_empty_ones_are_empty():
@@ -400,7 +405,7 @@ def test_no_rung_is_farther_than_the_gates_own_double_path_allows():
     assert 20 < ours.in_collision.sum() < 280
 
 
-def test_leaving_solid_bounds_is_never_cleared_by_a_closer_look():
+def test_leaving_solid_bounds_is_never_cleared_by_refinement():
     robot = robot_of({"arm": [box(0.2, 0.2, 0.1)]})
     closed = CollisionEnvironment.build([], 0.05, ((-1.0,) * 3, (1.0,) * 3), outside="occupied")
     found = TwoTierCollisionChecker(robot, None, 1.0, 0.0, environment=closed)

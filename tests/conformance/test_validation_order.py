@@ -3,7 +3,18 @@
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, at, ball, check, code_of, gate_of, only_violation, sliders, stacked, world_of
+from paper_robots import (
+    NOW_S,
+    at,
+    check,
+    code_of,
+    gate_of,
+    only_violation,
+    sliders,
+    sphere,
+    stacked,
+    world_of,
+)
 
 import lastgate as lg
 from lastgate import _core
@@ -11,7 +22,7 @@ from lastgate.contracts import ControlMode
 
 # Two posts on slides, 0.5 m apart at rest; at -1 m stands an obstacle.
 SAFETY = {"world_collision_margin_m": 0.0, "world_age_s_max": 0.5, "state_age_s_max": 0.2}
-OBSTACLE = ball((-1.0, 0.0, 0.0), 0.1, "obstacle")
+OBSTACLE = sphere((-1.0, 0.0, 0.0), 0.1, "obstacle")
 STALE_WORLD = world_of(OBSTACLE, stamp_s=NOW_S - 1.0)
 STALE_STATE = at(0.0, 0.0, stamp_s=NOW_S - 1.0)
 INTO_SELF = [0.4, 0.0]
@@ -123,7 +134,7 @@ def test_speeds_along_the_path_are_scanned_step_by_step():
 
 
 def test_contact_on_an_earlier_segment_is_reported_before_a_deeper_one(gate):
-    near, deep = ball((-1.0, 0.0, 0.0), 0.1, "near"), ball((-3.0, 0.0, 0.0), 0.3, "deep")
+    near, deep = sphere((-1.0, 0.0, 0.0), 0.1, "near"), sphere((-3.0, 0.0, 0.0), 0.3, "deep")
     rows = [[-0.9, 0.0], [-2.0, 0.0], [-3.0, 0.0]]
     violation = only_violation(check(gate, rows, world=world_of(deep, near)))
     assert (violation.against, violation.step) == ("near", 0)
@@ -147,7 +158,7 @@ def test_certified_rows_of_a_self_contact_end_before_an_earlier_world_contact(ga
 
 def zoned(**joints: float) -> lg.Gate:
     zone = {
-        "name": "door",
+        "name": "channel",
         "shape": {"shape": "sphere", "radius_m": 0.1},
         "pose": {"xyz": [-0.5, 0.0, 0.0]},
     }
@@ -159,7 +170,7 @@ def test_certified_rows_end_before_a_no_go_zone_even_when_something_else_is_hit_
     rows = [[-0.1, 0.0], [-0.5, 0.0], [0.0, 0.0], INTO_SELF]
     verdict = check(gate, rows)
     assert (code_of(verdict), verdict.certified_rows) == ("self_collision", 1)
-    beyond = world_of(ball((-2.0, 0.0, 0.0), 0.1))
+    beyond = world_of(sphere((-2.0, 0.0, 0.0), 0.1))
     verdict = check(gate, [[-0.1, 0.0], [-0.5, 0.0], [-1.0, 0.0], [-2.0, 0.0]], world=beyond)
     assert (code_of(verdict), verdict.certified_rows) == ("world_collision", 1)
 
@@ -170,7 +181,7 @@ def test_no_go_zone_is_rejected_by_name_whatever_the_world_says():
         violation = only_violation(check(gate, [[-0.1, 0.0], [-0.5, 0.0]], world=world))
         assert (violation.code, violation.against, violation.collision_kind) == (
             "world_collision",
-            "door",
+            "channel",
             "world",
         )
     assert check(gate, [[-0.1, 0.0], [-0.2, 0.0]], world=world_of()).accepted

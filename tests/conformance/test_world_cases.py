@@ -78,7 +78,7 @@ def test_x10_world_that_nobody_filled_is_not_an_empty_one():
     gate = gate_of(sliders(0.0))
     violation = only_violation(check(gate, [[0.3]], world=lg.World(stamp_s=NOW_S)))
     assert violation.code == "world_unavailable"
-    assert "nobody filled the world" in violation.sentence()
+    assert "the world was not filled" in violation.sentence()
     assert check(gate, [[0.3]], world=lg.World(primitives=[], stamp_s=NOW_S)).accepted
     with pytest.raises(lg.ROSConfigError, match="cannot be used"):
         gate.check_batch(np.array([[0.0]]), world=lg.World(stamp_s=NOW_S))

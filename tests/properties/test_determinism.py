@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 import pytest
-from oracles import fleet
+from oracles import library
 from oracles.brute_force import BruteForce
 from oracles.numpy_kinematics import Kinematics
 from oracles.pinocchio_model import random_configurations
@@ -26,7 +26,7 @@ BAND_M = 1e-4
 
 @pytest.fixture(scope="module")
 def setup():
-    return Setup(fleet.panda(), world_margin_m=0.003)
+    return Setup(library.panda(), world_margin_m=0.003)
 
 
 def _case(setup, index):
@@ -62,9 +62,9 @@ def test_same_question_gets_the_same_bytes_from_two_gates_in_any_order(setup):
             found[index] = gate.check(chunk, state=state, world=worlds[index], now_s=0.0).to_bytes()
         return [found[index] for index in range(CASES)]
 
-    forwards = answers(fleet.gate_of(robot), range(CASES))
+    forwards = answers(library.gate_of(robot), range(CASES))
     again = answers(setup.gate, range(CASES))
-    backwards = answers(fleet.gate_of(robot), reversed(range(CASES)))
+    backwards = answers(library.gate_of(robot), reversed(range(CASES)))
     shuffled = answers(setup.gate, np.random.default_rng(1).permutation(CASES).tolist())
 
     assert forwards == again == backwards == shuffled
@@ -104,9 +104,9 @@ def test_clearance_of_a_configuration_does_not_depend_on_its_neighbours(setup):
 
 def test_larger_margin_never_accepts_more(setup):
     margins = [0.0, 0.001, 0.003, 0.01, 0.03]
-    robot = fleet.panda()
+    robot = library.panda()
     gates = [
-        fleet.gate_of(fleet.with_safety(robot, world_collision_margin_m=m, self_collision_margin_m=m))
+        library.gate_of(library.with_safety(robot, world_collision_margin_m=m, self_collision_margin_m=m))
         for m in margins
     ]
     changed = 0
@@ -156,7 +156,7 @@ def test_distance_of_two_segments_is_the_same_both_ways():
 
 
 def test_allowed_pair_is_allowed_in_either_order():
-    robot = fleet.planar_arm((0.4, 0.3, 0.25))
+    robot = library.planar_arm((0.4, 0.3, 0.25))
     pairs = [*robot.allowed_collision_pairs]
     there = lg.AllowedCollisionPair(link_a="link1", link_b="link3", reason="junction")
     back = lg.AllowedCollisionPair(link_a="link3", link_b="link1", reason="junction")
@@ -164,7 +164,7 @@ def test_allowed_pair_is_allowed_in_either_order():
     state = lg.RobotState(positions=np.array([0.0, 2.8, 2.8]), stamp_s=0.0)
     answers = []
     for extra in ([], [there], [back]):
-        gate = fleet.gate_of(robot.model_copy(update={"allowed_collision_pairs": (*pairs, *extra)}))
+        gate = library.gate_of(robot.model_copy(update={"allowed_collision_pairs": (*pairs, *extra)}))
         answers.append(gate.check(folded, state=state, world=lg.NO_WORLD, now_s=0.0).accepted)
     assert answers == [False, True, True]
 

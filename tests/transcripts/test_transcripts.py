@@ -3,7 +3,7 @@
 
 Each .txt file beside this one is a session: lines that begin with `$ ` are typed, what follows is what
 the terminal shows, and `$ echo $?` shows the exit code of the command before it. A line that ends in `…`
-is compared up to there: a bound that may become tighter, or the list of a growing fleet. The sessions run
+is compared up to there: a bound that may become tighter, or the list of a growing robot library. The sessions run
 in `files/`. After a change that is meant, `python tests/transcripts/test_transcripts.py` writes them
 anew; read the difference before you commit it.
 """

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from paper_robots import (
     at,
-    ball,
     check,
     code_of,
     gate_of,
@@ -13,12 +12,13 @@ from paper_robots import (
     only_violation,
     planar_two_link,
     sliders,
+    sphere,
     world_of,
 )
 
 import lastgate as lg
 
-BALL = lg.SphereShape(radius_m=0.1)
+SPHERE = lg.SphereShape(radius_m=0.1)
 AT_THE_TIP = (1.2, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -27,10 +27,10 @@ def gate() -> lg.Gate:
     return gate_of(planar_two_link(), step_s=1.0)
 
 
-def test_held_object_collides_with_the_world_and_is_named(gate):
-    world = world_of(ball((2.35, 0.0, 0.0), 0.1, "shelf"))
+def test_attached_object_collides_with_the_world_and_is_named(gate):
+    world = world_of(sphere((2.35, 0.0, 0.0), 0.1, "shelf"))
     assert check(gate, [[0.0, 0.0]], world=world).accepted
-    gate.attach("forearm", BALL, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
+    gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
     violation = only_violation(check(gate, [[0.0, 0.0]], world=world))
     assert (violation.code, violation.subject, violation.against) == ("world_collision", "apple", "shelf")
     assert violation.value == pytest.approx(-0.05)
@@ -38,28 +38,28 @@ def test_held_object_collides_with_the_world_and_is_named(gate):
     assert check(gate, [[0.0, 0.0]], world=world).accepted
 
 
-def test_held_object_is_swept_between_the_rows(gate):
-    world = world_of(ball((0.0, 2.2, 0.0), 0.02, "lamp"))
+def test_attached_object_is_swept_between_the_rows(gate):
+    world = world_of(sphere((0.0, 2.2, 0.0), 0.02, "lamp"))
     rows = [[0.5, 0.0], [2.5, 0.0]]
     state = at(0.5, 0.0)
     assert check(gate, rows, state=state, world=world).accepted
-    gate.attach("forearm", BALL, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
+    gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
     violation = only_violation(check(gate, rows, state=state, world=world))
     assert (violation.subject, violation.against, violation.step) == ("apple", "lamp", 1)
     assert 0.0 < violation.segment_t < 1.0
 
 
-def test_held_object_collides_with_the_robot_itself(gate):
+def test_attached_object_collides_with_the_robot_itself(gate):
     folding, state = [[0.0, 2.4]], at(0.0, 2.0)
     assert check(gate, folding, state=state).accepted
-    gate.attach("forearm", BALL, object_id="apple", origin_xyz_rpy=(0.5, 0.35, 0.0, 0.0, 0.0, 0.0))
+    gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=(0.5, 0.35, 0.0, 0.0, 0.0, 0.0))
     violation = only_violation(check(gate, folding, state=state))
     assert violation.code == "self_collision"
     assert {violation.subject, violation.against} == {"upper_arm", "apple"}
     assert violation.evidence().collision_kind == "self"
 
 
-def test_held_object_may_touch_the_links_of_its_list_and_the_link_that_holds_it():
+def test_attached_object_may_touch_the_links_of_its_list_and_the_link_that_holds_it():
     gate = gate_of(sliders(0.0, 0.5))
     touching = {"object_id": "tray", "origin_xyz_rpy": (0.35, 0.0, 0.0, 0.0, 0.0, 0.0)}
     assert check(gate, [[0.0, 0.0]]).accepted
@@ -70,7 +70,7 @@ def test_held_object_may_touch_the_links_of_its_list_and_the_link_that_holds_it(
     assert check(gate, [[0.0, 0.0]]).accepted
 
 
-def test_held_object_does_not_inherit_the_allowed_pairs_of_the_link_that_holds_it():
+def test_attached_object_does_not_inherit_the_allowed_pairs_of_the_link_that_holds_it():
     gate = gate_of(sliders(0.0, 0.5, 9.0, pairs=[(0, 1)]))
     gate.attach(
         "post0", lg.SphereShape(radius_m=0.1), object_id="cup", origin_xyz_rpy=(0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -81,7 +81,7 @@ def test_held_object_does_not_inherit_the_allowed_pairs_of_the_link_that_holds_i
     } == {"cup", "post1"}
 
 
-def test_two_held_objects_collide_with_each_other_and_the_shapes_of_one_do_not():
+def test_two_attached_objects_collide_with_each_other_and_the_shapes_of_one_do_not():
     gate = gate_of(sliders(0.0, 5.0))
     near = lg.SphereShape(radius_m=0.2)
     gate.attach("post0", near, object_id="left", origin_xyz_rpy=(0.0, 1.0, 0.0, 0.0, 0.0, 0.0))
@@ -96,13 +96,13 @@ def test_capsule_is_held_along_the_z_axis_of_its_pose():
     gate = gate_of(sliders(0.0))
     pole = lg.CapsuleShape(radius_m=0.05, length_m=2.0)
     gate.attach("post0", pole, object_id="pole", origin_xyz_rpy=(0.0, 0.0, 0.0, 0.0, np.pi / 2, 0.0))
-    assert code_of(check(gate, [[0.0]], world=world_of(ball((1.1, 0.0, 0.0), 0.1)))) == "world_collision"
-    assert check(gate, [[0.0]], world=world_of(ball((0.0, 0.0, 1.1), 0.1))).accepted
+    assert code_of(check(gate, [[0.0]], world=world_of(sphere((1.1, 0.0, 0.0), 0.1)))) == "world_collision"
+    assert check(gate, [[0.0]], world=world_of(sphere((0.0, 0.0, 1.1), 0.1))).accepted
 
 
-def test_held_object_is_carried_by_the_finger_it_is_attached_to():
+def test_attached_object_is_carried_by_the_finger_it_is_attached_to():
     gate = gate_of(gripper_arm())
-    beside = world_of(ball((0.0, 0.24, 0.0), 0.04, "wall"))
+    beside = world_of(sphere((0.0, 0.24, 0.0), 0.04, "wall"))
     mode = lg.ControlMode.GRIPPER_POSITION
     assert check(gate, [[1.0]], mode, world=beside).accepted
     gate.attach(
@@ -118,35 +118,36 @@ def test_held_object_is_carried_by_the_finger_it_is_attached_to():
 
 def test_letting_go_removes_every_shape_of_the_object_and_nothing_else(gate):
     for y in (0.5, 0.8):
-        gate.attach("forearm", BALL, object_id="tray", origin_xyz_rpy=(1.0, y, 0.0, 0.0, 0.0, 0.0))
-    gate.attach("forearm", BALL, object_id="cup", origin_xyz_rpy=(1.0, -0.5, 0.0, 0.0, 0.0, 0.0))
+        gate.attach("forearm", SPHERE, object_id="tray", origin_xyz_rpy=(1.0, y, 0.0, 0.0, 0.0, 0.0))
+    gate.attach("forearm", SPHERE, object_id="cup", origin_xyz_rpy=(1.0, -0.5, 0.0, 0.0, 0.0, 0.0))
     gate.detach("tray")
-    assert check(gate, [[0.0, 0.0]], world=world_of(ball((2.0, 0.65, 0.0), 0.2))).accepted
+    assert check(gate, [[0.0, 0.0]], world=world_of(sphere((2.0, 0.65, 0.0), 0.2))).accepted
     assert (
-        only_violation(check(gate, [[0.0, 0.0]], world=world_of(ball((2.0, -0.5, 0.0), 0.2)))).subject
+        only_violation(check(gate, [[0.0, 0.0]], world=world_of(sphere((2.0, -0.5, 0.0), 0.2)))).subject
         == "cup"
     )
 
 
 def test_objects_are_told_apart_after_others_were_let_go(gate):
     for name, y in (("a", 0.5), ("b", 1.0)):
-        gate.attach("forearm", BALL, object_id=name, origin_xyz_rpy=(1.0, y, 0.0, 0.0, 0.0, 0.0))
+        gate.attach("forearm", SPHERE, object_id=name, origin_xyz_rpy=(1.0, y, 0.0, 0.0, 0.0, 0.0))
     gate.detach("a")
-    gate.attach("forearm", BALL, object_id="c", origin_xyz_rpy=(1.0, 1.5, 0.0, 0.0, 0.0, 0.0))
+    gate.attach("forearm", SPHERE, object_id="c", origin_xyz_rpy=(1.0, 1.5, 0.0, 0.0, 0.0, 0.0))
     for name, y in (("b", 1.0), ("c", 1.5)):
         assert (
-            only_violation(check(gate, [[0.0, 0.0]], world=world_of(ball((2.0, y, 0.0), 0.05)))).subject
+            only_violation(check(gate, [[0.0, 0.0]], world=world_of(sphere((2.0, y, 0.0), 0.05)))).subject
             == name
         )
     gate.detach("c")
     assert (
-        only_violation(check(gate, [[0.0, 0.0]], world=world_of(ball((2.0, 1.0, 0.0), 0.05)))).subject == "b"
+        only_violation(check(gate, [[0.0, 0.0]], world=world_of(sphere((2.0, 1.0, 0.0), 0.05)))).subject
+        == "b"
     )
 
 
 def test_object_can_be_held_again_after_it_was_let_go(gate):
     for _ in range(40):
-        gate.attach("forearm", BALL, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
+        gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
         gate.detach("apple")
     assert check(gate, [[0.0, 0.0]]).accepted
 
@@ -155,24 +156,24 @@ def test_sixteen_shapes_can_be_held_and_not_seventeen(gate):
     for index in range(16):
         gate.attach(
             "forearm",
-            BALL,
+            SPHERE,
             object_id=f"part{index % 3}",
             origin_xyz_rpy=(1.0, 0.5 + index, 0.0, 0.0, 0.0, 0.0),
         )
     with pytest.raises(
         lg.ROSConfigError, match=r"`one_more` cannot be attached to `forearm`.*no room for another shape"
     ):
-        gate.attach("forearm", BALL, object_id="one_more", origin_xyz_rpy=AT_THE_TIP)
+        gate.attach("forearm", SPHERE, object_id="one_more", origin_xyz_rpy=AT_THE_TIP)
     with pytest.raises(lg.ROSConfigError, match="`one_more` is not attached; attached: part0, part1, part2"):
         gate.detach("one_more")
     gate.detach("part0")
-    gate.attach("forearm", BALL, object_id="one_more", origin_xyz_rpy=AT_THE_TIP)
+    gate.attach("forearm", SPHERE, object_id="one_more", origin_xyz_rpy=AT_THE_TIP)
 
 
 def test_unknown_object_cannot_be_let_go(gate):
     with pytest.raises(lg.ROSConfigError, match="`apple` is not attached; attached: nothing"):
         gate.detach("apple")
-    gate.attach("forearm", BALL, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
+    gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
     gate.detach("apple")
     with pytest.raises(lg.ROSConfigError, match="`apple` is not attached; attached: nothing"):
         gate.detach("apple")
@@ -180,9 +181,9 @@ def test_unknown_object_cannot_be_let_go(gate):
 
 def test_unknown_link_is_refused_with_the_links_there_are(gate):
     with pytest.raises(lg.ROSConfigError, match="has no link `nose`; links: base, upper_arm, forearm"):
-        gate.attach("nose", BALL, object_id="apple")
+        gate.attach("nose", SPHERE, object_id="apple")
     with pytest.raises(lg.ROSConfigError, match="has no link `ear`"):
-        gate.attach("forearm", BALL, object_id="apple", touch_links=["upper_arm", "ear"])
+        gate.attach("forearm", SPHERE, object_id="apple", touch_links=["upper_arm", "ear"])
     with pytest.raises(lg.ROSConfigError, match="attached: nothing"):
         gate.detach("apple")
 
@@ -203,24 +204,24 @@ def test_unknown_link_is_refused_with_the_links_there_are(gate):
     ],
 )
 def test_object_that_cannot_be_held_is_refused_and_nothing_changes(gate, arguments, message):
-    arguments = {"shape": BALL, "object_id": "apple"} | arguments
+    arguments = {"shape": SPHERE, "object_id": "apple"} | arguments
     with pytest.raises(lg.ROSConfigError, match=message):
         gate.attach("forearm", arguments.pop("shape"), **arguments)
     with pytest.raises(lg.ROSConfigError, match="attached: nothing"):
         gate.detach("apple")
 
 
-def test_held_object_may_be_placed_by_an_array(gate):
-    gate.attach("forearm", BALL, object_id="apple", origin_xyz_rpy=np.array(AT_THE_TIP))
+def test_attached_object_may_be_placed_by_an_array(gate):
+    gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=np.array(AT_THE_TIP))
     assert (
-        only_violation(check(gate, [[0.0, 0.0]], world=world_of(ball((2.35, 0.0, 0.0), 0.1)))).subject
+        only_violation(check(gate, [[0.0, 0.0]], world=world_of(sphere((2.35, 0.0, 0.0), 0.1)))).subject
         == "apple"
     )
 
 
-def test_held_object_counts_in_a_batch(gate):
-    world = world_of(ball((2.35, 0.0, 0.0), 0.1))
+def test_attached_object_counts_in_a_batch(gate):
+    world = world_of(sphere((2.35, 0.0, 0.0), 0.1))
     configurations = np.array([[0.0, 0.0], [0.5, 0.5]])
     assert gate.check_batch(configurations, world=world).accepted.tolist() == [True, True]
-    gate.attach("forearm", BALL, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
+    gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
     assert gate.check_batch(configurations, world=world).accepted.tolist() == [False, True]

@@ -173,7 +173,7 @@ def test_pieces_of_a_link_the_robot_does_not_have_are_refused() -> None:
         robot.with_loaded_pieces((ConvexPiece("tail", 0.0, ((0.0, 0.0, 0.0),)),))
 
 
-def test_description_made_of_the_keys_of_a_fleet_manifest_arms_with_the_pieces_of_the_fleet() -> None:
+def test_description_made_of_the_keys_of_a_library_manifest_arms_with_the_pieces_of_the_library() -> None:
     robot = lg.load_robot("franka_panda")
     bare = lg.RobotDescription(**robot.model_dump())
     assert not bare.has_loaded_pieces
@@ -192,7 +192,7 @@ def test_description_made_of_the_keys_of_a_fleet_manifest_arms_with_the_pieces_o
         ({"collision_geometry": ()}, "not what was lowered with the convex pieces"),
     ],
 )
-def test_description_whose_pieces_are_not_those_of_the_fleet_does_not_arm(changes: Any, why: str) -> None:
+def test_description_whose_pieces_are_not_those_of_the_library_does_not_arm(changes: Any, why: str) -> None:
     bare = lg.RobotDescription(**lg.load_robot("franka_panda").model_dump() | changes)
     with pytest.raises(lg.ROSConfigError, match=why):
         lg.Gate(bare, step_s=0.02)

@@ -3,12 +3,16 @@
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, at, ball, code_of, gate_of, only_violation, sliders, world_of
+from paper_robots import NOW_S, at, code_of, gate_of, only_violation, sliders, sphere, world_of
 
 import lastgate as lg
+from lastgate.telemetry.recorder import Recorder
+from lastgate.telemetry.recording_reader import read_recording
 
 MARGIN_M = 0.1
-CUP = ball((0.7, 0.0, 0.0), 0.1, "cup")  # its surface is at x = 0.6; the post's ball has a radius of 10 cm
+CUP = sphere(
+    (0.7, 0.0, 0.0), 0.1, "cup"
+)  # its surface is at x = 0.6; the post's sphere has a radius of 10 cm
 
 
 @pytest.fixture
@@ -65,13 +69,13 @@ def test_contact_that_was_not_needed_is_not_reported(gate, to):
 
 
 def test_only_the_contacts_that_were_needed_are_named(gate):
-    world = world_of(CUP, ball((-3.0, 0.0, 0.0), 0.1, "pan"))
+    world = world_of(CUP, sphere((-3.0, 0.0, 0.0), 0.1, "pan"))
     verdict = reach(gate, 0.45, contacts=[grasp(name="pan", objects=["pan"]), grasp()], world=world)
     assert verdict.contacts_used == ("grasp cup",)
 
 
 def test_region_ends_where_it_ends(gate):
-    # At 0.45 the post's ball reaches from 0.35 to 0.55.
+    # At 0.45 the post's sphere reaches from 0.35 to 0.55.
     assert reach(gate, 0.45, contacts=[grasp()], start=0.39).accepted
     narrow = grasp(region={"shape": "box", "size_xyz_m": [0.28, 0.5, 0.5]})  # from 0.36
     assert code_of(reach(gate, 0.45, contacts=[narrow])) == "world_collision"
@@ -81,7 +85,9 @@ def test_region_ends_where_it_ends(gate):
 
 def test_region_in_the_base_frame_by_name_is_taken_and_any_other_refused(gate):
     assert reach(gate, 0.45, contacts=[grasp(region_pose={"xyz": [0.5, 0, 0], "frame_id": "base"})]).accepted
-    with pytest.raises(lg.ROSConfigError, match="region in frame `map`"):
+    with pytest.raises(
+        lg.ROSConfigError, match="the region of declared contact `grasp cup` is in frame `map`"
+    ):
         reach(gate, 0.45, contacts=[grasp(region_pose={"xyz": [0.5, 0, 0], "frame_id": "map"})])
 
 
@@ -100,7 +106,7 @@ def test_object_that_is_not_in_the_snapshot_opens_nothing(gate):
 
 
 def test_unnamed_obstacle_cannot_be_declared_by_its_number(gate):
-    world = world_of(ball((0.7, 0.0, 0.0), 0.1))
+    world = world_of(sphere((0.7, 0.0, 0.0), 0.1))
     assert code_of(reach(gate, 0.45, contacts=[grasp(objects=["world_0"])], world=world)) == "world_collision"
 
 
@@ -111,11 +117,11 @@ def test_zone_of_the_snapshot_cannot_be_declared_away(gate):
 
 
 def test_two_obstacles_of_one_name_are_both_declared(gate):
-    world = world_of(CUP, ball((0.7, 0.05, 0.0), 0.1, "cup"))
+    world = world_of(CUP, sphere((0.7, 0.05, 0.0), 0.1, "cup"))
     assert reach(gate, 0.45, contacts=[grasp()], world=world).accepted
 
 
-def test_held_object_is_declared_by_its_own_name(gate):
+def test_attached_object_is_declared_by_its_own_name(gate):
     gate.attach("post0", lg.SphereShape(radius_m=0.05), object_id="lid", origin_xyz_rpy=(0.1, 0, 0, 0, 0, 0))
     # The lid reaches 5 cm farther than the post.
     assert code_of(reach(gate, 0.44, contacts=[grasp()])) == "world_collision"
@@ -161,7 +167,7 @@ def test_link_may_touch_what_a_field_shows_in_the_region(gate, source):
             {"links": ["nose"]},
             "declared contact `grasp cup` names link `nose`, which does not exist; there are: base, post0",
         ),
-        ({"held_objects": ["lid"]}, "names held object `lid`, which does not exist; there are: none"),
+        ({"held_objects": ["lid"]}, "names attached object `lid`, which does not exist; there are: none"),
     ],
 )
 def test_unknown_name_is_refused(gate, changes, message):
@@ -186,7 +192,7 @@ def test_two_contacts_of_one_name_and_things_that_are_no_contacts_are_refused(ga
         ({"region": {"shape": "box", "size_xyz_m": [0.5, 0.0, 0.5]}}, "size_xyz_m"),
         ({"region": {"shape": "sphere", "radius_m": 1.0}}, "region"),
         ({"region_pose": {"xyz": [float("nan"), 0, 0]}}, "xyz"),
-        ({"links": []}, "names nobody who may touch"),
+        ({"links": []}, "names nothing that may touch"),
         ({"objects": []}, "names nothing that may be touched"),
         ({"links": "post0"}, "links"),
         ({"name": ""}, "name"),
@@ -202,3 +208,32 @@ def test_eight_contacts_are_taken_and_nine_reject(gate):
     many = [grasp(name=f"grasp {index}") for index in range(9)]
     assert reach(gate, 0.1, contacts=many[:8]).accepted
     assert code_of(reach(gate, 0.1, contacts=many)) == "declared_contact"
+
+
+@pytest.mark.parametrize(
+    "empty", [iter([]), (contact for contact in ()), set(), {}, np.empty(0, dtype=object)]
+)
+def test_no_contact_may_be_declared_by_anything_that_is_empty(gate, empty):
+    assert reach(gate, 0.3, contacts=empty).accepted
+
+
+def test_contact_declared_by_an_iterator_counts(gate, tmp_path):
+    # Its last step is inside the margin and does not touch.
+    assert not reach(gate, 0.45).accepted
+    assert reach(gate, 0.45, contacts=iter([grasp()])).contacts_used == ("grasp cup",)
+    with Recorder(gate, tmp_path / "box.mcap", in_background=False) as recorder:
+        assert reach(recorder, 0.45, contacts=iter([grasp()])).contacts_used == ("grasp cup",)
+    (check,) = read_recording(tmp_path / "box.mcap").checks
+    assert check.contacts == (grasp(),)
+
+
+@pytest.mark.parametrize("nonsense", [None, 5, grasp(), object()])
+def test_contacts_that_one_cannot_go_through_are_refused_in_words(gate, nonsense):
+    with pytest.raises(lg.ROSConfigError, match=r"declared_contacts is a .*, expected a list"):
+        reach(gate, 0.3, contacts=nonsense)
+
+
+@pytest.mark.parametrize("nonsense", ["grasp", [5], iter([None])])
+def test_contacts_of_another_type_are_refused_in_words(gate, nonsense):
+    with pytest.raises(lg.ROSConfigError, match="expected a DeclaredContact"):
+        reach(gate, 0.3, contacts=nonsense)

@@ -183,7 +183,7 @@ def test_byte_order_mark_is_refused():
     assert refusal_of("\ufeff" + GOOD).startswith("line 1: ")
 
 
-# An optional key that is left out means that nothing is declared; the core then judges what needs it.
+# An optional key that is left out means that nothing is declared; the core then evaluates what needs it.
 OPTIONAL = {"max_cartesian_step_m", "max_cartesian_step_rad", "torque_max", "acceleration_max"}
 
 

@@ -6,13 +6,13 @@ import pytest
 from paper_robots import (
     NOW_S,
     at,
-    ball,
     check,
     code_of,
     gate_of,
     gripper_arm,
     planar_two_link,
     sliders,
+    sphere,
     stacked,
     world_of,
 )
@@ -106,7 +106,7 @@ def test_state_of_another_type_is_refused(gate, state):
         gate.check(CHUNK, state=state, world=lg.NO_WORLD, now_s=NOW_S)
 
 
-@pytest.mark.parametrize("world", [[], "no", lg.NO_WORLD.native, ball((1.0, 0.0, 0.0), 0.1)])
+@pytest.mark.parametrize("world", [[], "no", lg.NO_WORLD.native, sphere((1.0, 0.0, 0.0), 0.1)])
 def test_world_of_another_type_is_refused(gate, world):
     with pytest.raises(lg.ROSConfigError, match="expected a World or NO_WORLD"):
         gate.check(CHUNK, state=at(0.0, 0.0), world=world, now_s=NOW_S)
@@ -132,7 +132,7 @@ def test_clock_that_is_not_a_number_is_refused(gate):
 
 
 def test_check_does_not_remember_the_one_before(gate):
-    obstacle = world_of(ball((0.5, 0.0, 0.0), 0.2))
+    obstacle = world_of(sphere((0.5, 0.0, 0.0), 0.2))
     before = check(gate, [[0.0, 0.1]]).to_bytes()
     assert code_of(check(gate, [[0.0, 0.1]], world=obstacle)) == "world_collision"
     assert code_of(check(gate, [[0.0, 0.1]], recovery=True)) == "accepted"
@@ -158,7 +158,7 @@ def test_batch_answers_for_each_configuration_with_its_clearance():
 
 def test_batch_agrees_with_checks_of_a_resting_robot():
     gate = gate_of(planar_two_link(), step_s=1.0)
-    world = world_of(ball((0.7, 0.9, 0.0), 0.2), ball((-1.0, 0.3, 0.0), 0.1))
+    world = world_of(sphere((0.7, 0.9, 0.0), 0.2), sphere((-1.0, 0.3, 0.0), 0.1))
     configurations = np.random.default_rng(7).uniform(-3.0, 3.0, (300, 2))
     batch = gate.check_batch(configurations, world=world)
     for configuration, accepted in zip(configurations, batch.accepted, strict=True):
@@ -168,18 +168,22 @@ def test_batch_agrees_with_checks_of_a_resting_robot():
 
 
 def test_batch_counts_the_world_the_zones_and_the_margin():
-    zone = {"name": "door", "shape": {"shape": "sphere", "radius_m": 0.1}, "pose": {"xyz": [-2.0, 0.0, 0.0]}}
+    zone = {
+        "name": "channel",
+        "shape": {"shape": "sphere", "radius_m": 0.1},
+        "pose": {"xyz": [-2.0, 0.0, 0.0]},
+    }
     gate = gate_of(sliders(0.0, safety={"no_go_zones": [zone], "world_collision_margin_m": 0.1}))
     configurations = np.array([[0.0], [-2.0], [2.0], [1.75]])
     assert gate.check_batch(configurations, world=lg.NO_WORLD).accepted.tolist() == [True, False, True, True]
-    world = world_of(ball((2.0, 0.0, 0.0), 0.1))
+    world = world_of(sphere((2.0, 0.0, 0.0), 0.1))
     assert gate.check_batch(configurations, world=world).accepted.tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("world", [lg.NO_WORLD, lg.World(primitives=[], stamp_s=0.0)])
 @pytest.mark.parametrize("rows", [np.zeros((1, 2)), np.full((1, 2), 99.0), np.zeros((0, 2))])
 def test_batch_has_no_truth_value_whatever_it_says(gate, rows, world):
-    for _ in range(2):  # the second time through the door for worlds already known
+    for _ in range(2):  # the second time through the channel for worlds already known
         with pytest.raises(TypeError, match=r"a BatchVerdict has no truth value; read batch\.accepted"):
             bool(gate.check_batch(rows, world=world))
 
@@ -201,7 +205,7 @@ def test_empty_batch_has_empty_answers(gate):
         (None, "configurations"),
     ],
 )
-@pytest.mark.parametrize("world", [lg.NO_WORLD, world_of(ball((9.0, 0.0, 0.0), 0.1))])
+@pytest.mark.parametrize("world", [lg.NO_WORLD, world_of(sphere((9.0, 0.0, 0.0), 0.1))])
 def test_batch_that_cannot_be_read_is_refused(configurations, message, world):
     gate = gate_of(planar_two_link())
     for _ in ("a world it never saw", "one it knows"):
@@ -212,9 +216,9 @@ def test_batch_that_cannot_be_read_is_refused(configurations, message, world):
 
 @pytest.mark.parametrize("count", [1, 64, 65])
 def test_a_few_configurations_are_answered_like_many(count):
-    """Up to 64 go through a door of their own: whatever kind of array, the answers are those of the general one."""
+    """Up to 64 go through a channel of their own: whatever kind of array, the answers are those of the general one."""
     gate = gate_of(planar_two_link())
-    world = world_of(ball((0.7, 0.9, 0.0), 0.2), ball((-1.0, 0.3, 0.0), 0.1))
+    world = world_of(sphere((0.7, 0.9, 0.0), 0.2), sphere((-1.0, 0.3, 0.0), 0.1))
     many = np.random.default_rng(7).uniform(-3.0, 3.0, (300, 2))
     whole = gate.check_batch(many, world=world)
     few = many[-count:]
@@ -229,7 +233,7 @@ def test_a_few_configurations_are_answered_like_many(count):
 
 
 @pytest.mark.parametrize(
-    "world", [None, world_of(frame_id="map"), world_of(*[ball((9.0, 0.0, 0.0), 0.1)] * 1025)]
+    "world", [None, world_of(frame_id="map"), world_of(*[sphere((9.0, 0.0, 0.0), 0.1)] * 1025)]
 )
 def test_batch_with_a_world_that_cannot_be_used_is_refused(world):
     gate = gate_of(planar_two_link())
@@ -241,7 +245,7 @@ def test_batch_with_a_world_that_cannot_be_used_is_refused(world):
 
 def test_batch_uses_the_gripper_it_is_given():
     gate = gate_of(gripper_arm())
-    beside_open_finger = world_of(ball((0.0, 0.17, 0.0), 0.025))
+    beside_open_finger = world_of(sphere((0.0, 0.17, 0.0), 0.025))
     configurations = np.array([[0.0]])
     for fingers, outcome in (
         ([0.0], True),

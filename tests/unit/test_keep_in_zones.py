@@ -3,7 +3,17 @@
 
 import numpy as np
 import pytest
-from paper_robots import at, ball, check, code_of, gate_of, only_violation, planar_two_link, sliders, world_of
+from paper_robots import (
+    at,
+    check,
+    code_of,
+    gate_of,
+    only_violation,
+    planar_two_link,
+    sliders,
+    sphere,
+    world_of,
+)
 
 import lastgate as lg
 
@@ -27,7 +37,7 @@ def gate_in(*zones: dict, **safety: object) -> lg.Gate:
     ],
 )
 def test_post_may_go_up_to_the_wall_and_not_beyond(shape):
-    # The ball on the post has a radius of 10 cm; the wall is at 1 m.
+    # The sphere on the post has a radius of 10 cm; the wall is at 1 m.
     gate = gate_in(zone(shape))
     assert check(gate, [[0.899]]).accepted
     violation = only_violation(check(gate, [[0.901]]))
@@ -92,7 +102,7 @@ def test_named_links_alone_are_kept_and_everything_moving_without_names():
     assert only_violation(check(gate_of(unnamed), [[0.0, 0.0]])).subject == "forearm"
 
 
-def test_held_object_stays_inside_with_the_link_that_holds_it():
+def test_attached_object_stays_inside_with_the_link_that_holds_it():
     gate = gate_in(zone())
     assert check(gate, [[0.5]]).accepted
     gate.attach("post0", lg.SphereShape(radius_m=0.1), object_id="pole", origin_xyz_rpy=(0.45, 0, 0, 0, 0, 0))
@@ -104,7 +114,7 @@ def test_held_object_stays_inside_with_the_link_that_holds_it():
 
 def test_zone_holds_whatever_the_world_says_and_in_a_batch():
     gate = gate_in(zone())
-    for world in (lg.NO_WORLD, world_of(), world_of(ball((5.0, 0.0, 0.0), 0.1))):
+    for world in (lg.NO_WORLD, world_of(), world_of(sphere((5.0, 0.0, 0.0), 0.1))):
         assert code_of(check(gate, [[0.95]], world=world)) == "keep_in_zone"
         batch = gate.check_batch(np.array([[0.0], [0.95], [0.5]]), world=world)
         assert batch.accepted.tolist() == [True, False, True]
@@ -122,7 +132,7 @@ def test_skill_may_add_a_zone():
 
 def test_certified_rows_end_before_the_wall_even_when_something_else_is_hit_later():
     gate = gate_in(zone())
-    world = world_of(ball((2.0, 0.0, 0.0), 0.1, "cup"))
+    world = world_of(sphere((2.0, 0.0, 0.0), 0.1, "cup"))
     verdict = check(gate, [[0.3], [0.6], [1.2], [2.0]], world=world)
     assert (code_of(verdict), verdict.certified_rows) == ("world_collision", 2)
     assert check(gate, [[0.3], [0.6]], world=world).accepted
@@ -163,14 +173,14 @@ def test_more_zones_than_there_is_room_for_are_refused():
 
 
 def test_no_go_zone_of_another_frame_is_refused_too():
-    with pytest.raises(lg.ROSConfigError, match="zone `door` is in frame `map`"):
+    with pytest.raises(lg.ROSConfigError, match="zone `channel` is in frame `map`"):
         gate_of(
             sliders(
                 0.0,
                 safety={
                     "no_go_zones": [
                         {
-                            "name": "door",
+                            "name": "channel",
                             "shape": {"shape": "sphere", "radius_m": 0.1},
                             "pose": {"xyz": [5, 0, 0], "frame_id": "map"},
                         }

@@ -22,6 +22,7 @@ TINY = 5e-324
 def everything() -> lg.RobotDescription:
     """Is a robot that sets every key there is, with names that need escaping."""
     manifest = gripper_arm(name='a "quoted" arm \\ Käse')
+    manifest["unproved_volumes"] = "drawn for this test"
     manifest["joints"][0] |= {"position_limits": [-ODD, 1 / 3], "origin_rpy": [ODD, -1e-9, 2.0]}
     for each in manifest["joints"]:
         each |= {"acceleration_limit": 7.7, "effort_limit": 12.3}
@@ -39,7 +40,7 @@ def everything() -> lg.RobotDescription:
         "deadman_required": False,
         "no_go_zones": [
             {
-                "name": "door",
+                "name": "channel",
                 "shape": {"shape": "box", "size_xyz_m": [1.0, 2.0, 3.0]},
                 "pose": {"xyz": [5.0, -6.0, 7.0], "quat_xyzw": [0.0, 0.0, 0.6, 0.8]},
             },
@@ -126,8 +127,8 @@ def test_core_reads_the_keys_that_it_regroups(written, read):
     poses = np.array(written["keep_in_xyz_quat_xyzw"]).reshape(-1, 7)
     np.testing.assert_array_equal(np.reshape(read.keep_in_xyz, (-1, 3)), poses[:, :3])
     assert read.keep_in_rotation_columns[:9] == read.zone_rotation_columns[:9]
-    door = np.reshape(read.zone_rotation_columns, (-1, 3, 3))[0].T
-    np.testing.assert_allclose(door, [[0.28, -0.96, 0.0], [0.96, 0.28, 0.0], [0.0, 0.0, 1.0]], atol=1e-15)
+    channel = np.reshape(read.zone_rotation_columns, (-1, 3, 3))[0].T
+    np.testing.assert_allclose(channel, [[0.28, -0.96, 0.0], [0.96, 0.28, 0.0], [0.0, 0.0, 1.0]], atol=1e-15)
 
 
 def test_core_reads_what_the_robot_declares(read):
@@ -169,7 +170,7 @@ def test_what_is_not_declared_is_absent():
 
 
 @pytest.mark.parametrize("name", lg.robot_names())
-def test_every_robot_of_the_fleet_is_read_as_it_is_written(name):
+def test_every_robot_of_the_library_is_read_as_it_is_written(name):
     text = flat_config(lg.load_robot(name), step_s=0.02)
     written = YAML(typ="safe", pure=True).load(text)
     read = _core.read_config(text)

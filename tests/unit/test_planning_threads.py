@@ -61,8 +61,8 @@ def question(name: str, count: int) -> Callable[[], object]:
     if name == "check_many":
         detector = ContinuousCollisionDetector(robot, environment=environment)
         return lambda: detector.check_many(rows, rows[::-1].copy())
-    balls = RobotSphereModel.from_robot(robot).place(rows)
-    return lambda: environment.min_distance(balls)
+    spheres = RobotSphereModel.from_robot(robot).place(rows)
+    return lambda: environment.min_distance(spheres)
 
 
 @pytest.mark.parametrize("name", ["place", "check_batch", "check_many", "min_distance"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Robots drawn by hand move where they can, and are stopped where they would hit themselves or leave their box.
 
-No meshes exist to show which poses meet (tests/fleet_poses.py has those), so the ways were chosen by looking at the
+No meshes exist to show which poses meet (tests/library_poses.py has those), so the ways were chosen by checking the
 drawing; who hits whom is written down, so that a manifest that loses the contact fails here.
 """
 

@@ -7,7 +7,7 @@ import pytest
 from paper_robots import planar_two_link
 
 import lastgate as lg
-from lastgate.robots import FLEET_DIR, find_manifest, read_manifest
+from lastgate.robots import LIBRARY_DIR, find_manifest, read_manifest
 
 GOOD = """
 name: one_link
@@ -33,7 +33,7 @@ def manifest(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", lg.robot_names())
-def test_every_robot_of_the_fleet_loads_and_is_named_like_its_folder(name):
+def test_every_robot_of_the_library_loads_and_is_named_like_its_folder(name):
     robot = lg.load_robot(name)
     assert robot.name == name
     if robot.collision_geometry:
@@ -44,7 +44,7 @@ def test_every_robot_of_the_fleet_loads_and_is_named_like_its_folder(name):
             lg.Gate(robot, step_s=0.02)
 
 
-def test_fleet_holds_the_first_robot():
+def test_library_holds_the_first_robot():
     assert "franka_panda" in lg.robot_names()
     panda = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)
     assert panda.joint_names == tuple(f"panda_joint{index}" for index in range(1, 8))
@@ -109,10 +109,10 @@ def test_missing_file_is_refused_with_its_path(tmp_path, missing):
         lg.load_robot(tmp_path / missing)
 
 
-def test_name_cannot_leave_the_fleet():
+def test_name_cannot_leave_the_library():
     with pytest.raises(lg.ROSConfigError, match="no manifest at"):
         find_manifest("../robots/nowhere")
-    assert find_manifest("franka_panda") == FLEET_DIR / "franka_panda" / "robot.yaml"
+    assert find_manifest("franka_panda") == LIBRARY_DIR / "franka_panda" / "robot.yaml"
 
 
 @pytest.mark.parametrize("other", [None, 7, {"name": "x"}, ["franka_panda"]])

@@ -4,11 +4,15 @@
 The explanation of every violation code is in `tests/conformance/test_evidence.py`.
 """
 
+import copy
 import dataclasses
+import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import ball, check, gate_of, planar_two_link, sliders, stacked, world_of
+from paper_robots import check, gate_of, planar_two_link, sliders, sphere, stacked, world_of
 
 import lastgate as lg
 from lastgate import _core
@@ -97,8 +101,8 @@ def test_violation_cannot_be_changed(rejected):
 
 def test_explanation_of_an_acceptance_is_one_paragraph_with_the_numbers(accepted):
     text = accepted.explain()
-    # Neighbours stand 0.03 m apart with balls of 5 mm: 0.02 m, of which a bound may give away a millimetre.
-    keeps = "Accepted: from the measured state through all 2 rows every checked pair keeps at least "
+    # Neighbours stand 0.03 m apart with spheres of 5 mm: 0.02 m, of which a bound may give away a millimetre.
+    keeps = "Accepted: from the measured state through all 2 steps every checked pair keeps at least "
     assert text.startswith(keeps)
     assert 0.019 <= float(text[len(keeps) :].split(" ")[0]) <= 0.02
     assert "\n" not in text
@@ -107,10 +111,10 @@ def test_explanation_of_an_acceptance_is_one_paragraph_with_the_numbers(accepted
 
 
 def test_explanation_of_a_contact_says_how_much_was_shown_clear():
-    world = world_of(ball((-1.0, 0.0, 0.0), 0.1, "shelf"), world_id="camera-3")
+    world = world_of(sphere((-1.0, 0.0, 0.0), 0.1, "shelf"), world_id="camera-3")
     text = check(gate_of(sliders(0.0)), [[-0.5], [-0.7], [-1.0]], world=world).explain()
     assert "post0 / shelf are " in text
-    assert "The first 2 of 3 rows were shown clear." in text
+    assert "The first 2 of 3 steps were certified clear." in text
     assert "World camera-3." in text
 
 
@@ -120,7 +124,7 @@ def test_explanation_without_a_world_says_so():
     assert "World ." not in text
 
 
-def test_everything_that_was_not_looked_at_is_listed():
+def test_everything_that_was_not_checked_is_listed():
     bare = check(gate_of(stacked(3, safety={})), [[0.0] * 3])
     U = lg.Unchecked
     assert bare.unchecked == (
@@ -148,8 +152,104 @@ def test_joint_rows_are_what_was_checked():
     np.testing.assert_allclose(velocities, rows)
 
 
-def test_rejection_before_the_path_has_no_joint_rows(rejected):
-    assert rejected.joint_rows.shape == (0, 3)
+@pytest.fixture(scope="module")
+def collided() -> lg.Verdict:
+    """Is rejected after its path was known."""
+    wall = world_of(sphere([1.5, 0.0, 0.0], 0.3))
+    state = lg.RobotState(positions=[1.5, 0.0], stamp_s=100.0)
+    verdict = check(gate_of(planar_two_link(), step_s=1.0), [[0.0, 0.0]], state=state, world=wall)
+    assert verdict.violations[0].code == lg.ViolationCode.world_collision
+    return verdict
+
+
+@pytest.mark.parametrize("name", ["chunk", "joint_rows", "path"])
+def test_steps_of_a_rejected_chunk_are_absent(rejected, collided, name):
+    for verdict in (rejected, collided):
+        with pytest.raises(lg.RejectedChunkError, match="rejected and must not be executed"):
+            getattr(verdict, name)
+
+
+def test_twin_steps_of_an_accepted_chunk_are_there(accepted):
+    np.testing.assert_array_equal(accepted.joint_rows, accepted.chunk.rows)
+    assert accepted.path is not None
+    np.testing.assert_array_equal(accepted.path[1:, :3], accepted.chunk.rows)
+
+
+@pytest.mark.parametrize("steps_of", [lambda v: v.joint_rows, lambda v: v.path, lambda v: v.chunk.rows])
+def test_steps_of_an_accepted_chunk_cannot_be_changed(accepted, steps_of):
+    steps = steps_of(accepted)
+    before = steps.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        steps[0, 0] = 9.0
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        steps.flags.writeable = True
+    with pytest.raises(ValueError, match="read-only"):
+        steps.reshape(-1).view(np.uint8)[0] = 1
+    base = steps
+    while isinstance(base, np.ndarray):
+        base = base.base
+    assert isinstance(base, bytes)
+    np.testing.assert_array_equal(steps_of(accepted), before)
+
+
+@pytest.mark.parametrize("name", [*lg.Verdict.__slots__, "accepted", "chunk", "joint_rows", "path"])
+def test_attributes_of_a_verdict_can_be_neither_set_nor_deleted(accepted, rejected, name):
+    for verdict in (accepted, rejected):
+        with pytest.raises(AttributeError, match="cannot be changed"):
+            setattr(verdict, name, accepted)
+        with pytest.raises(AttributeError, match="cannot be changed"):
+            delattr(verdict, name)
+
+
+def test_a_verdict_is_made_once_and_never_copied(accepted, rejected):
+    with pytest.raises(AttributeError, match="made once"):
+        rejected.__init__(
+            native=accepted.native,
+            chunk=rejected._chunk,
+            violation=None,
+            joint_rows=np.empty((0, 3)),
+            world_id="",
+            model_digest="",
+        )
+    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="neither be copied nor pickled"):
+            duplicate(accepted)
+
+
+def test_accepted_verdict_is_claimed_once_and_never_after_a_later_one():
+    gate = gate_of(stacked(3))
+    first, second, third = (check(gate, [[0.0] * 3]) for _ in range(3))
+    assert gate.claim(second) is not None
+    assert [gate.claim(verdict) for verdict in (first, second)] == [None, None]
+    gate.void_claims()
+    assert gate.claim(third) is None
+    assert gate.claim(check(gate, [[0.0] * 3])) is not None
+
+
+def test_verdict_that_the_gate_did_not_make_cannot_be_claimed(accepted, rejected):
+    gate = gate_of(stacked(3))
+    made = check(gate, [[0.0] * 3])
+    forged = lg.Verdict(
+        native=made.native,
+        chunk=lg.ActionChunk([[9.0] * 3]),
+        violation=None,
+        joint_rows=np.full((1, 3), 9.0),
+        world_id=made.world_id,
+        model_digest=made.model_digest,
+    )
+    for thing in (forged, accepted, rejected, None, "accepted", made.native):
+        assert gate.claim(thing) is None
+    assert gate.claim(made) is not None
+
+
+def test_only_pictures_read_the_steps_of_a_rejected_chunk():
+    source = Path(lg.__file__).parent
+    readers = {
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*.py")
+        if re.search(r"(path|joint_rows)_to_draw|[^f]\._path\b.*verdict|verdict\._", path.read_text())
+    }
+    assert readers == {"dashboard/store.py", "telemetry/moment.py", "verdict.py"}
 
 
 def test_verdict_carries_the_digest_of_its_model(accepted, rejected):

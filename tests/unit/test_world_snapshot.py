@@ -3,12 +3,12 @@
 
 import numpy as np
 import pytest
-from paper_robots import ball, check, gate_of, only_violation, sliders, world_of
+from paper_robots import check, gate_of, only_violation, sliders, sphere, world_of
 
 import lastgate as lg
 from lastgate import _core
 
-CUP = ball((1.0, 0.0, 0.0), 0.1, "cup")
+CUP = sphere((1.0, 0.0, 0.0), 0.1, "cup")
 
 
 def distance_from(primitive: lg.WorldCollisionPrimitive, point: tuple[float, float, float]) -> float:
@@ -50,7 +50,7 @@ def test_shape_is_where_and_as_large_as_its_schema_says(primitive, point, distan
 
 
 def test_obstacles_are_named_by_their_id_or_their_index():
-    world = world_of(CUP, ball((2.0, 0.0, 0.0), 0.1))
+    world = world_of(CUP, sphere((2.0, 0.0, 0.0), 0.1))
     assert (world.object_name(0), world.object_name(1)) == ("cup", "world_1")
 
 

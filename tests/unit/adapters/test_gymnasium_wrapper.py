@@ -5,11 +5,11 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from paper_robots import ball, gate_of, planar_two_link
+from paper_robots import gate_of, planar_two_link, sphere
 
 import lastgate as lg
 from lastgate.adapters.gymnasium_wrapper import GatedEnv
-from lastgate.adapters.refusal import Refusal
+from lastgate.adapters.rejection import Rejection
 
 STEP_S = 0.1
 
@@ -60,15 +60,112 @@ def test_wrapped_environment_passes_the_checker_of_gymnasium():
     check_env(wrapped(TwoLinkEnv(velocity=True), mode=lg.ControlMode.JOINT_VELOCITY), skip_render_check=True)
 
 
-def test_accepted_action_reaches_the_environment_as_the_same_object():
+def test_accepted_action_reaches_the_environment_with_the_numbers_that_were_checked():
     env = wrapped()
     env.reset(seed=1)
     action = np.array([0.3, -0.2], dtype=np.float32)
     observation, _, _, _, info = env.step(action)
-    assert env.unwrapped.seen[0] is action
+    assert env.unwrapped.seen[0].dtype == np.float32
+    assert env.unwrapped.seen[0].tobytes() == action.tobytes()
     assert info["refusal"] is None
     assert info["inner"] == 1
     assert np.allclose(observation, action)
+
+
+def test_action_that_changes_after_it_was_read_does_not_reach_the_environment():
+    action = np.array([0.3, -0.2], dtype=np.float32)
+
+    def world(_):
+        action[0] = 3.9  # another thread, or a buffer that is used again
+        return lg.NO_WORLD
+
+    env = wrapped(world=world)
+    env.reset()
+    assert env.step(action)[4]["refusal"] is None
+    assert env.unwrapped.seen[0].tolist() == np.array([0.3, -0.2], dtype=np.float32).tolist()
+
+
+def test_action_is_checked_as_the_environment_gets_it():
+    env = wrapped()
+    env.reset()
+    wide = np.array([0.1, -0.1])  # float64, and the environment takes float32
+    assert env.step(wide)[4]["refusal"] is None
+    assert env.unwrapped.seen[0].tolist() == wide.astype(np.float32).tolist()
+    assert (
+        env.step(np.array([1e300, 0.0]))[4]["refusal"].code == "nan_in_action"
+    )  # which is infinite as float32
+
+
+@pytest.mark.parametrize(
+    ("action", "says"),
+    [
+        (np.array([0.1 + 2j, 0.0]), "complex numbers"),
+        (np.ma.array([0.1, 9.0], mask=[False, True]), "masked"),
+        (np.zeros((1, 2)), r"shape \(1, 2\), needs \(2,\)"),
+        (np.zeros((2, 1)), "shape"),
+        (np.zeros(3), "shape"),
+        (np.float32(0.0), "shape"),
+        (np.array([True, False]), "true and false"),
+        (["0.1", "0.2"], "text"),
+        ([0.1, None], "objects"),
+        ([[0.1], [0.1, 0.2]], "rectangle"),
+        (None, "objects"),
+    ],
+)
+def test_action_that_is_no_row_of_real_numbers_is_refused_with_a_sentence(action, says):
+    env = wrapped()
+    env.reset()
+    with pytest.raises(lg.ROSConfigError, match=says):
+        env.step(action)
+    assert env.unwrapped.seen == []
+    assert env.step([0.1, 0.0])[4]["refusal"] is None  # a list of numbers is a row
+
+
+BAD_STATES = [[np.nan, 0.0], [0.0, np.inf], [0.0], [0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("bad", BAD_STATES, ids=str)
+def test_after_a_state_that_is_not_whole_the_environment_stands_where_it_was_sent(bad):
+    measured = [np.zeros(2)]
+    env = wrapped(state_of=lambda env, _: lg.RobotState(positions=measured[0], stamp_s=env.unwrapped.time_s))
+    env.reset()
+    sent = np.array([0.3, -0.2], dtype=np.float32)
+    assert env.step(sent)[4]["refusal"] is None
+    measured[0] = np.array(bad)
+    for _ in range(2):
+        assert env.step(np.zeros(2, np.float32))[4]["refusal"].code == "state_unavailable"
+        assert env.unwrapped.seen[-1].tolist() == sent.tolist()
+    measured[0] = np.array([0.25, -0.15])
+    env.step(np.full(2, np.nan))
+    assert env.unwrapped.seen[-1].tolist() == np.float32(measured[0]).tolist()  # measured again: there
+
+
+@pytest.mark.parametrize("bad", BAD_STATES, ids=str)
+def test_first_state_that_is_not_whole_leaves_nothing_to_stand_at(bad):
+    env = wrapped(state_of=lambda *_: lg.RobotState(positions=np.array(bad), stamp_s=0.0))
+    env.reset()
+    with pytest.raises(lg.ROSConfigError, match="no positions to stand still at"):
+        env.step(np.zeros(2, np.float32))
+    assert env.unwrapped.seen == []
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [([np.nan, 0.0], "not finite"), ([0.0], "shape"), (np.array([1j, 0.0]), "complex"), (None, "objects")],
+)
+def test_hold_that_makes_no_finite_row_is_refused(made, says):
+    env = wrapped(hold=lambda action, state: made)
+    env.reset()
+    with pytest.raises(lg.ROSConfigError, match=says):
+        env.step(np.full(2, np.nan))
+    assert env.unwrapped.seen == []
+
+
+def test_hold_of_ones_own_reaches_the_environment():
+    env = wrapped(hold=lambda action, state: state.positions + 0.001)
+    env.reset()
+    assert env.step(np.full(2, np.nan))[4]["refusal"] is not None
+    assert env.unwrapped.seen[0].tolist() == np.full(2, 0.001, np.float32).tolist()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +181,7 @@ def test_refused_action_never_reaches_the_environment(action, code):
     env.reset(seed=1)
     env.step(np.array([0.3, -0.2], dtype=np.float32))
     observation, _, _, _, info = env.step(np.array(action, dtype=np.float32))
-    assert isinstance(info["refusal"], Refusal)
+    assert isinstance(info["refusal"], Rejection)
     assert info["refusal"].code == code
     assert info["gate_refusals"] == 1
     assert np.allclose(observation, [0.3, -0.2])
@@ -107,7 +204,7 @@ def test_world_is_asked_at_every_step_and_counts():
 
     def world(env):
         asked.append(env.unwrapped.time_s)
-        return lg.World(primitives=[ball((0.6, 0.4, 0.0), 0.1)], stamp_s=env.unwrapped.time_s)
+        return lg.World(primitives=[sphere((0.6, 0.4, 0.0), 0.1)], stamp_s=env.unwrapped.time_s)
 
     env = wrapped(world=world)
     env.reset()
@@ -130,7 +227,7 @@ def test_stale_state_is_refused():
 
 
 def test_exception_only_when_asked_for():
-    env = wrapped(raise_on_refusal=True)
+    env = wrapped(raise_on_rejection=True)
     env.reset()
     with pytest.raises(lg.RejectedChunkError, match="nan_in_action"):
         env.step(np.array([np.nan, 0.0], dtype=np.float32))
@@ -153,7 +250,7 @@ class Discrete(TwoLinkEnv):
     ("env", "arguments", "says"),
     [
         (ThreeWide, {}, "3 wide"),
-        (Discrete, {}, "rows of numbers"),
+        (Discrete, {}, "one number per column"),
         (TwoLinkEnv, {"mode": lg.ControlMode.JOINT_TORQUE}, "stands still"),
     ],
 )

@@ -4,58 +4,14 @@
 import mujoco
 import numpy as np
 import pytest
-from paper_robots import ball, gate_of, gripper_arm, joint, planar_two_link
+from mujoco_arms import SERVOS, STEP_S, gripper_hal, ramp, steps, two_link
+from paper_robots import gate_of, planar_two_link, sphere
 
 import lastgate as lg
 from lastgate.adapters.driver import StopBehaviour, StopReason
 from lastgate.adapters.mujoco_actuator import RAMP_S, ActuatorKind
 from lastgate.adapters.mujoco_hal import BRAKE_S, MujocoHal
-from lastgate.adapters.refusal import Refusal
-
-STEP_S = 0.02
-SERVOS = {
-    "position": '<position joint="{}" kp="2000" kv="60"/>',
-    "velocity": '<velocity joint="{}" kv="100"/>',
-    "torque": '<motor joint="{}" gear="2"/>',
-    "geared position": '<position joint="{}" kp="2000" kv="60" gear="3"/>',
-}
-GRAVITY = {"position": "0 0 0", "velocity": "0 0 0", "torque": "0 -9.81 0", "geared position": "0 0 0"}
-
-
-def two_link_model(kind: str) -> mujoco.MjModel:
-    geom = (
-        '<geom type="capsule" fromto="0.2 0 0 0.8 0 0" size="0.05" mass="0.3" contype="0" conaffinity="0"/>'
-    )
-    actuators = "".join(SERVOS[kind].format(name) for name in ("shoulder", "elbow"))
-    return mujoco.MjModel.from_xml_string(
-        f"""<mujoco><option timestep="0.002" gravity="{GRAVITY[kind]}" integrator="implicitfast"/><worldbody>
-        <body><joint name="shoulder" axis="0 0 1" armature="0.1"/>{geom}
-        <body pos="1 0 0"><joint name="elbow" axis="0 0 1" armature="0.1"/>{geom}</body></body>
-        </worldbody><actuator>{actuators}</actuator></mujoco>"""
-    )
-
-
-def two_link(kind: str = "position", **arguments):
-    model = two_link_model(kind)
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    effort = {"effort_limit": 50.0}
-    manifest = planar_two_link(
-        joints=[
-            joint("shoulder", "base", "upper_arm", **effort),
-            joint("elbow", "upper_arm", "forearm", origin_xyz=[1.0, 0.0, 0.0], **effort),
-        ]
-    )
-    return MujocoHal(model, data, gate_of(manifest, step_s=STEP_S), **arguments), data
-
-
-def ramp(rows: int = 16, *, speed: float = 1.0) -> np.ndarray:
-    return np.outer(np.arange(1, rows + 1), [speed * STEP_S, -speed * STEP_S])
-
-
-def steps(hal: MujocoHal, seconds: float) -> None:
-    for _ in range(round(seconds / 0.002)):
-        hal.step()
+from lastgate.adapters.rejection import Rejection
 
 
 @pytest.mark.parametrize("kind", list(SERVOS))
@@ -74,7 +30,7 @@ def test_refused_chunk_moves_nothing(kind):
     bad = ramp()
     bad[7, 1] = np.nan
     refusal = hal.submit(bad, world=lg.NO_WORLD)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, Rejection)
     assert (refusal.code, refusal.number) == ("nan_in_action", 1)
     steps(hal, 0.3)
     assert np.abs(hal.state.positions).max() < 0.005
@@ -110,19 +66,19 @@ def test_starved_robot_holds_after_its_patience_and_forgets():
 
 
 def test_refusal_on_the_way_holds_at_once():
-    hal, _ = two_link(on_refusal="hold")
+    hal, _ = two_link(on_rejection="hold")
     hal.submit(ramp(), world=lg.NO_WORLD)
     steps(hal, 0.1)
     held = hal.set_point
     hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
-    assert hal.standing is None or hal.standing == StopReason.REFUSED
+    assert hal.standing is None or hal.standing == StopReason.REJECTED
     steps(hal, 0.3)
-    assert hal.standing == StopReason.REFUSED
+    assert hal.standing == StopReason.REJECTED
     assert (hal.set_point == held).all()
 
 
 def test_brake_ends_on_the_accepted_path_at_rest_and_not_at_once():
-    hal, _ = two_link(on_refusal="brake")
+    hal, _ = two_link(on_rejection="brake")
     rows = ramp(speed=1.0)
     hal.submit(rows, world=lg.NO_WORLD)
     steps(hal, 0.1)
@@ -137,11 +93,11 @@ def test_brake_ends_on_the_accepted_path_at_rest_and_not_at_once():
     assert gone[-1] == pytest.approx(1.0 * BRAKE_S / 2, abs=1e-6)
     assert gone[-1] == gone[-10]
     assert np.allclose(np.array(points)[:, 0], -np.array(points)[:, 1])  # both joints, in step: on the path
-    assert hal.standing == StopReason.REFUSED
+    assert hal.standing == StopReason.REJECTED
 
 
 def test_brake_never_leaves_the_end_of_the_accepted_path():
-    hal, _ = two_link(on_refusal="brake")
+    hal, _ = two_link(on_rejection="brake")
     hal.submit(ramp(4), world=lg.NO_WORLD)
     steps(hal, 4 * STEP_S - 0.01)
     hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
@@ -244,16 +200,16 @@ def test_stop_that_cannot_be_done_is_refused():
 
 
 def test_exception_only_when_asked_for():
-    hal, _ = two_link(raise_on_refusal=True)
+    hal, _ = two_link(raise_on_rejection=True)
     with pytest.raises(lg.RejectedChunkError, match="nan_in_action"):
         hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
 
 
 def test_world_that_is_in_the_way_is_refused_and_not_touched():
     hal, data = two_link()
-    world = lg.World(primitives=[ball((0.6, 0.25, 0.0), 0.1)], stamp_s=data.time)
+    world = lg.World(primitives=[sphere((0.6, 0.25, 0.0), 0.1)], stamp_s=data.time)
     refusal = hal.submit(ramp(64, speed=0.5), world=world)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, Rejection)
     assert refusal.code == "world_collision"
 
 
@@ -269,7 +225,7 @@ def test_torques_go_to_motors_for_the_time_of_the_chunk_and_no_longer():
     hal, data = two_link("torque")
     chunk = lg.ActionChunk(np.tile([4.0, -2.0], (3, 1)), mode=lg.ControlMode.JOINT_TORQUE)
     verdict = hal.submit(chunk, world=lg.NO_WORLD)
-    assert not isinstance(verdict, Refusal), verdict.sentence
+    assert not isinstance(verdict, Rejection), verdict.sentence
     hal.tick()
     assert data.ctrl.tolist() == [2.0, -1.0]  # gear 2
     steps(hal, 3 * STEP_S + 0.002)
@@ -288,48 +244,6 @@ def test_torques_for_a_servo_are_refused_by_name():
 
 
 # ---- Grippers --------------------------------------------------------------------------------------------
-
-
-def gripper_hal(**arguments):
-    fingers = """<body name="hand"><joint name="lift" type="slide" axis="0 0 1" armature="1"/>
-        <geom size="0.03" mass="1"/>
-        <body pos="0 0.1 0"><joint name="finger_joint" type="slide" axis="0 1 0"/><geom size="0.01" mass="0.1"/></body>
-        <body pos="0 -0.1 0"><joint name="other_finger" type="slide" axis="0 1 0"/><geom size="0.01" mass="0.1"/></body>
-        </body>"""
-    servos = "".join(
-        f'<position joint="{name}" kp="1000" kv="40"/>' for name in ("lift", "finger_joint", "other_finger")
-    )
-    model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option gravity="0 0 0"/><worldbody>{fingers}</worldbody><actuator>{servos}</actuator></mujoco>'
-    )
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    manifest = gripper_arm()
-    follower = joint(
-        "other_finger",
-        "hand",
-        "finger_two",
-        joint_type="prismatic",
-        axis_xyz=[0.0, 1.0, 0.0],
-        origin_xyz=[0.0, -0.1, 0.0],
-        position_limits=[-0.04, 0.0],
-        velocity_limit=0.2,
-        mimic={"joint": "finger_joint", "multiplier": -1.0},
-    )
-    manifest["joints"] = [*manifest["joints"], follower]
-    manifest["collision_geometry"] = [
-        *manifest["collision_geometry"],
-        {
-            "link_name": "finger_two",
-            "shape": {"shape": "sphere", "radius_m": 0.01},
-            "origin_xyz_rpy": [0.0] * 6,
-        },
-    ]
-    manifest["allowed_collision_pairs"] = [
-        *manifest["allowed_collision_pairs"],
-        {"link_a": "hand", "link_b": "finger_two", "reason": "adjacent"},
-    ]
-    return MujocoHal(model, data, gate_of(manifest, step_s=STEP_S), **arguments), model, data
 
 
 @pytest.mark.parametrize(
@@ -352,7 +266,7 @@ def test_gripper_command_moves_the_finger_and_the_one_that_mimics_it(mode, chann
 def test_gripper_beyond_its_range_is_refused_and_does_not_move():
     hal, _, data = gripper_hal()
     refusal = hal.submit(lg.ActionChunk([[1.5]], mode=lg.ControlMode.GRIPPER_POSITION), world=lg.NO_WORLD)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, Rejection)
     assert refusal.code == "gripper_range"
     steps(hal, 0.3)
     assert np.abs(data.qpos).max() < 1e-6
@@ -389,4 +303,4 @@ def test_model_without_the_joint_is_refused():
 
 def test_word_for_the_stop_is_checked():
     with pytest.raises(lg.ROSConfigError, match="`hold` or `brake`"):
-        two_link(on_refusal="panic")
+        two_link(on_rejection="panic")

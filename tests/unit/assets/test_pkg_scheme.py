@@ -127,7 +127,7 @@ def test_distribution_without_a_list_of_files_is_refused(installed_wheel: Path):
         resolve_asset("pkg:tiny-robot/tiny_robot/arm.urdf", "urdf")
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 @pytest.mark.parametrize(
     ("ref", "kind"),
     [
@@ -136,5 +136,5 @@ def test_distribution_without_a_list_of_files_is_refused(installed_wheel: Path):
         ("pkg:gym-aloha/gym_aloha/assets/bimanual_viperx_transfer_cube.xml", "mjcf"),
     ],
 )
-def test_file_of_a_fleet_wheel_is_found(ref: str, kind):
+def test_file_of_a_library_wheel_is_found(ref: str, kind):
     assert resolve_asset(ref, kind).is_file()

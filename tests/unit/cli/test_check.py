@@ -33,7 +33,7 @@ def _write(path: Path, rows: Any) -> Path:
 def test_harmless_chunk_of_every_file_kind_is_accepted(suffix, lastgate, tmp_path, planar_arm, pole):
     chunk = _write(tmp_path / f"chunk{suffix}", SMALL_TURN)
     done = lastgate("check", chunk, "--robot", planar_arm, "--world", pole)
-    assert (done.code, done.out.splitlines()[0]) == (0, "accepted: 8 rows, 0.02 s apart")
+    assert (done.code, done.out.splitlines()[0]) == (0, "accepted: 8 steps, 0.02 s apart")
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".csv", ".json"])
@@ -95,14 +95,14 @@ def test_chunk_without_rows_is_rejected(lastgate, tmp_path, planar_arm):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[0.0, 0.0], [0.0]]", "row 1 has 1 numbers, row 0 has 2"),
+        ("[[0.0, 0.0], [0.0]]", "step 1 has 1 numbers, step 0 has 2"),
         ('{"rows": [[0.0, 0.0]], "speed": 3}', "unknown key `speed`; known: rows, mode, ee_name, frame_id"),
         ('{"mode": "JOINT_POSITION"}', "`rows` is missing"),
         ('{"rows": [[0.0, null]]}', "something that is not a number"),
         ('{"rows": [[0.0, 0.0]], "mode": "JOINT_POSITON"}', "closest: `JOINT_POSITION`"),
         ("[[0.0, 0.0],\n [0.0 0.0]]", ":2: not JSON: "),
         ("3", "a chunk is a mapping or a list of numbers, this is a int"),
-        ("[]", "a chunk is rows x joints"),
+        ("[]", "a chunk is steps x joints"),
         ('{"rows": [[0.0, 0.0]], "rows": []}', "`rows` stands there twice"),
     ],
 )
@@ -169,8 +169,8 @@ def test_period_that_is_given_as_a_rate_is_answered_with_the_rate(lastgate, tmp_
     chunk = _write(tmp_path / "chunk.npy", np.zeros((2, 2)))
     done = lastgate("check", chunk, "--robot", planar_arm, "--no-world", "--rate-hz", "0.02")
     assert (done.code, done.out) == (2, "")
-    assert "`--rate-hz 0.02` is a row every 50 s" in done.err
-    assert "rows that are 0.02 s apart are `--rate-hz 50`" in done.err
+    assert "`--rate-hz 0.02` is a step every 50 s" in done.err
+    assert "steps that are 0.02 s apart are `--rate-hz 50`" in done.err
     assert lastgate("check", chunk, "--robot", planar_arm, "--no-world", "--rate-hz", "0.1").code == 0
 
 
@@ -219,7 +219,8 @@ def test_missing_state_is_noted_and_the_way_to_row_0_is_not_checked(lastgate, tm
     done = lastgate("check", beyond, "--robot", planar_arm, "--world", pole)
     assert done.code == 0
     assert (
-        "row 0 is taken as the measured state, so the way from the robot to row 0 was NOT checked" in done.err
+        "step 0 is taken as the measured state, so the way from the robot to step 0 was NOT checked"
+        in done.err
     )
 
 
@@ -283,7 +284,7 @@ def test_time_given_by_hand_makes_an_old_state_stale(lastgate, tmp_path, planar_
         (
             '{"collision_primitives": [{"shape": {"shape": "sphere", "radius_m": 1}, '
             '"pose": {"xyz": [0, 0, 0], "frame_id": "map"}}]}',
-            "obstacles are in frame `map`, the gate reads them in `base_link`",
+            "is in frame `map`, and must be in `base_link`",
         ),
         (
             '{"occupancy_grid": {"frame_id": "map", "resolution_m": 1, "width": 1, "height": 1, '
@@ -387,7 +388,7 @@ def test_step_that_means_nothing_is_refused(option, lastgate, tmp_path, planar_a
     assert "Traceback" not in done.err
 
 
-def test_fleet_robot_is_found_by_name(lastgate: Callable[..., Any], tmp_path: Path):
+def test_library_robot_is_found_by_name(lastgate: Callable[..., Any], tmp_path: Path):
     home = np.tile([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785], (4, 1))
     chunk = _write(tmp_path / "chunk.npy", home)
     assert lastgate("check", chunk, "--robot", "franka_panda", "--no-world").code == 0
@@ -403,7 +404,7 @@ def test_certificate_of_an_accepted_chunk_is_written_and_verified(lastgate, tmp_
     digest = json.loads(done.out)["model_digest"]
     verified = lastgate("verify", file, "--model", digest)
     assert verified.code == 0
-    assert verified.out.startswith("verified: 8 rows of `planar_arm` in world `pole`; ")
+    assert verified.out.startswith("verified: 8 steps of `planar_arm` in world `pole`; ")
     assert digest in verified.out
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`collision check --all`: a whole fleet in one run, and no file that is missing passes for a success."""
+"""`collision check --all`: a whole robot library in one run, and no file that is missing passes for a success."""
 
 import json
 import shutil
@@ -31,26 +31,26 @@ def lowered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, lowered: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fleet of one lowered and one hand-written robot."""
-    shutil.copytree(lowered, tmp_path / "fleet" / "arm")
-    (tmp_path / "fleet" / "by_hand").mkdir()
-    (tmp_path / "fleet" / "by_hand" / "robot.yaml").write_text(BY_HAND)
-    monkeypatch.setattr("lastgate.robots.FLEET_DIR", tmp_path / "fleet")
-    return tmp_path / "fleet"
+def library(tmp_path: Path, lowered: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A robot library of one lowered and one hand-written robot."""
+    shutil.copytree(lowered, tmp_path / "library" / "arm")
+    (tmp_path / "library" / "by_hand").mkdir()
+    (tmp_path / "library" / "by_hand" / "robot.yaml").write_text(BY_HAND)
+    monkeypatch.setattr("lastgate.robots.LIBRARY_DIR", tmp_path / "library")
+    return tmp_path / "library"
 
 
-def with_assets(fleet: Path, name: str, assets: str) -> None:
-    (fleet / name).mkdir()
+def with_assets(library: Path, name: str, assets: str) -> None:
+    (library / name).mkdir()
     text = BY_HAND.replace("by_hand", name) + f"assets: {assets}\n"
-    (fleet / name / "robot.yaml").write_text(text)
+    (library / name / "robot.yaml").write_text(text)
 
 
 Invoke = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def check_all(fleet: Path, capsys: pytest.CaptureFixture[str]) -> Invoke:
+def check_all(library: Path, capsys: pytest.CaptureFixture[str]) -> Invoke:
     def invoke(*arguments: str) -> tuple[int, str, str]:
         capsys.readouterr()
         code = run(["collision", "check", "--all", *arguments])
@@ -60,21 +60,21 @@ def check_all(fleet: Path, capsys: pytest.CaptureFixture[str]) -> Invoke:
     return invoke
 
 
-def test_fleet_whose_files_are_all_there_and_that_did_not_drift_is_0(check_all: Invoke) -> None:
+def test_library_whose_files_are_all_there_and_that_did_not_drift_is_0(check_all: Invoke) -> None:
     code, _, messages = check_all()
     assert code == 0, messages
     assert "same: 1 (arm)" in messages
     assert "by hand: 1 (by_hand)" in messages
 
 
-def test_every_missing_file_is_named_and_the_rest_still_compared(fleet: Path, check_all: Invoke) -> None:
+def test_every_missing_file_is_named_and_the_rest_still_compared(library: Path, check_all: Invoke) -> None:
     with_assets(
-        fleet,
+        library,
         "parts",
         '{mjcf: "pkg:no-such-base/base.xml", mjcf_mounts: '
         '[{ref: "pkg:no-such-arm/arm.xml", on_body: deck, prefix: a_}]}',
     )
-    with_assets(fleet, "two", '{urdf: {ref: "pkg:no-such-urdf/a.urdf"}, srdf: "pkg:no-such-srdf/a.srdf"}')
+    with_assets(library, "two", '{urdf: {ref: "pkg:no-such-urdf/a.urdf"}, srdf: "pkg:no-such-srdf/a.srdf"}')
     code, printed, messages = check_all("--json")
     assert code == 2
     for distribution in ("no-such-base", "no-such-arm", "no-such-urdf", "no-such-srdf"):
@@ -87,37 +87,49 @@ def test_every_missing_file_is_named_and_the_rest_still_compared(fleet: Path, ch
     }
 
 
-def test_missing_file_outweighs_drift(fleet: Path, check_all: Invoke) -> None:
-    with_assets(fleet, "gone", '{mjcf: "pkg:no-such-wheel/a.xml"}')
-    drift(fleet)
+def test_robot_that_says_it_is_drawn_by_hand_holds_nothing_up_and_is_listed(
+    library: Path, check_all: Invoke
+) -> None:
+    with_assets(library, "drawn", '{mjcf: "pkg:no-such-wheel/a.xml"}')
+    manifest = library / "drawn" / "robot.yaml"
+    assert check_all()[0] == 2
+    manifest.write_text(manifest.read_text() + "unproved_volumes: drawn by hand\n")
+    code, _, messages = check_all()
+    assert code == 0, messages
+    assert "hand-drawn: 1 (drawn)" in messages
+
+
+def test_missing_file_outweighs_drift(library: Path, check_all: Invoke) -> None:
+    with_assets(library, "gone", '{mjcf: "pkg:no-such-wheel/a.xml"}')
+    drift(library)
     assert check_all()[0] == 2
 
 
-def test_drift_in_one_robot_is_1(fleet: Path, check_all: Invoke) -> None:
-    drift(fleet)
+def test_drift_in_one_robot_is_1(library: Path, check_all: Invoke) -> None:
+    drift(library)
     code, printed, messages = check_all()
     assert code == 1
     assert "+  - {link_a: base, link_b: upper, reason: adjacent}" in printed
     assert "drift: 1 (arm)" in messages
 
 
-def test_fleet_with_nothing_to_compare_is_2(fleet: Path, check_all: Invoke) -> None:
-    shutil.rmtree(fleet / "arm")
+def test_library_with_nothing_to_compare_is_2(library: Path, check_all: Invoke) -> None:
+    shutil.rmtree(library / "arm")
     code, _, messages = check_all()
     assert code == 2
     assert "nothing was checked" in messages
 
 
-def test_manifest_that_is_broken_is_2(fleet: Path, check_all: Invoke) -> None:
-    (fleet / "by_hand" / "robot.yaml").write_text("name: [")
+def test_manifest_that_is_broken_is_2(library: Path, check_all: Invoke) -> None:
+    (library / "by_hand" / "robot.yaml").write_text("name: [")
     code, _, messages = check_all()
     assert code == 2
     assert "by_hand" in messages
     assert "unresolved: 1 (by_hand)" in messages
 
 
-def drift(fleet: Path) -> None:
-    manifest = fleet / "arm" / "robot.yaml"
+def drift(library: Path) -> None:
+    manifest = library / "arm" / "robot.yaml"
     lines = manifest.read_text().splitlines(keepends=True)
     kept = [line for line in lines if "link_b: upper" not in line]
     assert kept != lines

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from lastgate.assets import resolve_asset
 from lastgate.cli.collision_lower import check_command, lower_command
 from lastgate.cli.messages import print_error
-from lastgate.cli.robot_add import REFUSES_EVERYTHING, add_command, grouped_warnings
+from lastgate.cli.robot_add import EXIT_REJECTS_EVERYTHING, add_command, grouped_warnings
 from lastgate.cli.robot_report import report_command
 
 URDF = Path(__file__).parents[2] / "robots" / "planar_two_link.urdf"
@@ -192,6 +192,33 @@ def test_bare_links_are_refused_with_the_option_that_covers_each(cli: typer.Type
     assert outcome.exit_code == 0, outcome.stderr
 
 
+def test_part_that_is_drawn_beyond_its_volumes_is_told_and_covered_when_named(
+    cli: typer.Typer, tmp_path: Path
+) -> None:
+    text = URDF.read_text().replace(
+        '<link name="lower">',
+        '<link name="lower">\n<visual><origin xyz="0 0 0.2"/><geometry><sphere radius="0.02"/></geometry></visual>',
+    )
+    text = text.replace(
+        '<collision><geometry><sphere radius="0.03"/></geometry></collision>',
+        '<visual><geometry><sphere radius="0.03"/></geometry></visual>',
+    )
+    (tmp_path / "arm.urdf").write_text(text)
+    arguments = ["add", "arm", "--urdf", "file:arm.urdf", "--samples", "100"]
+    told = CliRunner().invoke(cli, [*arguments, "-o", str(tmp_path)])
+    assert told.exit_code == 0, told.stderr
+    assert re.search(r"`lower` is drawn 1\d\d\.\d mm out of its volumes", told.stderr)
+    assert "`--visual lower`" in told.stderr
+    assert re.search(r"\| `lower` \|.*\| 1\d\d\.\d \|", (tmp_path / "arm_report.md").read_text())
+    (tmp_path / "robot.yaml").unlink()
+    quiet = CliRunner().invoke(
+        cli, [*arguments, "-o", str(tmp_path), "--visual", "lower", "--waive", "tip=a wire here"]
+    )
+    assert quiet.exit_code == 0, quiet.stderr
+    assert "out of its volumes" not in quiet.stderr
+    assert "  drawn_waivers:\n    - {link: tip" in (tmp_path / "robot.yaml").read_text()
+
+
 def test_joint_without_a_speed_is_refused_until_one_is_stated(cli: typer.Typer, tmp_path: Path) -> None:
     text = URDF.read_text()
     still = re.sub(r'velocity="[^"]*"', 'velocity="0"', text)
@@ -247,7 +274,7 @@ def test_robot_no_gate_would_arm_with_is_not_written(cli: typer.Typer, tmp_path:
 
 
 def test_warnings_about_many_pairs_are_one_sentence() -> None:
-    always = "volumes touch in every state and the meshes meet in some: the pair stays checked and refuses everything"
+    always = "volumes touch in every state and the meshes meet in some: the pair stays checked"
     notes = [f"`a` / `b{number}`: {always}" for number in range(50)] + ["`c` / `d`: the waiver is not needed"]
     assert grouped_warnings(notes) == [
         f"`a` / `b0`, `a` / `b1`, `a` / `b2` and 47 more pairs: {always}",
@@ -263,6 +290,6 @@ def test_robot_that_refuses_everything_says_what_to_do(cli: typer.Typer, tmp_pat
     outcome = CliRunner().invoke(
         cli, ["add", "arm", "--urdf", "file:arm.urdf", "-o", str(tmp_path), "--samples", "100"]
     )
-    assert outcome.exit_code == 0, outcome.stderr
-    assert REFUSES_EVERYTHING in outcome.stderr
+    assert outcome.exit_code == EXIT_REJECTS_EVERYTHING, outcome.stderr
+    assert "rejects all of 1000 random configurations, every one of them by `base` / `tip`" in outcome.stderr
     assert "`reason: waived`" in outcome.stderr

@@ -72,6 +72,22 @@ def test_robot_list_names_the_panda(lastgate):
     assert entries["franka_panda"]["joints"] == 7
 
 
+def test_robot_list_prints_per_link_how_far_it_is_drawn_out_of_its_volumes(lastgate):
+    lines = lastgate("robot", "list").out.splitlines()
+    entries = {entry["name"]: entry for entry in json.loads(lastgate("robot", "list", "--json").out)}
+    for name, entry in entries.items():
+        line = next(line for line in lines if line.startswith(f"{name} "))
+        measured = entry["drawn_outside_m"]
+        if measured is None:
+            assert "drawn shapes not measured" in line
+            continue
+        assert line.endswith(f"drawn at most {1000.0 * max(measured.values()):.1f} mm out of the volumes")
+        for link, apart in measured.items():
+            assert (f"    {link}: drawn {1000.0 * apart:.1f} mm out" in "\n".join(lines)) == (apart > 0.0)
+    assert entries["ur10"]["drawn_outside_m"]["upper_arm_link"] == 0.0578
+    assert any("upper_arm_link: drawn 57.8 mm" in line and "hangs on nothing" in line for line in lines)
+
+
 def test_robot_show_gives_joints_with_limits_and_pairs_with_reasons(lastgate, planar_arm):
     done = lastgate("robot", "show", planar_arm)
     assert done.code == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from refusals import HOME, NOW_S, REFUSALS, gate_with, towards
+from rewriting import rewritten, unbound, unchanged
 
 import lastgate as lg
 from lastgate.telemetry.recorder import Recorder
@@ -53,6 +54,32 @@ def test_replay_of_a_verdict_that_differs_exits_1(lastgate, tmp_path, monkeypatc
     assert "2 more differ" in outcome.out
     assert "7 of 7 verdicts came out differently" in outcome.err
     assert len(json.loads(lastgate("replay", path, "--json").out)["differences"]) == 7
+
+
+def test_replay_of_a_recording_without_links_says_that_inputs_are_not_bound(lastgate, box, tmp_path):
+    old = rewritten(box, tmp_path / "old.mcap", unbound(unchanged))
+    outcome = lastgate("replay", old)
+    assert outcome.code == 0
+    assert outcome.out.startswith("3 verdicts come out the same")
+    assert "inputs not bound" in outcome.out
+    assert "to the last bit" not in outcome.out
+    assert "changed afterwards are not noticed" in outcome.err
+    assert json.loads(lastgate("replay", old, "--json").out)["bound"] is False
+
+
+def test_twin_replay_of_a_recording_with_links_names_the_end_of_the_chain(lastgate, box, tmp_path):
+    told = json.loads(lastgate("replay", box, "--json").out)
+    assert told["bound"] is True
+    outcome = lastgate("replay", box, "--head", told["chain_head"])
+    assert outcome.code == 0, outcome.err
+    assert told["chain_head"] in outcome.out
+    outcome = lastgate("replay", box, "--head", "0" * 64)
+    assert outcome.code == 1
+    assert "ends in" in outcome.err
+    # Without its last verdict and link a recording is a whole one; only the head tells that something is gone.
+    shorter = rewritten(box, tmp_path / "shorter.mcap", lambda m: iter([] if m[2] == 3 else [m]))
+    assert lastgate("replay", shorter).code == 0
+    assert lastgate("replay", shorter, "--head", told["chain_head"]).code == 1
 
 
 def test_salvaged_recording_replays_and_says_what_it_is(lastgate, box, tmp_path):
@@ -102,7 +129,7 @@ def test_shrink_prints_the_first_refusal_or_the_one_that_is_named(lastgate, box,
 
 
 @pytest.mark.parametrize(
-    ("number", "said"), [("1", "was accepted\n\nhint: refused: 2, 3"), ("9", "no check 9; it has 1 to 3")]
+    ("number", "said"), [("1", "was accepted\n\nhint: rejected: 2, 3"), ("9", "no check 9; it has 1 to 3")]
 )
 def test_check_that_was_not_refused_or_is_not_there_exits_2(number, said, lastgate, box):
     for outcome in (

@@ -55,7 +55,7 @@ def test_second_run_says_that_nothing_was_written(work: Path):
         (["arm", "--upstream", "file:up.urdf", "--package", "a"], "error: `--package a`: write"),
         (["arm", "--upstream", "file:up.urdf", "--xacro-arg", "a"], "error: `--xacro-arg a`: write"),
         (["arm", "--upstream", "robot_descriptions:x"], "error: `robot_descriptions:x` is a legacy spelling"),
-        (["no_such_robot"], "error: the fleet has no robot `no_such_robot`; closest: "),
+        (["no_such_robot"], "error: the robot library has no robot `no_such_robot`; closest: "),
     ],
 )
 def test_what_cannot_be_done_exits_with_2_and_one_sentence(arguments: list[str], said: str, work: Path):
@@ -76,8 +76,8 @@ def test_unknown_robot_is_told_how_to_name_an_upstream(work: Path):
 
 
 @pytest.fixture
-def fleet(work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fleet of two: one with a URDF and one without."""
+def library(work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A robot library of two: one with a URDF and one without."""
     for name, assets in (
         ("arm_robot", "{urdf: {ref: 'file:up.urdf'}}"),
         ("sim_robot", "{mjcf: 'openarm:cell'}"),
@@ -88,17 +88,17 @@ def fleet(work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return work / "robots"
 
 
-def test_robot_of_the_fleet_needs_no_upstream(fleet: Path, work: Path):
+def test_robot_of_the_library_needs_no_upstream(library: Path, work: Path):
     result = _run("arm_robot", "--licence", "MIT")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "arm_robot.urdf\n", "")
     assert "upstream: file:up.urdf" in (work / "arm_robot.urdf").read_text()
 
 
-def test_robot_of_the_fleet_without_a_urdf_is_refused(fleet: Path):
+def test_robot_of_the_library_without_a_urdf_is_refused(library: Path):
     result = _run("sim_robot")
     assert result.exit_code == 2
     assert result.stderr.startswith("error: the manifest of `sim_robot` names no URDF")
 
 
-def test_misspelt_robot_of_the_fleet_lists_the_closest_first(fleet: Path):
+def test_misspelt_robot_of_the_library_lists_the_closest_first(library: Path):
     assert "closest: `arm_robot`, `sim_robot`" in _run("arm_robto").stderr

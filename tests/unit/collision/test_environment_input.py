@@ -85,7 +85,7 @@ def test_margin_that_is_no_length_is_refused(margin_m):
         CollisionEnvironment.build(ONE, 0.05, BOUNDS).check_collision(ONE, margin_m=margin_m)
 
 
-def test_other_sources_are_judged_too():
+def test_other_sources_are_evaluated_too():
     refused("ids for 1 spheres", ids=["a", "b"])
     refused("WorldCollisionPrimitive", primitives=["box"])
     refused("expected Voxels", voxels=np.zeros((2, 2, 2), dtype=np.uint8))

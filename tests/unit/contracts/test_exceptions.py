@@ -8,6 +8,7 @@ from lastgate.contracts import ROSError, ROSSafetyViolation
 @pytest.mark.parametrize(
     "name",
     [
+        "ConcurrentUseError",
         "ROSConfigError",
         "ROSSafetyViolation",
         "ROSPlanningError",

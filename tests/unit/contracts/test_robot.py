@@ -332,7 +332,7 @@ def test_nothing_is_said_about_a_field_that_was_refused(problems_of):
     assert "position_limits.0" in problem
 
 
-def test_a_whole_robot_is_judged_although_one_of_its_fields_is_refused(problems_of):
+def test_a_whole_robot_is_evaluated_although_one_of_its_fields_is_refused(problems_of):
     problems = problems_of(footprint_radius=-1.0, control_modes=[], base_frame="world")
     assert any("footprint_radius" in problem for problem in problems)
     assert any("control_modes" in problem for problem in problems)

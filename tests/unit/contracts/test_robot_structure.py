@@ -291,7 +291,7 @@ def adjacent(link_a, link_b):
     return [{"link_a": link_a, "link_b": link_b, "reason": "adjacent"}]
 
 
-def balls(*links):
+def spheres(*links):
     return [{"link_name": link, "shape": {"shape": "sphere", "radius_m": 0.01}} for link in links]
 
 
@@ -325,7 +325,7 @@ def test_a_pair_that_is_called_adjacent_and_is_not_is_refused(problems_of, joint
     (problem,) = problems_of(
         joints=joints,
         base_frame=joints[0]["parent_link"],
-        collision_geometry=balls(*covered),
+        collision_geometry=spheres(*covered),
         allowed_collision_pairs=adjacent(*pair),
     )
     assert problem.startswith(f"allowed pair `{pair[0]}` / `{pair[1]}` is no neighbour")
@@ -338,7 +338,7 @@ def test_a_pair_that_is_adjacent_is_accepted_in_either_order(manifest, joints, c
             name="row",
             joints=joints,
             base_frame=joints[0]["parent_link"],
-            collision_geometry=balls(*covered),
+            collision_geometry=spheres(*covered),
             allowed_collision_pairs=adjacent(*ends),
         )
         assert robot.allowed_collision_pairs[0].links == tuple(sorted(pair))
@@ -351,7 +351,7 @@ def test_a_pair_that_is_not_adjacent_is_accepted_with_a_reason_that_holds(joints
         name="row",
         joints=joints,
         base_frame=joints[0]["parent_link"],
-        collision_geometry=balls(*covered),
+        collision_geometry=spheres(*covered),
         allowed_collision_pairs=[waived],
     )
     assert robot.allowed_collision_pairs[0].reason == "waived"

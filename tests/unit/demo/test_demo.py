@@ -119,7 +119,7 @@ def test_chunk_between_rows_is_free_at_every_row_and_touches_between_two(scene):
     start = np.array(POSES["antenna"])
     rows = policy._plant(Fault.BETWEEN_ROWS, start).rows
     assert not any(scene.contacts_at(row) for row in rows)
-    assert scene.contacts_along(start, rows, looks_per_row=16).robot_world
+    assert scene.contacts_along(start, rows, samples_per_row=16).robot_world
 
 
 def test_poses_of_the_tour_are_free_and_the_middle_of_the_table_is_not(scene):
@@ -136,7 +136,7 @@ def test_mujoco_and_the_gate_are_given_the_same_obstacles(scene):
 def test_page_needs_nothing_from_elsewhere_and_says_the_numbers(written, summary):
     page = (written / "demo.html").read_text()
     assert not re.search(r"(src|href)\s*=(?!\"data:image/png;base64,)|https?://|<script", page)
-    assert f"{summary['planted_refused']} of {summary['planted']} planted chunks were refused" in page
+    assert f"{summary['planted_refused']} of {summary['planted']} planted chunks were rejected" in page
     assert "None, in any simulation step." in page
 
 
@@ -146,8 +146,8 @@ def test_page_shows_a_card_of_every_kind_of_refusal_and_both_error_counts(writte
     refused = {d["code"] for d in json.loads((written / "demo.json").read_text())["decisions"]} - {""}
     assert {html.unescape(sentence).partition(":")[0] for sentence, _ in pictures} == refused
     assert all(base64.b64decode(encoded).startswith(b"\x89PNG") for _, encoded in pictures)
-    assert f"<b>0 of {summary['planted']}</b>misses" in page
-    assert f"<b>0 of {summary['good']}</b>phantom stops" in page
+    assert f"<b>0 of {summary['planted']}</b>missed" in page
+    assert f"<b>0 of {summary['good']}</b>false rejections" in page
 
 
 def test_demo_records_itself_and_the_recording_comes_out_the_same(written, summary):

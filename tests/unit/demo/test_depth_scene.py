@@ -67,7 +67,7 @@ def cluttered(gate):
     return Seen(gate, [*TABLE, *CLUTTER])
 
 
-def judge(gate, seen, rows, voxels):
+def verdict_on(gate, seen, rows, voxels):
     world = lg.World(voxels=voxels, stamp_s=0.0)
     return gate.check(lg.ActionChunk(rows), state=seen.state, world=world, now_s=0.0)
 
@@ -78,13 +78,13 @@ def as_declared(voxels, unknown):
 
 def test_chunk_through_the_clutter_is_rejected_and_the_one_above_it_accepted(gate, cluttered):
     # What MuJoCo says first, so that the test is about a real collision.
-    touched = cluttered.scene.contacts_along(START, THROUGH, looks_per_row=4).robot_world
+    touched = cluttered.scene.contacts_along(START, THROUGH, samples_per_row=4).robot_world
     assert {thing for _, thing in touched} >= {"crate"}
-    assert not cluttered.scene.contacts_along(START, ABOVE, looks_per_row=4)
+    assert not cluttered.scene.contacts_along(START, ABOVE, samples_per_row=4)
 
-    through = judge(gate, cluttered, THROUGH, cluttered.filtered.voxels)
+    through = verdict_on(gate, cluttered, THROUGH, cluttered.filtered.voxels)
     assert [violation.code for violation in through.violations] == ["world_collision"]
-    above = judge(gate, cluttered, ABOVE, cluttered.filtered.voxels)
+    above = verdict_on(gate, cluttered, ABOVE, cluttered.filtered.voxels)
     assert above.accepted, above.explain()
     # Nothing that was seen is nearer to the arm than the arm is to itself.
     alone = gate.check(lg.ActionChunk(ABOVE), state=cluttered.state, world=lg.NO_WORLD, now_s=0.0)
@@ -93,7 +93,7 @@ def test_chunk_through_the_clutter_is_rejected_and_the_one_above_it_accepted(gat
 
 def test_clutter_itself_was_seen_not_only_the_shadow_behind_it(gate, cluttered):
     voxels = as_declared(cluttered.filtered.voxels, "free")
-    verdict = judge(gate, cluttered, THROUGH, voxels)
+    verdict = verdict_on(gate, cluttered, THROUGH, voxels)
     (violation,) = verdict.violations
     cell = int(violation.against.removeprefix("voxel_"))
     assert voxels.message_occupancy()[cell] == 1
@@ -105,12 +105,12 @@ def test_clutter_itself_was_seen_not_only_the_shadow_behind_it(gate, cluttered):
 
 def test_same_chunk_over_a_cleared_table_is_accepted(gate):
     empty = Seen(gate, TABLE)
-    verdict = judge(gate, empty, THROUGH, empty.filtered.voxels)
+    verdict = verdict_on(gate, empty, THROUGH, empty.filtered.voxels)
     assert verdict.accepted, verdict.explain()
 
 
 def test_robot_that_is_not_filtered_out_is_in_its_own_way(gate, cluttered):
-    verdict = judge(gate, cluttered, ABOVE, cluttered.voxels)
+    verdict = verdict_on(gate, cluttered, ABOVE, cluttered.voxels)
     assert not verdict.accepted
     assert verdict.certified_rows == 0
     assert sum(cluttered.filtered.cleared_by_owner.values()) > 1000
@@ -121,14 +121,14 @@ def test_space_that_nobody_carved_stays_unknown_and_is_not_entered(gate, clutter
     occupied_only = np.where(cluttered.voxels.is_occupied, 1, 255).astype(np.uint8)
     uncarved = lg.Voxels.in_layout(LAYOUT, occupied_only, stamp_s=0.0)
     filtered = SelfFilter(gate, padding_m=0.08).at(cluttered.state).clear_voxels(uncarved)
-    assert not judge(gate, cluttered, ABOVE, filtered.voxels).accepted
+    assert not verdict_on(gate, cluttered, ABOVE, filtered.voxels).accepted
 
 
 def test_one_camera_leaves_a_shadow_that_the_chunk_above_may_not_enter(gate, cluttered):
     alone = carve(LAYOUT, cluttered.images[2], depth_error_m=0.005).voxels
     filtered = SelfFilter(gate, padding_m=0.08).at(cluttered.state).clear_voxels(alone)
     assert alone.is_unknown.mean() > cluttered.voxels.is_unknown.mean()
-    assert not judge(gate, cluttered, ABOVE, filtered.voxels).accepted
+    assert not verdict_on(gate, cluttered, ABOVE, filtered.voxels).accepted
 
 
 def test_points_of_the_image_lie_on_what_it_shows(cluttered):

@@ -99,13 +99,13 @@ def test_obstacle_in_the_way_of_the_arm_is_gone_round(planner):
     straight_arm, camera = arm_with(planner.gate.robot, table_world(), target)
     with camera:
         straight, _ = look_at(planner, straight_arm, camera="wrist", target_xyz=target, standoff_m=0.35)
-    # A board across the way that the hand took, with room above it.
+    # A balloon across the way that the hand took, with room above it.
     middle = straight.trajectory.rows[len(straight.trajectory.rows) // 2]
     hand = planner.gate.link_poses(middle)["panda_hand"][:, 3]
-    board = lg.WorldCollisionPrimitive(
+    balloon = lg.WorldCollisionPrimitive(
         shape=lg.SphereShape(radius_m=0.06), pose=lg.Pose6D(xyz=tuple(hand)), object_id="balloon"
     )
-    world = (*table_world(), board)
+    world = (*table_world(), balloon)
     assert arm_would_touch(planner, straight, world)
     arm, camera = arm_with(planner.gate.robot, world, target)
     with camera:
@@ -119,7 +119,7 @@ def test_obstacle_in_the_way_of_the_arm_is_gone_round(planner):
 
 def arm_would_touch(planner, plan, obstacles):
     scene = PandaScene(planner.gate.robot, obstacles)
-    contacts = scene.contacts_along(plan.trajectory.start, plan.trajectory.rows, looks_per_row=4)
+    contacts = scene.contacts_along(plan.trajectory.start, plan.trajectory.rows, samples_per_row=4)
     return bool(contacts.robot_world)
 
 
@@ -179,3 +179,17 @@ def test_camera_that_the_scene_does_not_have_is_refused(planner):
     arm, camera = arm_with(planner.gate.robot, table_world(), (0.5, 0.0, 0.0))
     with camera, pytest.raises(lg.ROSConfigError, match="cameras: wrist"):
         arm.view("head")
+
+
+def test_servos_are_led_from_where_the_arm_was_measured(monkeypatch):
+    scene = PandaScene(lg.load_robot("franka_panda"), table_world())
+    scene.reset(home_configuration())
+    arm = SimulatedArm(scene, table_world(), step_s=STEP_S)
+    scene.data.qpos[0] += 0.1  # pushed; the servos were sent elsewhere
+    sent = []
+    command = scene.command
+    monkeypatch.setattr(scene, "command", lambda row: sent.append(row.copy()) or command(row))
+    target = scene.positions + 0.01
+    arm.execute(lg.ActionChunk(target[np.newaxis]))
+    assert np.abs(sent[0] - target).max() < 0.01
+    assert (sent[-1] == target).all()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives the latch through random histories and holds it against a model that keeps the whole history.
 
-Compared: the latch with a ledger of what happened, from which each answer is derived anew.
-Reference: the ledger; it knows only lists and maxima.
+Compared: the latch with an event log of what happened, from which each answer is derived anew.
+Reference: the event log; it knows only lists and maxima.
 Times: any float, in any order, NaN and infinities among them.
 """
 
@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from lastgate.estop import SafetyLatch
 
 COOLDOWN_S = 0.5
-# The latch subtracts where the ledger adds, so the two may round differently; clocks stay below 1e3 s here.
+# The latch subtracts where the event log adds, so the two may round differently; clocks stay below 1e3 s here.
 ROUNDING_S = 1e-12
 ACTUATORS = ("arm", "gripper")
 SOURCES = st.sampled_from(["kernel", "deadman", "pendant", "human", "external"])
@@ -69,7 +69,7 @@ class LatchHistory(RuleBasedStateMachine):
         self.note_stop(now_s)
 
     @rule(source=SOURCES)
-    def let_go(self, source):
+    def detach(self, source):
         assert self.latch.release_source(source=source) == (source in self.held)
         self.held.discard(source)
 
@@ -142,7 +142,7 @@ class LatchHistory(RuleBasedStateMachine):
         assert self.latch.latched == self.expected_latched
 
     @invariant()
-    def the_latch_agrees_with_the_ledger(self):
+    def the_latch_agrees_with_the_event_log(self):
         assert self.latch.sequence == self.expected_sequence
         assert set(self.latch.asserted_sources) == self.held
         missing = set(ACTUATORS) - self.acknowledged if self.expected_latched else set()

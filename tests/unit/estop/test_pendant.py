@@ -16,7 +16,7 @@ class Contact:
     def __init__(self) -> None:
         self.closed = True
         self.broken = False
-        self.let_go = 0
+        self.detach = 0
 
     def contact_closed(self) -> bool:
         if self.broken:
@@ -24,7 +24,7 @@ class Contact:
         return self.closed
 
     def close(self) -> None:
-        self.let_go += 1
+        self.detach += 1
 
 
 @pytest.fixture

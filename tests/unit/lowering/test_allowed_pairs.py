@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 
 from lastgate.lowering import allowed_pairs
 from lastgate.lowering.allowed_pairs import is_cross_branch, prove_neighbours, sort_by_structure, verify_srdf
+from lastgate.lowering.always import prove_always
 from lastgate.lowering.kinematics import KinematicTree, TreeJoint
 from lastgate.lowering.mesh_contact import LinkMeshes
 from lastgate.lowering.never import NeverProof, prove_never
@@ -36,7 +38,7 @@ def hinge(
     )
 
 
-def ball(link: str, x: float, radius: float) -> LinkShapes:
+def sphere(link: str, x: float, radius: float) -> LinkShapes:
     return LinkShapes.of(link, [SourceShape("sphere", transform((x, 0.0, 0.0), (0.0, 0.0, 0.0)), (radius,))])
 
 
@@ -54,8 +56,8 @@ def chain() -> KinematicTree:
 
 
 def test_links_that_can_meet_are_refuted_and_those_that_cannot_are_proved(chain: KinematicTree) -> None:
-    near = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.3, 0.05)}
-    far = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.05, 0.05)}
+    near = {"a": sphere("a", 0.0, 0.05), "c": sphere("c", 0.3, 0.05)}
+    far = {"a": sphere("a", 0.0, 0.05), "c": sphere("c", 0.05, 0.05)}
     assert prove_never(chain, near, "a", "c", evaluations_max=5000).contact
     proof = prove_never(chain, far, "a", "c", evaluations_max=5000)
     assert proof.proved
@@ -81,7 +83,7 @@ def test_distance_is_exact_below_its_bound_and_the_bound_above() -> None:
 
 
 def test_proof_that_runs_out_of_work_is_neither(chain: KinematicTree) -> None:
-    tight = {"a": ball("a", 0.0, 0.05), "c": ball("c", 0.2, 0.09)}
+    tight = {"a": sphere("a", 0.0, 0.05), "c": sphere("c", 0.2, 0.09)}
     outcome = prove_never(chain, tight, "a", "c", evaluations_max=10)
     assert not outcome.proved
     assert not outcome.contact
@@ -91,7 +93,7 @@ def test_never_proof_agrees_with_dense_sampling(chain: KinematicTree) -> None:
     rng = np.random.default_rng(5)
     for _ in range(12):
         reach, radius = float(rng.uniform(0.0, 0.35)), float(rng.uniform(0.02, 0.1))
-        shapes = {"a": ball("a", 0.0, 0.05), "c": ball("c", reach, radius)}
+        shapes = {"a": sphere("a", 0.0, 0.05), "c": sphere("c", reach, radius)}
         proof = prove_never(chain, shapes, "a", "c", evaluations_max=3000)
         poses = chain.placements(chain.samples(4000, 1))
         centres = poses["c"][:, :3, 3] + reach * poses["c"][:, :3, 0]
@@ -106,17 +108,61 @@ def test_adjacent_and_rigid_pairs_are_allowed_and_others_are_checked(chain: Kine
         ("a", "b"): "adjacent",
         ("b", "c"): "adjacent",
         ("c", "d"): "adjacent",
-        ("b", "d"): "adjacent",
     }
-    assert sorting.allowed["b", "d"].detail == "joined by j2 through fixed joints"
-    assert sorting.checked == [("a", "c"), ("a", "d")]
+    # One joint moves `d` against `b`, and a fixed one makes them no neighbours: that needs a proof.
+    assert sorting.checked == [("a", "c"), ("a", "d"), ("b", "d")]
+
+
+# A bracket on the far side of a joint: clear of the link before it, in its way at some angles, or screwed into it.
+@pytest.mark.parametrize(
+    ("bracket", "reason"),
+    [
+        (SourceShape("sphere", transform((0.3, 0.0, 0.0), (0.0, 0.0, 0.0)), (0.02,)), "proved-never"),
+        (SourceShape("sphere", transform((-0.05, 0.12, 0.0), (0.0, 0.0, 0.0)), (0.02,)), None),
+        (SourceShape("sphere", transform((-0.2, 0.0, 0.0), (0.0, 0.0, 0.0)), (0.03,)), "adjacent"),
+    ],
+)
+def test_pair_through_a_fixed_joint_is_exempt_only_if_proved(
+    chain: KinematicTree, bracket: SourceShape, reason: str | None
+) -> None:
+    arm = SourceShape("box", transform((0.1, 0.0, 0.0), (0.0, 0.0, 0.0)), (0.28, 0.05, 0.05))
+    shapes = {"b": LinkShapes.of("b", [arm]), "d": LinkShapes.of("d", [bracket])}
+    sorting = sort_by_structure(chain, ["b", "d"], None)
+    sweep = Sweep(chain, LinkMeshes(shapes), chain.samples(500, SWEEP_SEED))
+    prove_neighbours(sorting, sweep, shapes, joints_max=2)
+    contacts = int(sweep.mesh_contact(("b", "d"), np.arange(500)).sum())
+    if reason is None:
+        assert 0 < contacts < 500
+        assert sorting.checked == [("b", "d")]
+    else:
+        assert contacts == (500 if reason == "adjacent" else 0)
+        assert sorting.allowed["b", "d"].reason == reason
+        assert sorting.checked == []
+
+
+def test_proof_of_touching_agrees_with_dense_sampling(chain: KinematicTree) -> None:
+    rng = np.random.default_rng(12)
+    cube = np.array(trimesh.creation.box(extents=(0.1, 0.1, 0.1)).triangles)
+    dense = chain.samples(2000, 3)
+    proved = 0
+    for trial in range(20):
+        at = (-0.2 + float(rng.uniform(-0.1, 0.1)), float(rng.uniform(-0.1, 0.1)), 0.0)
+        bracket = LinkShapes.of("d", [SourceShape("mesh", transform(at, (0.0, 0.0, 0.3)), (), cube)])
+        shapes = {"b": sphere("b", 0.2, float(rng.uniform(0.03, 0.12))), "d": bracket}
+        if prove_always(chain, shapes, "b", "d", evaluations_max=200):
+            proved += 1
+            poses = chain.placements(dense)
+            meshes = LinkMeshes(shapes)
+            ways = [meshes.touch("b", poses["b"][i], "d", poses["d"][i]) for i in range(0, 2000, 40)]
+            assert all(ways), f"trial {trial}"
+    assert 0 < proved < 20
 
 
 def test_cross_arm_pair_stays_checked_even_if_provable() -> None:
     arms = KinematicTree(
         "torso", [hinge("left", "torso", "l", 1.0, 0), hinge("right", "torso", "r", -1.0, 1)]
     )
-    shapes = {"l": ball("l", 0.0, 0.1), "r": ball("r", 0.0, 0.1)}
+    shapes = {"l": sphere("l", 0.0, 0.1), "r": sphere("r", 0.0, 0.1)}
     assert is_cross_branch(arms, ("l", "r"))
     assert prove_never(arms, shapes, "l", "r", evaluations_max=100).proved
     sorting = sort_by_structure(arms, ["l", "r"], None)
@@ -129,7 +175,7 @@ def test_cross_arm_pair_stays_checked_even_if_provable() -> None:
 def test_a_contact_in_the_sweep_spares_the_search_for_a_proof(
     chain: KinematicTree, reach: float, searched: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shapes = {"a": ball("a", 0.0, 0.05), "c": ball("c", reach, 0.05)}
+    shapes = {"a": sphere("a", 0.0, 0.05), "c": sphere("c", reach, 0.05)}
     asked: list[tuple[str, ...]] = []
 
     def proof(
@@ -147,27 +193,27 @@ def test_a_contact_in_the_sweep_spares_the_search_for_a_proof(
 
 
 def test_hulls_that_meet_do_not_make_meshes_meet_and_flat_meshes_have_none() -> None:
-    """A ball in a cup is inside the cup's hull and touches nothing; lowered, it does."""
+    """A sphere in a cup is inside the cup's hull and touches nothing; lowered, it does."""
     corners = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.0, 0.2)])
     bottom, sides = [(0, 2, 6), (0, 6, 4)], [(0, 1, 3), (0, 3, 2), (4, 5, 7), (4, 7, 6), (0, 1, 5), (0, 5, 4)]
     for faces in (bottom + sides, bottom):
         meshes = LinkMeshes(
             {
                 "cup": LinkShapes.of("cup", [SourceShape("mesh", np.eye(4), (), corners[np.array(faces)])]),
-                "ball": ball("ball", 0.0, 0.05),
+                "sphere": sphere("sphere", 0.0, 0.05),
             }
         )
         for height, expected in ((0.1, False), (0.04, True), (-0.2, False)):
             at = transform((0.0, 0.0, height), (0.0, 0.0, 0.0))
-            assert meshes.touch("cup", np.eye(4), "ball", at) is expected, (len(faces), height)
-            assert meshes.touch("ball", at, "cup", np.eye(4)) is expected, (len(faces), height)
+            assert meshes.touch("cup", np.eye(4), "sphere", at) is expected, (len(faces), height)
+            assert meshes.touch("sphere", at, "cup", np.eye(4)) is expected, (len(faces), height)
 
 
 @pytest.mark.parametrize(("reach", "reason"), [(0.3, "srdf-contradicted"), (0.05, "srdf-disabled")])
 def test_srdf_claim_is_kept_only_if_the_meshes_do_not_meet(
     chain: KinematicTree, reach: float, reason: str
 ) -> None:
-    shapes = {"a": ball("a", 0.0, 0.05), "b": ball("b", 0.0, 0.05), "c": ball("c", reach, 0.05)}
+    shapes = {"a": sphere("a", 0.0, 0.05), "b": sphere("b", 0.0, 0.05), "c": sphere("c", reach, 0.05)}
     claims = SrdfClaims({("a", "c"): "Never"}, frozenset(), frozenset())
     sorting = sort_by_structure(chain, ["a", "b", "c"], claims)
     sweep = Sweep(chain, LinkMeshes(shapes), chain.samples(SWEEP_SAMPLES, SWEEP_SEED))
@@ -196,4 +242,4 @@ def test_package_without_coal_refuses_to_sort_pairs(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setitem(sys.modules, "coal", None)
     with pytest.raises(LoweringError, match=r"lastgate\[oracles\]"):
-        LinkMeshes({"a": ball("a", 0.0, 0.1)})
+        LinkMeshes({"a": sphere("a", 0.0, 0.1)})

@@ -110,11 +110,11 @@ def test_farthest_point_is_found_without_asking_about_every_point() -> None:
 
 def test_radius_of_a_round_piece_covers_the_corners_left_out() -> None:
     directions = np.random.default_rng(3).normal(size=(3000, 3))
-    ball = 0.1 * directions / np.linalg.norm(directions, axis=1)[:, None]
-    piece = convex_piece("link", ball)
+    sphere = 0.1 * directions / np.linalg.norm(directions, axis=1)[:, None]
+    piece = convex_piece("link", sphere)
     corners = np.array(piece.corners_m)
     assert len(corners) < 200
-    assert max(distance_to_hull_m(point, corners) for point in ball) <= piece.radius_m < 0.003
+    assert max(distance_to_hull_m(point, corners) for point in sphere) <= piece.radius_m < 0.003
 
 
 def with_inside(shapes: LinkShapes) -> LinkShapes:
@@ -178,11 +178,11 @@ def test_fine_pieces_leave_the_room_inside_a_shell_empty() -> None:
 
 def test_fine_pieces_halve_what_is_rounder_than_its_corners() -> None:
     angle = np.random.default_rng(5).normal(size=(900, 3))
-    ball = ConvexHull(0.08 * angle / np.linalg.norm(angle, axis=1)[:, None])
-    shapes = LinkShapes.of("link", [SourceShape("mesh", np.eye(4), (), ball.points[ball.simplices])])
+    sphere = ConvexHull(0.08 * angle / np.linalg.norm(angle, axis=1)[:, None])
+    shapes = LinkShapes.of("link", [SourceShape("mesh", np.eye(4), (), sphere.points[sphere.simplices])])
     one, four = (fine_pieces_of_link(shapes, per_link_max=count) for count in (1, 4))
     assert max(piece.radius_m for piece in four) < 0.6 * one[0].radius_m
-    assert outside_m(ball.points, four).max() <= 1e-9
+    assert outside_m(sphere.points, four).max() <= 1e-9
 
 
 def test_only_fine_links_are_cut_finely() -> None:

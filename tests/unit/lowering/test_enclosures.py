@@ -37,3 +37,14 @@ def test_pair_that_is_named_is_left_out() -> None:
 def test_what_is_no_mesh_encloses_nothing_and_no_couples_are_no_pairs() -> None:
     assert Enclosures([None, PEA], COUPLES).pairs_at(placed(0.35)) == set()
     assert Enclosures([SHELL, PEA], []).pairs_at(placed(0.0)) == set()
+
+
+@pytest.mark.parametrize(("x_m", "is_inside"), [(0.0, True), (5.0, False)])
+def test_part_far_from_the_first_corner_and_parts_of_opposite_winding_are_found(
+    x_m: float, is_inside: bool
+) -> None:
+    scattered = np.concatenate([PEA + np.array([30.0, 0.0, 0.0]), PEA])
+    cancelled = np.concatenate([SHELL, 0.9 * SHELL[:, ::-1]])
+    for soups in ([SHELL, scattered], [cancelled, PEA]):
+        found = Enclosures(soups, COUPLES).pairs_at(placed(x_m))
+        assert found == ({("pea", "shell")} if is_inside else set())

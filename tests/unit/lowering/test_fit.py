@@ -90,7 +90,7 @@ def test_several_volumes_are_tighter_than_one(bent_triangles: np.ndarray) -> Non
     assert prove_containment(shapes, lowered(shapes, 4)).proved
 
 
-def test_x29_ball_and_box_on_one_link_are_both_contained() -> None:
+def test_x29_sphere_and_box_on_one_link_are_both_contained() -> None:
     shapes = LinkShapes.of(
         "mixed",
         [
@@ -100,8 +100,8 @@ def test_x29_ball_and_box_on_one_link_are_both_contained() -> None:
     )
     volumes = lowered(shapes, 4)
     assert prove_containment(shapes, volumes).proved
-    without_ball = [volume for volume in volumes if volume.shape != SphereShape(radius_m=0.1)]
-    assert not prove_containment(shapes, without_ball).proved
+    without_sphere = [volume for volume in volumes if volume.shape != SphereShape(radius_m=0.1)]
+    assert not prove_containment(shapes, without_sphere).proved
 
 
 def test_x30_written_radius_is_enough_and_one_unit_less_is_not(bent_triangles: np.ndarray) -> None:

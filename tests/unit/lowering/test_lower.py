@@ -41,11 +41,11 @@ def test_lowering_sums_on_one_thread_whatever_the_number_of_cores(
 ) -> None:
     seen: list[list[int]] = []
 
-    def fit_and_look(*arguments: Any, **options: Any) -> Any:
+    def fit_and_record(*arguments: Any, **options: Any) -> Any:
         seen.append([library["num_threads"] for library in threadpool_info()])
         return fit_link(*arguments, **options)
 
-    monkeypatch.setattr("lastgate.lowering.lower.fit_link", fit_and_look)
+    monkeypatch.setattr("lastgate.lowering.lower.fit_link", fit_and_record)
     with threadpool_limits(limits=2):
         assert {library["num_threads"] for library in threadpool_info()} == {2}
         lower_robot(read_manifest(planar_manifest.read_text(), source="r"), planar_manifest.parent)

@@ -90,3 +90,14 @@ def test_pointer_of_git_lfs_is_told_from_a_mesh_that_is_cut_short(tmp_path: Path
     pointer.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 100\n")
     with pytest.raises(ROSConfigError, match=r"Git LFS pointer.*`git lfs pull`"):
         load_triangles(pointer)
+
+
+@pytest.mark.parametrize("suffix", [".ply", ".off", ".glb"])
+def test_format_that_one_reader_alone_knows_is_refused(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"box{suffix}"
+    trimesh.creation.box(extents=(0.1, 0.1, 0.1)).export(path)
+    with pytest.raises(ROSConfigError, match=r"is not read.*known: \.stl, \.obj, \.dae"):
+        load_triangles(path)
+    written = path.with_suffix(".obj")
+    trimesh.creation.box(extents=(0.1, 0.1, 0.1)).export(written)
+    assert len(load_triangles(written)) == 12

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge of MJCF robots: sees contacts, misses, hidden and waived ones, and where links are."""
+"""The checker of MJCF robots: sees contacts, misses, hidden and waived ones, and where links are."""
 
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def test_lowered_robot_misses_nothing_and_both_kinds_of_state_occur(
     assert 0 < rates.clear < 500
 
 
-def test_thin_volumes_are_seen_as_misses(lowered: RobotDescription, folder: Path) -> None:
+def test_thin_volumes_are_seen_as_missed_collisions(lowered: RobotDescription, folder: Path) -> None:
     thin = tuple(
         volume.model_copy(update={"shape": volume.shape.model_copy(update={"radius_m": 0.001})})
         for volume in lowered.collision_geometry
@@ -118,7 +118,7 @@ def test_links_are_where_mujoco_has_them(lowered: RobotDescription, folder: Path
             np.testing.assert_allclose(pose[0], oracle.pose(link), atol=1e-12)
 
 
-def test_contacts_are_those_of_the_shapes_and_not_of_their_balls(
+def test_contacts_are_those_of_the_shapes_and_not_of_their_spheres(
     lowered: RobotDescription, folder: Path
 ) -> None:
     oracle = MjcfOracle(lowered, folder, {("fore", "upper"), ("fore", "hand"), ("stand", "upper")})
@@ -128,6 +128,6 @@ def test_contacts_are_those_of_the_shapes_and_not_of_their_balls(
     assert ("hand", "upper") in oracle.contacts()
 
 
-def test_shapes_read_are_those_judged(lowered: RobotDescription, folder: Path) -> None:
+def test_shapes_read_are_those_evaluated(lowered: RobotDescription, folder: Path) -> None:
     read = read_description(lowered, folder).shapes
     assert len(MjcfOracle(lowered, folder, set()).geoms) == sum(len(own.sources) for own in read.values())

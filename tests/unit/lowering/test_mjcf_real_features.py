@@ -238,7 +238,7 @@ SCENE = """\
   <worldbody>
     <body name="table"><geom type="box" size="1 1 0.01"/></body>
     <body name="cube" pos="0 0 1"><freejoint/><geom type="box" size="0.02 0.02 0.02"/></body>
-    <body name="ball" pos="0 1 1"><freejoint/><geom type="sphere" size="0.02"/></body>
+    <body name="sphere" pos="0 1 1"><freejoint/><geom type="sphere" size="0.02"/></body>
     <body name="target" mocap="true"><geom class="drawn" type="sphere" size="0.05"/></body>
     <body name="drawer" pos="1 0 0"><joint name="pull" type="slide"/><geom type="box" size="0.1 0.1 0.1"/></body>
     <include file="robot.xml"/>

@@ -16,8 +16,8 @@ from lastgate.lowering.triangles import box_triangles
 SLAB = box_triangles(np.array([0.5, 0.12, 0.12]))
 
 
-def balls_at_height(z_m: float) -> Partners:
-    """Returns small balls above the slab's upper side."""
+def spheres_at_height(z_m: float) -> Partners:
+    """Returns small spheres above the slab's upper side."""
     x, y = (grid.ravel() for grid in np.meshgrid(np.linspace(-0.2, 0.2, 21), np.linspace(-0.05, 0.05, 7)))
     centre = np.c_[x, y, np.full(len(x), z_m)]
     return Partners(np.c_[centre, centre, np.full(len(x), 0.005)], 1)
@@ -37,7 +37,7 @@ def touching(pieces: list[Piece], partners: Partners) -> int:
 
 def test_strips_set_free_what_passes_close_over_a_flat_side() -> None:
     whole = Piece(SLAB, LinkFields(SLAB))
-    near = balls_at_height(0.074)
+    near = spheres_at_height(0.074)
     parts = peeled(whole, near, added_max=8)
     assert len(parts) >= 2
     assert touching([whole], near) == len(near.rows)
@@ -45,7 +45,7 @@ def test_strips_set_free_what_passes_close_over_a_flat_side() -> None:
 
 
 def test_strips_contain_the_surface() -> None:
-    parts = peeled(Piece(SLAB, LinkFields(SLAB)), balls_at_height(0.074), added_max=8)
+    parts = peeled(Piece(SLAB, LinkFields(SLAB)), spheres_at_height(0.074), added_max=8)
     link = LinkShapes.of("link", [SourceShape("mesh", np.eye(4), (), SLAB)])
     volumes = [_entry("link", part.volume) for part in parts]
     assert prove_containment(link, volumes).proved
@@ -53,12 +53,12 @@ def test_strips_contain_the_surface() -> None:
 
 
 def test_nothing_is_cut_where_nothing_touches_anyway() -> None:
-    assert peeled(Piece(SLAB, LinkFields(SLAB)), balls_at_height(0.5), added_max=8) == []
+    assert peeled(Piece(SLAB, LinkFields(SLAB)), spheres_at_height(0.5), added_max=8) == []
 
 
 @pytest.mark.parametrize("added_max", [1, 2, 4])
 def test_bound_on_added_volumes_is_kept(added_max: int) -> None:
-    parts = peeled(Piece(SLAB, LinkFields(SLAB)), balls_at_height(0.074), added_max=added_max)
+    parts = peeled(Piece(SLAB, LinkFields(SLAB)), spheres_at_height(0.074), added_max=added_max)
     assert 1 < len(parts) <= 1 + added_max
 
 

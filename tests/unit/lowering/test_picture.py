@@ -18,9 +18,9 @@ HERE = transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 
 @pytest.fixture(scope="module")
 def robot() -> RobotDescription:
-    ball = {"shape": "sphere", "radius_m": 0.2}
+    sphere = {"shape": "sphere", "radius_m": 0.2}
     return RobotDescription(
-        name="two balls",
+        name="two spheres",
         base_frame="stand",
         joints=[
             {
@@ -34,7 +34,7 @@ def robot() -> RobotDescription:
             }
         ],
         collision_geometry=[
-            {"link_name": link, "shape": ball, "origin_xyz_rpy": (0.0,) * 6} for link in ("stand", "arm")
+            {"link_name": link, "shape": sphere, "origin_xyz_rpy": (0.0,) * 6} for link in ("stand", "arm")
         ],
     )
 
@@ -52,10 +52,10 @@ def shapes_of(*, boxes: bool) -> dict[str, LinkShapes]:
 
 def test_meshes_are_seen_through_coloured_volumes(robot: RobotDescription, tmp_path: Path) -> None:
     save_picture(robot, shapes_of(boxes=True), tmp_path / "boxes.png")
-    # A ball is a volume as it is, so no mesh is drawn: what is dark are letters and lines.
-    save_picture(robot, shapes_of(boxes=False), tmp_path / "balls.png")
+    # A sphere is a volume as it is, so no mesh is drawn: what is dark are letters and lines.
+    save_picture(robot, shapes_of(boxes=False), tmp_path / "spheres.png")
     dark, coloured = shares(tmp_path / "boxes.png")
-    dark_without, coloured_without = shares(tmp_path / "balls.png")
+    dark_without, coloured_without = shares(tmp_path / "spheres.png")
     assert dark > dark_without + 0.002, (dark, dark_without)
     assert min(coloured, coloured_without) > 0.01
 
@@ -67,10 +67,10 @@ def test_same_robot_gives_the_same_bytes(robot: RobotDescription, tmp_path: Path
 
 
 def test_drawn_surface_is_whole_with_fewer_triangles() -> None:
-    ball = trimesh.creation.icosphere(subdivisions=6, radius=0.1)
-    drawn = drawn_triangles(np.asarray(ball.triangles))
-    assert 500 < len(drawn) < len(ball.triangles) / 3
-    # No hole: what is drawn has the area of a ball, corners on a grid of a fortieth of its size.
+    sphere = trimesh.creation.icosphere(subdivisions=6, radius=0.1)
+    drawn = drawn_triangles(np.asarray(sphere.triangles))
+    assert 500 < len(drawn) < len(sphere.triangles) / 3
+    # No hole: what is drawn has the area of a sphere, corners on a grid of a fortieth of its size.
     sides = drawn[:, 1:] - drawn[:, :1]
     area_m2 = 0.5 * float(np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum())
     assert area_m2 > 4.0 * np.pi * 0.1**2

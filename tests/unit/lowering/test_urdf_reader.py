@@ -75,15 +75,19 @@ def test_huge_name_is_refused(tmp_path: Path, planar_urdf: Path) -> None:
         read_urdf(tmp_path / "huge.urdf")
 
 
-def test_visual_shapes_are_read_only_for_named_links(tmp_path: Path, planar_urdf: Path) -> None:
-    text = planar_urdf.read_text().replace(
-        '<collision><geometry><sphere radius="0.03"/></geometry></collision>',
-        '<visual><geometry><sphere radius="0.03"/></geometry></visual>',
-    )
-    (tmp_path / "visual.urdf").write_text(text)
-    assert read_urdf(tmp_path / "visual.urdf").collisions["tip"] == []
-    covered = read_urdf(tmp_path / "visual.urdf", visual_links=frozenset({"tip"})).collisions["tip"]
-    assert [shape.kind for shape in covered] == ["sphere"]
+def test_visual_shapes_are_read_for_named_links_and_for_fixed_ones_that_have_no_other(
+    tmp_path: Path, planar_urdf: Path
+) -> None:
+    text = planar_urdf.read_text().replace("collision", "visual")
+    path = tmp_path / "visual.urdf"
+    path.write_text(text)
+    bare = read_urdf(path).collisions
+    # A joint moves the bars: what covers them is for a person to say.
+    assert (bare["upper"], bare["lower"]) == ([], [])
+    assert [shape.kind for shape in bare["tip"]] == ["sphere"]
+    assert read_urdf(path, left_out=frozenset({"tip"})).collisions["tip"] == []
+    covered = read_urdf(path, visual_links=frozenset({"upper"})).collisions["upper"]
+    assert [shape.kind for shape in covered] == ["box"]
 
 
 def test_axis_is_normalised_and_defaults_to_x(tmp_path: Path, planar_urdf: Path) -> None:

@@ -30,7 +30,7 @@ def kitchen():
 
 
 # On the counter's southern edge, in the middle of the counter, and in free space.
-MUG, KETTLE, BALL = ("mug", (2.0, 1.65, 0.9)), ("kettle", (2.0, 1.95, 0.9)), ("ball", (3.0, 0.8, 0.1))
+MUG, KETTLE, SPHERE = ("mug", (2.0, 1.65, 0.9)), ("kettle", (2.0, 1.95, 0.9)), ("sphere", (3.0, 0.8, 0.1))
 
 
 def test_w11_blocked_viewpoint_is_replaced_by_one_that_the_map_allows(panda_gate, kitchen):
@@ -61,29 +61,33 @@ def test_w11_without_a_map_the_geometric_pose_passes_through(panda_gate):
 
 def test_free_viewpoint_is_left_as_it_is(panda_gate, kitchen):
     (found,) = (
-        AgentTools(memory_of(BALL), panda_gate, grid=kitchen, standoff_m=0.6).recall_object("ball").matches
+        AgentTools(memory_of(SPHERE), panda_gate, grid=kitchen, standoff_m=0.6)
+        .recall_object("sphere")
+        .matches
     )
     assert found.approach.pose.xyz[:2] == pytest.approx((2.4, 0.8))
     assert "ideal" in found.approach_note
 
 
 def test_thing_seen_in_another_frame_has_no_approach(panda_gate, kitchen):
-    tools = AgentTools(memory_of(BALL, frame_id="odom"), panda_gate, grid=kitchen)
-    (found,) = tools.recall_object("ball").matches
+    tools = AgentTools(memory_of(SPHERE, frame_id="odom"), panda_gate, grid=kitchen)
+    (found,) = tools.recall_object("sphere").matches
     assert found.approach is None
     assert "`odom`" in found.approach_note
 
 
 def test_thing_that_was_never_seen_is_an_error(panda_gate):
     with pytest.raises(lg.ROSObjectNotInMemory, match="`spoon` was never seen"):
-        AgentTools(memory_of(BALL), panda_gate).recall_object("spoon")
+        AgentTools(memory_of(SPHERE), panda_gate).recall_object("spoon")
 
 
 def test_age_is_told_where_the_time_is_known(panda_gate):
     body = RecordingBody()
     body.time_s = 12.5
-    assert AgentTools(memory_of(BALL), panda_gate, body=body).recall_object("ball").matches[0].age_s == 12.5
-    assert AgentTools(memory_of(BALL), panda_gate).recall_object("ball").matches[0].age_s is None
+    assert (
+        AgentTools(memory_of(SPHERE), panda_gate, body=body).recall_object("sphere").matches[0].age_s == 12.5
+    )
+    assert AgentTools(memory_of(SPHERE), panda_gate).recall_object("sphere").matches[0].age_s is None
 
 
 def test_place_without_a_map_is_told_with_what_nobody_knows(panda_gate):
@@ -91,7 +95,7 @@ def test_place_without_a_map_is_told_with_what_nobody_knows(panda_gate):
     memory.name_place(Place(name="dock", pose=lg.Pose6D(xyz=(1, 2, 0), frame_id="map")))
     answer = AgentTools(memory, panda_gate).resolve_place("dock")
     assert answer.free is None
-    assert "nobody knows" in answer.note
+    assert "is unknown" in answer.note
 
 
 @pytest.mark.parametrize(("xy", "free"), [((1.0, 1.0), True), ((2.0, 1.4), False), ((-5.0, 1.0), False)])

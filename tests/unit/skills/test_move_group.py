@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MoveGroup goals, judged as MoveIt judges them.
+"""MoveGroup goals, evaluated as MoveIt evaluates them.
 
-Compared: what the constraints allow with what a gaze allows: any roll about the camera's axis, nothing else. The judge
-below is written after MoveIt's own words: the turn from the wanted to the actual orientation, as three angles about x,
-y and z in sequence, each within its tolerance; the point of the link in the ball. Tolerance: that of the constraints.
+Compared: what the constraints allow with what a gaze allows: any roll about the camera's axis, nothing else. The
+checker below is written after MoveIt's own words: the turn from the wanted to the actual orientation, as three angles
+about x, y and z in sequence, each within its tolerance; the point of the link in the sphere. Tolerance: that of the
+constraints.
 """
 
 import math
@@ -37,12 +38,12 @@ def allows(goal, link_in_base):
 
 def _inside(constraint, link_in_base):
     offset = [constraint["target_point_offset"][axis] for axis in "xyz"]
-    (ball,), (pose,) = (
+    (sphere,), (pose,) = (
         constraint["constraint_region"]["primitives"],
         constraint["constraint_region"]["primitive_poses"],
     )
     centre = [pose["position"][axis] for axis in "xyz"]
-    return math.dist(link_in_base[:, :3] @ offset + link_in_base[:, 3], centre) <= ball["dimensions"][0]
+    return math.dist(link_in_base[:, :3] @ offset + link_in_base[:, 3], centre) <= sphere["dimensions"][0]
 
 
 def _is_turned(constraint, link_in_base):

@@ -80,7 +80,7 @@ def test_goal_where_the_robot_is_has_no_rows(panda, planner, at_home):
     assert np.array_equal(plan.end, HOME)
 
 
-def test_held_object_is_planned_with(panda, at_home):
+def test_attached_object_is_planned_with(panda, at_home):
     gate = lg.Gate(panda, step_s=STEP_S)
     planner = MotionPlanner(gate)
     low = HOME + np.array([0.0, 0.45, 0.0, 0.0, 0.0, 0.45, 0.0])

@@ -6,6 +6,7 @@ import pytest
 
 import lastgate as lg
 from lastgate.skills import Trajectory, replay_trajectory
+from lastgate.skills.gated_motion import move_through_gate
 from tests.unit.skills.conftest import HOME, STEP_S, TABLE, RecordingBody, box, world_of
 
 TURNED = HOME + np.array([0.2, 0, 0, 0, 0, 0, 0])
@@ -38,11 +39,26 @@ def test_every_waypoint_crosses_the_gate_as_a_chunk_of_its_own(gate, monkeypatch
     assert body.holds == 0
 
 
+def test_verdict_that_allowed_a_motion_allows_no_second_one(gate, monkeypatch):
+    body = RecordingBody()
+    chunk = lg.ActionChunk(HOME[np.newaxis])
+    verdict = move_through_gate(chunk, gate=gate, body=body, what="a waypoint")
+    assert gate.claim(verdict) is None
+    assert len(body.chunks) == 1
+    # A check that answers with a verdict of before moves nothing.
+    monkeypatch.setattr(type(gate), "check", lambda *_, **__: verdict)
+    with pytest.raises(lg.ROSSafetyViolation, match="executed before"):
+        move_through_gate(chunk, gate=gate, body=body, what="a waypoint")
+    assert (len(body.chunks), body.holds) == (1, 1)
+
+
 def test_obstacle_that_appears_on_the_way_ends_the_replay_with_the_robot_held(gate):
     plan = trajectory(gate, end=HOME + np.array([1.0, 0, 0, 0, 0, 0, 0]), count=60)
     hand = gate.link_poses(plan.rows[40])["panda_hand"][:, 3]
     body = RecordingBody(world_of(box("visitor", tuple(hand), (0.1, 0.1, 0.1))))
-    with pytest.raises(lg.ROSCollisionImminent, match=r"waypoint \d+ of 60, and the robot holds: .*visitor"):
+    with pytest.raises(
+        lg.ROSCollisionImminent, match=r"step \d+ of 60 of the plan, and the robot holds: .*visitor"
+    ):
         replay_trajectory(plan, gate=gate, body=body)
     assert 0 < len(body.chunks) < 40
     assert body.holds == 1
@@ -61,7 +77,7 @@ def test_waypoint_out_of_limits_is_refused_with_the_error_of_its_kind(gate, colu
     rows = np.linspace(HOME, HOME, 4)[1:]
     rows[2, column] = value
     body = RecordingBody()
-    with pytest.raises(error, match="waypoint 3 of 3"):
+    with pytest.raises(error, match="step 3 of 3"):
         replay_trajectory(trajectory(gate, rows=rows), gate=gate, body=body)
     assert (len(body.chunks), body.holds) == (2, 1)
 
@@ -83,7 +99,7 @@ def test_robot_that_is_elsewhere_is_not_pulled_to_the_first_waypoint(gate):
 
 def test_motion_that_is_taken_back_stops_before_the_next_chunk(gate):
     body = RecordingBody()
-    with pytest.raises(lg.ROSMotionCancelled, match="before waypoint 6 of 20"):
+    with pytest.raises(lg.ROSMotionCancelled, match="before step 6 of 20"):
         replay_trajectory(trajectory(gate), gate=gate, body=body, is_cancelled=lambda: len(body.chunks) == 5)
     assert (len(body.chunks), body.holds) == (5, 1)
 

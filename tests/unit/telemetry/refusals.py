@@ -85,7 +85,7 @@ REFUSALS: dict[str, Callable[[], Case]] = {
         world=primitives(
             obstacle("pole", {"shape": "capsule", "radius_m": 0.02, "length_m": 0.8}, 0.5, 0.0, 0.2),
             obstacle("box", {"shape": "box", "size_xyz_m": (0.2, 0.3, 0.1)}, 0.3, 0.6, 0.0),
-            obstacle("ball", {"shape": "sphere", "radius_m": 0.1}, 0.3, -0.6, 0.0),
+            obstacle("sphere", {"shape": "sphere", "radius_m": 0.1}, 0.3, -0.6, 0.0),
         ),
     ),
     "world_half_space": lambda: case(

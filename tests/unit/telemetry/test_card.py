@@ -106,7 +106,7 @@ def test_unusable_state_is_shown_at_zero(positions: np.ndarray):
     assert not shown_path(gate, verdict, chunk=chunk, state=state).any()
 
 
-def test_held_object_is_drawn_as_the_one_to_blame():
+def test_attached_object_is_drawn_as_the_one_to_blame():
     refused = REFUSALS["world_half_space"]()
     refused.gate.attach(
         "panda_hand",

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recording holds all that a verdict depended on: run again, every verdict is the same to the last bit."""
 
+import gc
+import sys
+import threading
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 from paper_robots import NOW_S as PAPER_NOW_S
-from paper_robots import at, ball, cart, gate_of, gripper_arm, planar_two_link, world_of
+from paper_robots import at, cart, gate_of, gripper_arm, planar_two_link, sphere, world_of
 from refusals import DOWN, HOME, NOW_S, REFUSALS, case, gate_with, panda, primitives, towards
 
 import lastgate as lg
 from lastgate import _core
 from lastgate.telemetry import recorder as recorder_module
+from lastgate.telemetry import recording_file
 from lastgate.telemetry.kernel_recorder import KernelRecorder
+from lastgate.telemetry.last_seconds import KEPT_MAX
 from lastgate.telemetry.recorder import Recorder
 from lastgate.telemetry.recording_file import RecordingFile
 from lastgate.telemetry.recording_messages import decode_message, schema_text
@@ -110,9 +116,9 @@ def test_world_of_many_checks_is_written_once(tmp_path: Path):
     assert sizes[1] - sizes[0] < 20_000 < sizes[0]
 
 
-def test_held_objects_contacts_and_recovery_are_kept(tmp_path: Path):
+def test_attached_objects_contacts_and_recovery_are_kept(tmp_path: Path):
     gate = gate_of(planar_two_link())
-    wall = world_of(ball((2.0, 0.3, 0.0), 0.05, "wall"))
+    wall = world_of(sphere((2.0, 0.3, 0.0), 0.05, "wall"))
     contact = lg.DeclaredContact(
         name="touch",
         links=("forearm",),
@@ -153,7 +159,7 @@ def test_held_objects_contacts_and_recovery_are_kept(tmp_path: Path):
 )
 def test_other_modes_are_kept(manifest, chunk, tmp_path: Path):
     gate = gate_of(manifest)
-    world = world_of(ball((5.0, 5.0, 0.0), 0.1, "pole"))
+    world = world_of(sphere((5.0, 5.0, 0.0), 0.1, "pole"))
     state = at(*[0.3] * gate.n_dof)
     path = tmp_path / "box.mcap"
     require_same(path, recorded(path, gate, one(chunk, state, world, PAPER_NOW_S)))
@@ -305,7 +311,7 @@ def good_file(tmp_path: Path) -> Path:
     gate = gate_of(planar_two_link())
     path = tmp_path / "good.mcap"
     chunk = lg.ActionChunk(np.array([[0.05, 0.0], [0.1, 0.0]]))
-    world = world_of(ball((2.0, 0.3, 0.0), 0.05, "wall"))
+    world = world_of(sphere((2.0, 0.3, 0.0), 0.05, "wall"))
     recorded(path, gate, *[one(chunk, at(0.0, 0.0), world, PAPER_NOW_S)] * 3)
     return path
 
@@ -468,7 +474,7 @@ def ten_thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
             if index % 500 == 0:
                 xyz = rng.uniform([0.2, -0.5, 0.1], [0.7, 0.5, 0.7], (3, 3))
                 world = lg.World(
-                    primitives=[ball(centre, 0.1, f"ball{k}") for k, centre in enumerate(xyz.tolist())],
+                    primitives=[sphere(centre, 0.1, f"sphere{k}") for k, centre in enumerate(xyz.tolist())],
                     points=rng.uniform([0.3, -0.6, 0.0], [0.8, 0.6, 0.3], (20, 3)),
                     stamp_s=NOW_S,
                 )
@@ -480,14 +486,98 @@ def ten_thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("lanes", ["avx2", "generic", "neon"])
-def test_ten_thousand_verdicts_are_the_same_under_every_build_of_the_lanes(
+def test_ten_thousand_verdicts_are_the_same_under_every_simd_build(
     lanes: str, ten_thousand: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    if not _core.has_lanes({"avx2": 1, "neon": 2, "generic": 0}[lanes]):
-        pytest.skip(f"this machine has no {lanes} lanes")
-    monkeypatch.setenv("LASTGATE_LANES", lanes)
+    if not _core.has_simd_build({"avx2": 1, "neon": 2, "generic": 0}[lanes]):
+        pytest.skip(f"this machine has no SIMD build {lanes}")
+    monkeypatch.setenv("LASTGATE_SIMD", lanes)
     recording = read_recording(ten_thousand)
     accepted = sum(check.accepted for check in recording.checks)
     assert 1000 < accepted < 9000
     outcome = replay(recording)
     assert (outcome.same, outcome.differences, outcome.left_out) == (10_000, [], [])
+
+
+# ---- What never ends ---------------------------------------------------------------------------------------
+
+
+def grown_by(act, count: int) -> int:
+    """Returns by how many bytes this process's memory has grown after something was done many times."""
+    tracemalloc.start()
+    try:
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for number in range(count):
+            act(number)
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+
+
+def test_recorder_does_not_grow_while_refusals_never_stop(tmp_path, monkeypatch):
+    monkeypatch.setattr(recording_file, "BLOCKS_INDEXED_MAX", 20)
+    monkeypatch.setattr(recording_file, "WORLDS_KNOWN_MAX", 8)
+    gate = gate_of(planar_two_link(), step_s=0.1)
+    path = tmp_path / "endless.mcap"
+    with Recorder(gate, path, last_s=5.0, in_background=False) as recorder:
+
+        def refuse(number: int) -> None:
+            world = lg.World(primitives=[], stamp_s=1.0, world_id=f"world {number}")
+            state = lg.RobotState(positions=np.zeros(2), stamp_s=1.0)
+            chunk = lg.ActionChunk(np.full((4, 2), 3.5))
+            assert not recorder.check(chunk, state=state, world=world, now_s=1.0).accepted
+
+        for number in range(200):
+            refuse(number)
+        # Two hundred bytes for each used to stay until the file was closed.
+        assert grown_by(lambda number: refuse(200 + number), 400) < 400 * 50
+        assert recorder.written == 600
+        assert recorder.lost == 0
+    # What has no index is read from its beginning, and is as whole as what has one.
+    recording = read_recording(path)
+    assert len(recording.checks) == 600
+    assert replay(recording).same == 600
+
+
+def test_index_of_a_hundred_thousand_blocks_is_empty_and_one_of_a_few_is_whole():
+    index = recording_file._BlockIndex()
+    for number in range(recording_file.BLOCKS_INDEXED_MAX):
+        index.append(number)
+    assert len(index) == recording_file.BLOCKS_INDEXED_MAX
+    for number in range(100_000):
+        index.append(number)
+        assert not index
+    assert sys.getsizeof(index) < 1024
+
+
+def test_short_recording_keeps_its_index(tmp_path):
+    from mcap.reader import make_reader
+
+    gate = gate_of(planar_two_link(), step_s=0.1)
+    with Recorder(gate, tmp_path / "short.mcap", in_background=False) as recorder:
+        for _ in range(20):
+            recorder.check(
+                lg.ActionChunk(np.zeros((4, 2))),
+                state=lg.RobotState(positions=np.zeros(2), stamp_s=1.0),
+                world=lg.NO_WORLD,
+                now_s=1.0,
+            )
+    with (tmp_path / "short.mcap").open("rb") as stream:
+        summary = make_reader(stream).get_summary()
+    assert summary is not None
+    assert len(summary.chunk_indexes) > 1
+
+
+def test_checks_that_wait_are_bounded_and_what_is_left_out_is_counted(tmp_path, monkeypatch):
+    gate = gate_of(planar_two_link(), step_s=0.1)
+    with Recorder(gate, tmp_path / "slow.mcap") as recorder:
+        writing = threading.Event()
+        monkeypatch.setattr(recorder, "_take", lambda seen: writing.wait())
+        for _ in range(KEPT_MAX + 100):
+            recorder.check(lg.ActionChunk(np.full((4, 2), 3.5)), state=None, world=lg.NO_WORLD, now_s=1.0)
+        assert len(recorder._waiting) <= KEPT_MAX
+        # One may be in the writer's hands.
+        assert 99 <= recorder.lost <= 100
+        writing.set()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recording that nobody closed: what is whole at its beginning, and nothing else."""
 
+import io
 import signal
 import subprocess
 import sys
@@ -8,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, at, ball, gate_of, planar_two_link, world_of
+from mcap.reader import make_reader
+from paper_robots import NOW_S, at, gate_of, planar_two_link, sphere, world_of
 
 import lastgate as lg
 from lastgate.telemetry.recorder import Recorder
@@ -37,7 +39,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def record(path: Path) -> bytes:
     with Recorder(gate_of(planar_two_link()), path, in_background=False) as recorder:
         for number in range(CHECKS):
-            world = world_of(ball((2.0, 0.3 + 0.01 * (number // 20), 0.0), 0.05, "wall"))
+            world = world_of(sphere((2.0, 0.3 + 0.01 * (number // 20), 0.0), 0.05, "wall"))
             chunk = lg.ActionChunk(np.array([[0.001 * number, 0.0]]))
             recorder.check(chunk, state=at(0.0, 0.0), world=world, now_s=NOW_S)
     return path.read_bytes()
@@ -87,7 +89,10 @@ def test_file_cut_anywhere_gives_its_beginning_and_never_more(whole: bytes, tmp_
 
 def test_nothing_behind_damage_is_taken(whole: bytes, tmp_path: Path):
     spoilt, saved = tmp_path / "spoilt.mcap", tmp_path / "saved.mcap"
-    middle = len(whole) // 2
+    # In the middle of a block: between blocks stands an index of them, which nothing that is taken depends on.
+    blocks = make_reader(io.BytesIO(whole)).get_summary().chunk_indexes
+    block = blocks[len(blocks) // 2]
+    middle = block.chunk_start_offset + block.chunk_length // 2
     spoilt.write_bytes(whole[:middle] + bytes([whole[middle] ^ 0x10]) + whole[middle + 1 :])
     found = salvage(spoilt, saved)
     assert 0 < found.checks < CHECKS

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from paper_robots import NOW_S as PAPER_NOW_S
-from paper_robots import at, ball, gate_of, planar_two_link, world_of
+from paper_robots import at, gate_of, planar_two_link, sphere, world_of
 from refusals import DOWN, HOME, NOW_S, REFUSALS, case, gate_with, obstacle, towards
 
 import lastgate as lg
@@ -133,7 +133,7 @@ def test_robot_of_ones_own_goes_into_the_test(tmp_path: Path):
     gate.attach(
         "forearm", lg.SphereShape(radius_m=0.2), object_id="cup", origin_xyz_rpy=(1.0, 0, 0, 0, 0, 0.0)
     )
-    wall = world_of(ball((2.0, 0.3, 0.0), 0.05, 'wall "quoted"'))
+    wall = world_of(sphere((2.0, 0.3, 0.0), 0.05, 'wall "quoted"'))
     chunk = lg.ActionChunk(np.array([[0.05, 0.0], [0.1, 0.0]]))
     recording = recording_of(tmp_path / "box.mcap", gate, chunk, at(0.0, 0.0), wall, now_s=PAPER_NOW_S)
     text = text_of(recording)

@@ -209,7 +209,7 @@ SCENE = """
 <mujoco><worldbody>
   <geom name="table" type="box" size="0.5 0.6 0.02" pos="0.9 0 -0.3"/>
   <geom name="box" type="box" size="0.08 0.06 0.1" pos="0.8 0.15 -0.18" euler="0 0 30"/>
-  <geom name="ball" type="sphere" size="0.09" pos="0.7 -0.2 -0.19"/>
+  <geom name="sphere" type="sphere" size="0.09" pos="0.7 -0.2 -0.19"/>
   <geom name="wall" type="box" size="0.02 2 2" pos="1.9 0 0"/>
 </worldbody></mujoco>"""
 

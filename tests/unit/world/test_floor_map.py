@@ -39,7 +39,7 @@ def drive(rows, floor_map, *, robot=None, mast=math.pi, now_s=NOW_S, world_stamp
     return check(gate, rows, lg.ControlMode.BODY_TWIST, state=state, world=world, now_s=now_s)
 
 
-def test_base_drives_over_free_cells_and_the_map_counts_as_looked_at():
+def test_base_drives_over_free_cells_and_the_map_counts_as_checked():
     verdict = drive(AHEAD, placed(room()))
     assert verdict.accepted, verdict.explain()
     assert not verdict.unchecked & lg.Unchecked.FLOOR_MAP
@@ -50,7 +50,7 @@ def test_base_that_would_drive_over_a_blocked_cell_is_rejected_by_its_name():
     violation = only_violation(verdict)
     assert code_of(verdict) == "world_collision"
     assert (violation.subject, violation.against) == ("base", "map_cell_20_30")
-    assert violation.step == 7, "the front of the ball is at 0.2 + 0.8 m at its end, and touching counts"
+    assert violation.step == 7, "the front of the sphere is at 0.2 + 0.8 m at its end, and touching counts"
     assert violation.witness_b == pytest.approx((1.0, 0.0, 0.2), abs=0.02)
     assert drive(AHEAD, placed(room((24, 30)))).accepted, "0.4 m to the side it passes"
 
@@ -76,7 +76,7 @@ def test_unknown_cells_and_the_end_of_the_map_block_like_walls():
     ahead = [[2.0, 0.0, 0.0, 0.0, 0.0, 0.0]] * 10
     off = only_violation(drive(ahead, placed(room())))
     assert off.against == "unmapped or blocked floor"
-    assert off.step == 8, "the front of the ball leaves the map at x = 2.0"
+    assert off.step == 8, "the front of the sphere leaves the map at x = 2.0"
 
 
 def test_robot_that_stands_off_the_map_may_not_move():
@@ -232,7 +232,7 @@ def test_declared_polygon_is_swept_with_its_corners_while_it_turns():
 
 
 def test_blocked_cell_inside_the_footprint_at_the_start_rejects_at_once():
-    # Between the ball of the base (0.2 m) and the sides of the square (0.4 m), touched by neither.
+    # Between the sphere of the base (0.2 m) and the sides of the square (0.4 m), touched by neither.
     inside = drive(
         np.zeros((1, 6)), placed(room((22, 22), resolution_m=0.1)), robot=cart(footprint_polygon=SQUARE)
     )
@@ -282,7 +282,7 @@ def test_footprint_is_not_held_against_arm_motion_of_a_base_that_stands():
         gate, [[3.0]], state=at(3.0), world=lg.World(floor_map=placed(room((20, 23))), stamp_s=NOW_S)
     )
     assert verdict.accepted, "the robot stands there already; the links are what moves"
-    assert not check(gate, [[3.0]], state=at(3.0), world=world).accepted, "the ball of the base touches"
+    assert not check(gate, [[3.0]], state=at(3.0), world=world).accepted, "the sphere of the base touches"
 
 
 def test_footprint_of_too_many_corners_is_refused():
@@ -364,7 +364,7 @@ def test_footprint_polygon_turns_with_the_goal():
         (goal(0.0, 0.0), {"footprint_radius": None}, "neither footprint"),
     ],
 )
-def test_goal_that_cannot_be_judged_is_not_ok(pose, changes, why):
+def test_goal_that_cannot_be_evaluated_is_not_ok(pose, changes, why):
     answer = ask(pose, placed(room()), **changes)
     assert not answer.ok
     assert why in answer.reason
@@ -394,7 +394,7 @@ def test_arguments_that_are_something_else_are_refused():
 
 @pytest.mark.parametrize("name", ["no_go_zones", "keep_in_zones"])
 def test_rows_before_a_zone_are_certified_on_a_map_with_a_footprint(name):
-    # A ball at x = 0.9 that the cart of radius 0.2 may not touch, or a ball of 0.9 m that it may not leave.
+    # A sphere at x = 0.9 that the cart of radius 0.2 may not touch, or a sphere of 0.9 m that it may not leave.
     inside = name == "keep_in_zones"
     shape = {"shape": "sphere", "radius_m": 0.9 if inside else 0.1}
     zone = {"name": "fence", "shape": shape, "pose": {"xyz": [0.0 if inside else 1.0, 0.0, 0.2]}}

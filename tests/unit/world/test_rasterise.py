@@ -83,7 +83,7 @@ def test_no_points_said_aloud_leave_a_grid_unknown():
     assert rasterise_points(FOUR, Points.none(stamp_s=0.0)).voxels.is_unknown.all()
 
 
-def test_radius_marks_every_cell_the_ball_touches_and_no_other():
+def test_radius_marks_every_cell_the_sphere_touches_and_no_other():
     # From the centre of cell 1 the next face is 0.125 away, the next edge 0.177, the next corner 0.217.
     centre = [0.375, 0.375, 0.375]
     for radius_m, count in ((0.12, 1), (0.125, 7), (0.17, 7), (0.18, 19), (0.21, 19), (0.22, 27)):

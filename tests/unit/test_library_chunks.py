@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from fleet_poses import FLEET_POSES
+from library_poses import LIBRARY_POSES
 from paper_robots import NOW_S, check, code_of
 
 import lastgate as lg
@@ -40,11 +40,11 @@ def rows_to(
     return first + (last - first) * np.linspace(0.0, 1.0, count + 1)[1:, None]
 
 
-@pytest.mark.parametrize("name", FLEET_POSES)
+@pytest.mark.parametrize("name", LIBRARY_POSES)
 def test_small_motion_at_home_is_accepted(name: str) -> None:
     robot = lg.load_robot(name)
     gate = lg.Gate(robot, step_s=STEP_S)
-    home = FLEET_POSES[name].home
+    home = LIBRARY_POSES[name].home
     nearby = {joint: home.get(joint, 0.0) + 0.01 for joint in gate.joint_names}
     limits = {joint.name: joint.position_limits for joint in robot.actuated_joints}
     inside = {joint: float(np.clip(value, *limits[joint])) for joint, value in nearby.items()}
@@ -52,7 +52,7 @@ def test_small_motion_at_home_is_accepted(name: str) -> None:
     assert verdict.accepted, verdict.explain()
 
 
-@pytest.mark.parametrize("name", FLEET_POSES)
+@pytest.mark.parametrize("name", LIBRARY_POSES)
 def test_motion_into_itself_is_refused(name: str) -> None:
     """Case X36 is among them: the elbow of h1 into its torso, a pair that a neutral pose seems to excuse."""
     robot = lg.load_robot(name)
@@ -60,7 +60,7 @@ def test_motion_into_itself_is_refused(name: str) -> None:
     lifted = robot.safety.model_copy(update=dict.fromkeys(TOOL_LIMITS))
     robot = robot.model_copy(update={"safety": lifted})
     gate = lg.Gate(robot, step_s=STEP_S)
-    pose = FLEET_POSES[name]
+    pose = LIBRARY_POSES[name]
     verdict = check(
         gate, rows_to(gate, robot, pose.home, pose.home | pose.folded), state=standing_at(gate, pose.home)
     )
@@ -90,10 +90,10 @@ def test_step_of_a_humanoid_near_contact_is_decided_within_the_budget(step_rad: 
     assert set(codes) == {"accepted", "self_collision"}
 
 
-@pytest.mark.parametrize("name", FLEET_POSES)
+@pytest.mark.parametrize("name", LIBRARY_POSES)
 def test_pair_that_meets_is_checked(name: str) -> None:
     checked = {tuple(sorted(pair)) for pair in lg.Gate(lg.load_robot(name), step_s=STEP_S).checked_pairs}
-    assert FLEET_POSES[name].meets <= checked
+    assert LIBRARY_POSES[name].meets <= checked
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_no_pair_across_two_arms_is_exempt_unless_both_stand_still(name: str, le
 
 def test_base_of_panda_mobile_moves_by_body_twist() -> None:
     gate = lg.Gate(lg.load_robot("panda_mobile"), step_s=STEP_S)
-    home = FLEET_POSES["panda_mobile"].home
+    home = LIBRARY_POSES["panda_mobile"].home
     state = standing_at(gate, home)
     slow, fast = [[0.2, 0.1, 0.0, 0.0, 0.0, 0.1]] * 3, [[1.5, 0.0, 0.0, 0.0, 0.0, 0.0]] * 3
     assert check(gate, slow, lg.ControlMode.BODY_TWIST, state=state).accepted

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a ball around a part of a link lies, how far it stands out, and how a link is cut."""
+"""Where a sphere around a part of a link lies, how far it stands out, and how a link is cut."""
 
 import itertools
 
@@ -9,8 +9,8 @@ from shape_robots import box, cylinder, pieces_of, placed
 
 from lastgate import _core, _fitting
 from lastgate.collision import SphereGenConfig
-from lastgate.collision.ball_cutting import GrowingCover, cover_pieces
 from lastgate.collision.link_solid import LinkSolid
+from lastgate.collision.sphere_cutting import GrowingCover, cover_pieces
 
 CUBE = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
 
@@ -32,7 +32,7 @@ def distance_from_boxes(points: np.ndarray, boxes) -> np.ndarray:
     return found
 
 
-def points_of_ball(centre, radius_m, count, rng) -> np.ndarray:
+def points_of_sphere(centre, radius_m, count, rng) -> np.ndarray:
     way = rng.normal(size=(count, 3))
     way /= np.linalg.norm(way, axis=1, keepdims=True)
     return np.array(centre) + radius_m * rng.uniform(0.0, 1.0, (count, 1)) ** (1 / 3) * way
@@ -53,7 +53,7 @@ UNIONS = {
 
 
 @pytest.mark.parametrize("name", UNIONS)
-def test_no_point_of_a_ball_is_farther_out_than_its_overshoot(name: str) -> None:
+def test_no_point_of_a_sphere_is_farther_out_than_its_overshoot(name: str) -> None:
     boxes = UNIONS[name]
     solid = solid_of(*boxes)
     rng = np.random.default_rng(3)
@@ -61,7 +61,7 @@ def test_no_point_of_a_ball_is_farther_out_than_its_overshoot(name: str) -> None
     for _ in range(40):
         low, high = boxes[int(rng.integers(len(boxes)))]
         centre, radius_m = rng.uniform(low, high), float(rng.uniform(0.01, 0.12))
-        measured = float(distance_from_boxes(points_of_ball(centre, radius_m, 4000, rng), boxes).max())
+        measured = float(distance_from_boxes(points_of_sphere(centre, radius_m, 4000, rng), boxes).max())
         bound = solid.overshoot_m(centre, radius_m)
         assert measured <= bound
         assert bound <= radius_m + 1e-5
@@ -81,14 +81,14 @@ def test_overshoot_beside_a_seam_is_that_of_the_union() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_deep_ball_holds_its_corners_and_stands_out_less_than_the_smallest(seed: int) -> None:
+def test_deep_sphere_holds_its_corners_and_stands_out_less_than_the_smallest(seed: int) -> None:
     rng = np.random.default_rng(seed)
     solid = solid_of(((-0.1, -0.1, -0.3), (0.1, 0.1, 0.3)))
-    # A slice near the surface: the smallest ball around it lies in its middle and stands far out.
+    # A slice near the surface: the smallest sphere around it lies in its middle and stands far out.
     low = np.array([0.06, -0.05, rng.uniform(-0.2, 0.1)])
     high = low + np.array([0.04, 0.1, 0.08])
     corners = np.column_stack([box_corners(low, high), np.full(8, 0.001)])
-    x, y, z, radius_m, stands_out_m = _fitting.deep_ball(
+    x, y, z, radius_m, stands_out_m = _fitting.deep_sphere(
         corners, solid.centres, solid.planes, solid.hull_ends, solid.surface
     )
     away = np.linalg.norm(corners[:, :3] - [x, y, z], axis=1)
@@ -104,14 +104,14 @@ def test_halves_stand_out_no_more_than_the_whole() -> None:
     before = np.inf
     for count in (1, 2, 4, 8, 16, 32, 64):
         config = SphereGenConfig(radius_m_max=0.001, spheres_per_link_max=count)
-        worst = max(ball.overshoot_m for ball in cover_pieces(pieces, config))
+        worst = max(sphere.overshoot_m for sphere in cover_pieces(pieces, config))
         # A millimetre is how near a bound is brought to the truth.
         assert worst <= before + 0.001
         before = worst
     assert before < 0.03
 
 
-def test_one_ball_can_be_cut_and_the_rest_stays() -> None:
+def test_one_sphere_can_be_cut_and_the_rest_stays() -> None:
     pieces = pieces_of("arm", [box(0.3, 0.2, 0.1)])
     cover = GrowingCover(pieces, SphereGenConfig(radius_m_max=0.01, spheres_per_link_max=5))
     cover.cut(4)
@@ -126,15 +126,15 @@ def test_one_ball_can_be_cut_and_the_rest_stays() -> None:
     assert cover.count == len(cover.rows()) == 5
 
 
-def test_more_pieces_than_balls_are_covered_together() -> None:
+def test_more_pieces_than_spheres_are_covered_together() -> None:
     shapes = [box(0.02, 0.02, 0.02, placed((0.05 * k, 0.01 * (k % 3), 0.0))) for k in range(12)]
-    balls = cover_pieces(pieces_of("arm", shapes), SphereGenConfig.coarse())
-    assert len(balls) <= 8
+    spheres = cover_pieces(pieces_of("arm", shapes), SphereGenConfig.coarse())
+    assert len(spheres) <= 8
     corners = np.concatenate([CUBE * 0.1 + [0.05 * k, 0.01 * (k % 3), 0.0] for k in range(12)])
-    gaps = [np.linalg.norm(corners - ball.centre, axis=1) - ball.radius_m for ball in balls]
+    gaps = [np.linalg.norm(corners - sphere.centre, axis=1) - sphere.radius_m for sphere in spheres]
     assert np.min(gaps, axis=0).max() <= 0.0
-    # One ball around all of them would be 28 cm wide.
-    assert max(ball.radius_m for ball in balls) < 0.08
+    # One sphere around all of them would be 28 cm wide.
+    assert max(sphere.radius_m for sphere in spheres) < 0.08
 
 
 def corners_of(kind: str, rng: np.random.Generator) -> np.ndarray:
@@ -142,7 +142,7 @@ def corners_of(kind: str, rng: np.random.Generator) -> np.ndarray:
         angle = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
         ring = np.stack([0.05 * np.cos(angle), 0.05 * np.sin(angle)], axis=1)
         return np.concatenate([np.column_stack([ring, np.full(60, z)]) for z in (-0.1, 0.1)])
-    if kind == "ball":
+    if kind == "sphere":
         way = rng.normal(size=(120, 3))
         return 0.1 * way / np.linalg.norm(way, axis=1, keepdims=True)
     if kind == "plate":
@@ -150,7 +150,7 @@ def corners_of(kind: str, rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(-0.1, 0.1, (150, 3))
 
 
-@pytest.mark.parametrize("kind", ["prism", "ball", "plate", "cloud"])
+@pytest.mark.parametrize("kind", ["prism", "sphere", "plate", "cloud"])
 def test_planes_of_a_hull_are_those_that_qhull_finds(kind: str) -> None:
     from scipy.spatial import ConvexHull
 
@@ -206,4 +206,4 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
     ends = np.array([len(planes)], dtype=np.int64)
     for corners, centres in ((rows[:0], rows), (rows, rows[:0])):
         with pytest.raises(ValueError, match="a corner and a centre"):
-            _fitting.deep_ball(corners, centres, planes, ends, surface)
+            _fitting.deep_sphere(corners, centres, planes, ends, surface)

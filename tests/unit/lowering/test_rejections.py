@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a robot can move at all is asked of its gate, not of its volumes alone."""
+
+from pathlib import Path
+
+from lastgate.contracts.robot import RobotDescription
+from lastgate.lowering.convex_file import lower_convex_pieces
+from lastgate.lowering.lower import joints_with_frames, lower_robot
+from lastgate.lowering.manifest_splice import read_manifest
+from lastgate.lowering.rejections import find_rejections
+from lastgate.lowering.scaffold import manifest_from_urdf
+from lastgate.lowering.urdf_reader import read_urdf
+from lastgate.robots.convex_pieces_file import read_convex_pieces
+
+# A plate above the whole arm, with a peg that comes down on the base at some angles. One capsule around a plate is as
+# thick as the plate is wide and reaches the base at every angle; its convex pieces do so only where the peg does.
+PLATE = '<collision><geometry><box size="3 3 0.02"/></geometry></collision>'
+PEG = '<collision><origin xyz="-0.55 0 -0.07"/><geometry><box size="0.04 0.04 0.14"/></geometry></collision>'
+# A block that the base never leaves.
+BLOCK = '<collision><geometry><box size="3 3 0.5"/></geometry></collision>'
+
+
+def lowered(urdf: Path, folder: Path, shapes: str) -> tuple[RobotDescription, list[str]]:
+    """Returns the planar arm with further shapes on its tip, one volume per link, and the notes of lowering."""
+    text = urdf.read_text().replace('<link name="tip">', f'<link name="tip">{shapes}')
+    text = text.replace('<origin xyz="0.3 0 0"/><parent', '<origin xyz="0.3 0 0.06"/><parent')
+    (folder / "arm.urdf").write_text(text)
+    manifest = manifest_from_urdf("arm", read_urdf(folder / "arm.urdf"), urdf_ref="file:arm.urdf")
+    robot = read_manifest(manifest + "lowering: {volumes_per_link_max: 1}\n", source="arm")
+    made = lower_robot(robot, folder)
+    named, pieces = lower_convex_pieces(robot, made.shapes)
+    whole = robot.model_copy(
+        update={
+            "joints": joints_with_frames(robot, made.frames),
+            "collision_geometry": tuple(made.geometry),
+            "allowed_collision_pairs": tuple(made.pairs),
+            "convex_pieces": named,
+        }
+    )
+    return whole.with_loaded_pieces(read_convex_pieces(pieces, source="pieces")), made.notes
+
+
+def test_pair_whose_volumes_always_touch_is_not_blamed_where_convex_pieces_clear_it(
+    planar_urdf: Path, tmp_path: Path
+) -> None:
+    robot, notes = lowered(planar_urdf, tmp_path, PLATE + PEG)
+    assert any(
+        "`base` / `tip`: volumes touch in every state and the meshes meet in some" in note for note in notes
+    )
+    assert not any("refuses everything" in note for note in notes)
+    rejections = find_rejections(robot, samples=200)
+    assert not rejections.rejects_everything
+    assert 0 < rejections.accepted < 200
+
+
+def test_pair_that_rejects_every_configuration_is_named(planar_urdf: Path, tmp_path: Path) -> None:
+    robot, _ = lowered(planar_urdf, tmp_path, BLOCK)
+    rejections = find_rejections(robot, samples=200)
+    assert rejections.rejects_everything
+    assert (("base", "tip"), 200) in rejections.pairs
