@@ -2,7 +2,7 @@
 """The slow, simple program every verdict is compared with: sample the path, measure every pair, take the
 least.
 
-Nothing here is certified and nothing is skipped, except pairs whose bounding balls already show that they
+Nothing here is certified and nothing is skipped, except pairs whose bounding spheres already show that they
 cannot be the nearest. That bound concerns one instant; it never speaks about the time between two samples.
 """
 
@@ -27,7 +27,7 @@ SAMPLES = 2000
 class Volume:
     """Is a sphere or capsule fixed to a link."""
 
-    name: str  # what a verdict calls it: the link, or the held object
+    name: str  # what a verdict calls it: the link, or the attached object
     link: str
     radius_m: float
     end_a: Array
@@ -249,9 +249,9 @@ class BruteForce:
         return best
 
     def skimming(self, kind: str, start: Array, end: Array, *, samples: int = SAMPLES) -> float:
-        """Returns how many looks it takes to show the path clear, at the very least.
+        """Returns how many queries it takes to certify the path clear, at the very least.
 
-        A look at an instant with gap g shows no more than the time in which the pair can move by g either
+        A query at an instant with gap g certifies no more than the time in which the pair can move by g either
         way. The sum of (distance moved) / 2 g over the path is therefore a floor; the end of a core that
         moves most is used.
         """

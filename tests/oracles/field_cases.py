@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import lastgate as lg
 from oracles.scenes import grazing_gap_m
 from oracles.sweep_cases import PathMaker, Setup
-from oracles.sweep_judge import full_rows
+from oracles.sweep_checker import full_rows
 
 Array = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 import lastgate as lg
 from lastgate.contracts.convex_pieces import ConvexPiece
 from oracles.brute_force import BruteForce, volume_of
-from oracles.fleet import with_safety
+from oracles.library import with_safety
 from oracles.sweep_cases import Setup
-from oracles.sweep_judge import BAND_M, COLLISIONS, SAME_M, Judge
+from oracles.sweep_checker import BAND_M, COLLISIONS, SAME_M, Checker
 
 Array = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ class PieceSetup(Setup):
         return BruteForce(Kinematics(self.thick), primitives, **self.margins)
 
 
-class PieceJudge(Judge):
+class PieceChecker(Checker):
     """Holds verdicts to the pieces; where pieces overlap, which have no depth, to the distance of their volumes."""
 
     thick: BruteForce

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 import lastgate as lg
-from oracles.fleet import capsule, joint, manifest
+from oracles.library import capsule, joint, manifest
 
 KINDS = ("revolute", "prismatic", "continuous", "fixed")
 

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 import lastgate as lg
 from oracles.brute_force import BruteForce, Volume, volume_of
-from oracles.fleet import gate_of, with_safety
+from oracles.library import gate_of, with_safety
 from oracles.numpy_kinematics import Kinematics
 from oracles.pinocchio_model import random_configurations
 from oracles.scenes import grazing_gap_m, grazing_obstacle, random_obstacle
-from oracles.sweep_judge import full_rows
+from oracles.sweep_checker import full_rows
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.brute_force import BruteForce
 from oracles.numpy_kinematics import Kinematics
 from oracles.pinocchio_model import random_configurations
@@ -44,7 +44,7 @@ def _fourteen_primitives(rng):
 def _true_clearance(brute, configurations):
     """The least distance minus margin of every configuration, over self and world.
 
-    A pair is measured where its bounding balls do not already show it farther away than the least so far.
+    A pair is measured where its bounding spheres do not already show it farther away than the least so far.
     """
     least = np.full(len(configurations), np.inf)
     a, b = brute.cores(brute.kinematics.frames(configurations))
@@ -70,7 +70,7 @@ def _true_clearance(brute, configurations):
 
 
 def _large_primitives(rng):
-    """Returns balls that are nearly walls, and turned plates and beams: their numbers dwarf the distances."""
+    """Returns spheres that are nearly walls, and turned plates and beams: their numbers dwarf the distances."""
     placed = []
     for radius_m in (0.4, 2.0, 9.0, 30.0):
         out = unit(rng.normal(size=3))
@@ -83,19 +83,19 @@ def _large_primitives(rng):
     return tuple(placed)
 
 
-# A ball whose middle is 31 m away is seen from the body, whose rotation is off by 64 u per joint (lanes.cpp).
+# A sphere whose middle is 31 m away is seen from the body, whose rotation is off by 64 u per joint (lanes.cpp).
 LARGE_LANE_M = LANE_M + 9 * 64 * 2.0**-24 * 31.0
 
 
 @pytest.mark.parametrize(
     ("make_primitives", "lane_m"), [(_fourteen_primitives, LANE_M), (_large_primitives, LARGE_LANE_M)]
 )
-def test_twenty_thousand_configurations_are_judged_as_measured(make_primitives, lane_m):
+def test_twenty_thousand_configurations_are_evaluated_as_measured(make_primitives, lane_m):
     rng = np.random.default_rng(20260610)
     margins = {"self_margin_m": 0.001, "world_margin_m": 0.01}
-    robot = fleet.panda(self_collision_margin_m=0.001, world_collision_margin_m=0.01)
+    robot = library.panda(self_collision_margin_m=0.001, world_collision_margin_m=0.01)
     primitives = make_primitives(rng)
-    gate = fleet.gate_of(robot)
+    gate = library.gate_of(robot)
     full = random_configurations(robot, rng, CONFIGURATIONS)
     full[:, 7] = 0.02
     brute = BruteForce(Kinematics(robot), primitives, **margins)

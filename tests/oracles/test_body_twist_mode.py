@@ -12,11 +12,11 @@ from collections import Counter
 import numpy as np
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.brute_force import SAMPLES, BruteForce
 from oracles.numpy_kinematics import Kinematics
 from oracles.scenes import random_obstacle
-from oracles.sweep_judge import BAND_M, COLLISIONS, MISS_M
+from oracles.sweep_checker import BAND_M, COLLISIONS, MISSED_M
 
 CHUNKS = 500
 STEP_S = 0.2
@@ -48,9 +48,9 @@ def _mobile_arm():
         "max_base_angular_speed_rad_s": 20.0,
         "world_collision_margin_m": MARGIN_M,
     }
-    robot = fleet.planar_arm((0.3, 0.2))
-    # The base ball becomes a chassis: with a mobile base the root is checked against the world too.
-    return fleet.with_safety(robot, **base)
+    robot = library.planar_arm((0.3, 0.2))
+    # The base sphere becomes a chassis: with a mobile base the root is checked against the world too.
+    return library.with_safety(robot, **base)
 
 
 def _in_plane(obstacle, height_m):
@@ -90,8 +90,8 @@ def test_base_arcs_are_clear_when_accepted_and_blocked_when_rejected():
                 frames = kinematics.frames(still, base_x_y_yaw=arc)
                 for kind in ("self", "world"):
                     gap_m = brute.least(kind, brute.cores(frames), t).gap_m
-                    assert gap_m >= -MISS_M, f"#{index}: MISSED on the arc by {gap_m:.3e} m"
-                    assert verdict.min_clearance_m <= gap_m + MISS_M, f"#{index}"
+                    assert gap_m >= -MISSED_M, f"#{index}: MISSED on the arc by {gap_m:.3e} m"
+                    assert verdict.min_clearance_m <= gap_m + MISSED_M, f"#{index}"
             counts["arcs accepted"] += len(arcs)
             continue
         (violation,) = verdict.violations
@@ -108,7 +108,7 @@ def test_base_arcs_are_clear_when_accepted_and_blocked_when_rejected():
         gap_m = brute.least(kind, brute.cores(kinematics.frames(still, base_x_y_yaw=chord)), t).gap_m
         step_m = (float(np.linalg.norm(end[:2] - start[:2])) + 0.6 * abs(end[2] - start[2])) / SAMPLES
         assert gap_m <= BAND_M + step_m / 2, (
-            f"#{index}: PHANTOM, {gap_m:.3e} m"
+            f"#{index}: FALSE REJECTION, {gap_m:.3e} m"
         )  # the minimum may lie between two samples
         counts["rejected"] += 1
         counts[f"rejected {kind}"] += 1
@@ -123,12 +123,12 @@ def test_base_that_stands_still_is_checked_with_its_arm():
     state = lg.RobotState(positions=np.zeros(2), stamp_s=0.0)
     chunk = lg.ActionChunk(np.zeros((1, 6)), mode=lg.ControlMode.BODY_TWIST)
 
-    def ball_at(x):
+    def sphere_at(x):
         shape = lg.SphereShape(radius_m=0.05)
         return lg.World(
             primitives=[lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=(x, 0.0, 0.0)))],
             stamp_s=0.0,
         )
 
-    assert gate.check(chunk, state=state, world=ball_at(0.7), now_s=0.0).accepted
-    assert not gate.check(chunk, state=state, world=ball_at(0.5), now_s=0.0).accepted
+    assert gate.check(chunk, state=state, world=sphere_at(0.7), now_s=0.0).accepted
+    assert not gate.check(chunk, state=state, world=sphere_at(0.5), now_s=0.0).accepted

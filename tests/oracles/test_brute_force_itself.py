@@ -10,12 +10,12 @@ import numpy as np
 import pinocchio
 import pytest
 
-from oracles import fleet
+from oracles import library
 from oracles.numpy_distances import segment_box, segment_segment
 from oracles.numpy_kinematics import Kinematics
 from oracles.pinocchio_model import PinocchioRobot, random_configurations
 
-ROBOTS = [fleet.scara, fleet.six_joint_arm, fleet.two_arms, fleet.mimic_arm, fleet.panda]
+ROBOTS = [library.scara, library.six_joint_arm, library.two_arms, library.mimic_arm, library.panda]
 
 
 @pytest.mark.parametrize("build", ROBOTS, ids=lambda build: build.__name__)

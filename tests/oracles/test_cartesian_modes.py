@@ -16,11 +16,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import lastgate as lg
-from oracles import fleet
+from lastgate.verdict import joint_rows_to_draw
+from oracles import library
 from oracles.pinocchio_model import PinocchioRobot
 from oracles.scenes import grazing_gap_m, grazing_obstacle
 from oracles.sweep_cases import Setup
-from oracles.sweep_judge import COLLISIONS, MISS_M, Judge
+from oracles.sweep_checker import COLLISIONS, MISSED_M, Checker
 
 CHUNKS = 200
 RESIDUAL_M = 0.01
@@ -118,10 +119,10 @@ def _in_the_way(rng, setup, path):
 @pytest.mark.parametrize("mode", ["CARTESIAN_DELTA", "CARTESIAN_TWIST", "CARTESIAN_POSE"])
 def test_cartesian_rows_are_reached_and_swept(name, mode):
     mode = lg.ControlMode[mode]
-    robot = fleet.six_joint_arm() if name == "six joints" else fleet.panda()
-    setup = Setup(fleet.with_safety(robot, **BOUNDS), world_margin_m=0.005)
+    robot = library.six_joint_arm() if name == "six joints" else library.panda()
+    setup = Setup(library.with_safety(robot, **BOUNDS), world_margin_m=0.005)
     gate = lg.Gate(setup.gate.robot, step_s=STEP_S)
-    tool, judge, counts = _Tool(robot), Judge(), Counter()
+    tool, checker, counts = _Tool(robot), Checker(), Counter()
     worst_turn_rad = 0.0
     for index in range(CHUNKS):
         rng = np.random.default_rng([17, int(mode), index])
@@ -141,7 +142,7 @@ def test_cartesian_rows_are_reached_and_swept(name, mode):
             continue
         path = np.vstack([start, np.repeat(start[None], len(rows), axis=0)])
         names = [j.name for j in robot.actuated_joints]
-        path[1:, [names.index(n) for n in gate.joint_names]] = first.joint_rows
+        path[1:, [names.index(n) for n in gate.joint_names]] = joint_rows_to_draw(first)
         residual_m, widened_m, before = 0.0, 0.0, tool.pose(start)
         for row, configuration in zip(rows, path[1:], strict=True):
             wanted, reached = _requested(mode, row, before, in_tool), tool.pose(configuration)
@@ -159,25 +160,27 @@ def test_cartesian_rows_are_reached_and_swept(name, mode):
         verdict = gate.check(chunk, state=state, world=world, now_s=0.0)
 
         label = f"{name} {mode.name} #{index}"
-        assert np.array_equal(verdict.joint_rows, first.joint_rows), label
+        assert np.array_equal(joint_rows_to_draw(verdict), joint_rows_to_draw(first)), label
         brute = setup.brute(world.primitives)
         if verdict.accepted:
-            judge.accepted(verdict, brute, path, label)
+            checker.accepted(verdict, brute, path, label)
             least_m = min(
                 brute.scan(kind, a, b).gap_m
                 for a, b in itertools.pairwise(path)
                 for kind in ("self", "world")
             )
-            assert least_m >= widened_m - MISS_M, f"{label}: residual {widened_m} is not kept as clearance"
+            assert least_m >= widened_m - MISSED_M, f"{label}: residual {widened_m} is not kept as clearance"
         else:
             # The residual widens the margin; the rejection is held to the margin it names.
             demand_m = verdict.violations[0].limit_min
             kind = COLLISIONS[verdict.violations[0].code]
             assert demand_m - brute.margin_m[kind] == pytest.approx(widened_m, abs=1e-9), label
             brute.margin_m[kind] = demand_m
-            judge.rejected(verdict, brute, path, label)
-    print(judge.summary(f"{name} {mode.name}"), dict(counts), f"worst turn residual {worst_turn_rad:.2e} rad")
+            checker.rejected(verdict, brute, path, label)
+    print(
+        checker.summary(f"{name} {mode.name}"), dict(counts), f"worst turn residual {worst_turn_rad:.2e} rad"
+    )
     assert counts["resolved"] > 0.5 * CHUNKS
     assert counts["reached to 1e-5 m"] > 0.9 * counts["resolved"]
-    assert judge.counts["chunks accepted"] >= 15
-    assert judge.counts["segments rejected"] > 20
+    assert checker.counts["chunks accepted"] >= 15
+    assert checker.counts["segments rejected"] > 20

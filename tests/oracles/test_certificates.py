@@ -18,12 +18,12 @@ import pytest
 from paper_robots import (
     NOW_S,
     at,
-    ball,
     capsule_on,
     gate_of,
     gripper_arm,
     planar_two_link,
     sliders,
+    sphere,
     wall_beyond_x,
     world_of,
 )
@@ -84,11 +84,11 @@ def hold_something(rng: np.random.Generator, gate: lg.Gate) -> None:
     for index in range(int(rng.integers(1, 3))):
         link = links[-1] if rng.random() < 0.7 else links[int(rng.integers(len(links)))]
         radius_m = float(rng.uniform(0.005, 0.03))
-        ball_shape = lg.SphereShape(radius_m=radius_m)
+        sphere_shape = lg.SphereShape(radius_m=radius_m)
         rod = lg.CapsuleShape(radius_m=radius_m, length_m=float(rng.uniform(0.01, 0.2)))
         gate.attach(
             link,
-            ball_shape if rng.random() < 0.5 else rod,
+            sphere_shape if rng.random() < 0.5 else rod,
             object_id=["cup", "lid"][index if rng.random() < 0.5 else 0],
             origin_xyz_rpy=(*rng.uniform(-0.05, 0.1, 3), *rng.uniform(-3, 3, 3)),
             touch_links=rng.choice(links, 3).tolist(),
@@ -119,7 +119,7 @@ def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str
         report = check_text(certificate.to_json())
         assert report.row_count == len(chunk.rows)
         assert report.model_digest == gate.model_digest == verdict.model_digest
-        assert report.looked_at_world == (world is not lg.NO_WORLD)
+        assert report.checked_world == (world is not lg.NO_WORLD)
         assert report.least_spare_m > 0.0
         assert report.held_count == len(gate.attached)
         verified += 1
@@ -174,7 +174,7 @@ def small_certificate() -> str:
     )
     chunk = lg.ActionChunk([[0.0, 0.002], [0.0, 0.004]])
     # The pole overlaps the capsules by 1.5 cm and leaves the cubes 1.5 cm.
-    shapes = world_of(ball((1.5, 0.145, 0.0), 0.1), wall_beyond_x(2.5)).primitives
+    shapes = world_of(sphere((1.5, 0.145, 0.0), 0.1), wall_beyond_x(2.5)).primitives
     # The last point is inside a capsule and beside the cubes.
     cloud = np.array([[0.9, 0.4, 0.0], [0.0, -0.7, 0.1], [1.35, 0.05, 0.0]])
     world = lg.World(primitives=shapes, points=cloud, stamp_s=NOW_S)
@@ -270,7 +270,7 @@ def test_forged_world_uncertainty_and_model_are_refused(honest: str) -> None:
     content = json.loads(honest)
     for path in numbers_in(content["world"]["xyz_quat_xyzw"]):
         if path[1] >= 2 and content["world"]["kind"][path[0]] == 0:
-            continue  # a ball looks the same from all sides, and nothing here is above or below another
+            continue  # a sphere looks the same from all sides, and nothing here is above or below another
         if content["world"]["kind"][path[0]] == 3 and path[1] in (1, 2):
             continue  # a wall may slide along itself
         with pytest.raises(Refused):
@@ -283,11 +283,17 @@ def test_forged_world_uncertainty_and_model_are_refused(honest: str) -> None:
     with pytest.raises(Refused, match="digest"):
         check_text(signed(forged))
     forged["model_digest"] = hashlib.sha256(forged["model"].encode()).hexdigest()
+    with pytest.raises(Refused, match="margin"):
+        check_text(signed(forged))
+    forged["model"] = forged["model"].replace(
+        "self_collision_margin_m: -0.5", "self_collision_margin_m: 0.001"
+    )
+    forged["model_digest"] = hashlib.sha256(forged["model"].encode()).hexdigest()
     with pytest.raises(Refused, match="demand"):
         check_text(signed(forged))
 
 
-def test_forged_held_object_is_refused(honest: str) -> None:
+def test_forged_attached_object_is_refused(honest: str) -> None:
     content = json.loads(honest)
     shown = check_text(honest).pair_count
     for path in numbers_in({key: content["held"][key] for key in ("ends_m", "radius_m", "link")}):
@@ -323,16 +329,16 @@ def test_forged_held_object_is_refused(honest: str) -> None:
         ("ends_m", []),
     ],
 )
-def test_held_object_that_makes_no_sense_is_refused(honest: str, key: str, value: object) -> None:
+def test_attached_object_that_makes_no_sense_is_refused(honest: str, key: str, value: object) -> None:
     content = json.loads(honest)
     content["held"][key] = value
-    with pytest.raises(Refused, match=r"held|number|link"):
+    with pytest.raises(Refused, match=r"attached|number|link"):
         check_text(signed(content))
 
 
-def test_held_object_is_shown_against_links_obstacles_and_other_objects() -> None:
+def test_attached_object_is_shown_against_links_obstacles_and_other_objects() -> None:
     gate = gate_of(planar_two_link())
-    row, world = lg.ActionChunk([[0.31, 0.8]]), world_of(ball((-1.5, 0.0, 0.0), 0.1))
+    row, world = lg.ActionChunk([[0.31, 0.8]]), world_of(sphere((-1.5, 0.0, 0.0), 0.1))
     bare = check_text(gate.certify(row, state=at(0.3, 0.8), world=world, now_s=NOW_S).to_json())
     gate.attach(
         "forearm", lg.SphereShape(radius_m=0.02), object_id="cup", origin_xyz_rpy=(0.9, 0, 0, 0, 0, 0)
@@ -341,10 +347,10 @@ def test_held_object_is_shown_against_links_obstacles_and_other_objects() -> Non
         "upper_arm", lg.SphereShape(radius_m=0.02), object_id="lid", origin_xyz_rpy=(0.2, 0, 0, 0, 0, 0)
     )
     report = check_text(gate.certify(row, state=at(0.3, 0.8), world=world, now_s=NOW_S).to_json())
-    # Cup and lid against each other, each against the ball and against the other's link.
+    # Cup and lid against each other, each against the sphere and against the other's link.
     assert (bare.held_count, report.held_count) == (0, 2)
     assert report.pair_count == bare.pair_count + 5
-    assert "with 2 held shapes in world" in str(report)
+    assert "with 2 attached shapes in world" in str(report)
 
 
 def test_path_that_runs_through_the_pole_does_not_fit_another_ones_records(honest: str) -> None:
@@ -423,7 +429,7 @@ def test_cloud_has_no_direction(honest: str) -> None:
 def test_world_that_nobody_looked_at_has_no_obstacles(honest: str) -> None:
     content = json.loads(honest)
     content["world"]["looked_at"] = False
-    with pytest.raises(Refused, match="nobody looked"):
+    with pytest.raises(Refused, match="was not observed"):
         check_text(signed(content))
 
 
@@ -449,7 +455,7 @@ def test_file_that_is_no_certificate_is_refused(text: str, message: str) -> None
 def test_part_of_another_type_is_refused_and_not_a_crash(honest: str, key: str, value: object) -> None:
     content = {**json.loads(honest), key: value}
     if key == "apart" and value in ([],):
-        return  # nothing apart is a statement; whether it is true is judged elsewhere
+        return  # nothing apart is a statement; whether it is true is evaluated elsewhere
     with pytest.raises(Refused):
         check_text(signed(content))
 
@@ -488,7 +494,7 @@ def test_gripper_that_nobody_measured_is_certified_anywhere_in_its_range() -> No
     gate = gate_of(gripper_arm(allowed_collision_pairs=[]))
     # The finger is 6 cm of air from the hand, and may come no nearer than that wherever it stands.
     chunk, unknown = lg.ActionChunk([[0.1]]), at(0.1)
-    certificate = gate.certify(chunk, state=unknown, world=world_of(ball((0, 0.3, 0.1), 0.05)), now_s=NOW_S)
+    certificate = gate.certify(chunk, state=unknown, world=world_of(sphere((0, 0.3, 0.1), 0.05)), now_s=NOW_S)
     assert max(certificate.content["uncertainty"]) == 0.02
     assert check_text(certificate.to_json()).pair_count == 3
     content = json.loads(certificate.to_json())
@@ -526,6 +532,6 @@ def test_checker_runs_by_itself(honest: str, tmp_path: Path) -> None:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
 
     assert run(good).returncode == 0
-    assert run(good).stdout.startswith("verified: 2 rows of `planar_two_link`")
+    assert run(good).stdout.startswith("verified: 2 steps of `planar_two_link`")
     assert (run(bad).returncode, run(tmp_path / "none").returncode, run().returncode) == (1, 2, 2)
     assert run(bad).stderr.startswith("refused: the digest is")

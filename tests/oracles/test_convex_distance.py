@@ -72,7 +72,7 @@ def compare(count: int, seed: int) -> int:
             assert lower >= truth - 2e-6 * truth - 1e-7, (seed, index, lower, upper, truth)
             gap = np.linalg.norm(np.array(on_first) - np.array(on_second))
             assert abs(gap - upper) < 1e-9
-    # A judge that must be doubted often is none.
+    # A checker that must be doubted often is none.
     assert asked <= count // 1000
     return apart
 
@@ -91,7 +91,7 @@ def test_bound_is_never_above_coal_and_close_to_it() -> None:
     assert compare(2000, seed=1) > 1000
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 def test_bound_on_a_hundred_thousand_pairs_is_never_above_coal_and_close_to_it() -> None:
     assert sum(compare(10_000, seed=seed) for seed in range(2, 12)) > 50_000
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet's convex pieces, and the gate that uses them, against the meshes.
+"""The robot library's convex pieces, and the gate that uses them, against the meshes.
 
 What is compared: verdicts of single configurations and of steps. Reference: Pinocchio's kinematics and Coal on the
 meshes as they are, and a winding number for what lies wholly inside a mesh. Containment needs no reference.
@@ -27,9 +27,9 @@ from lastgate.lowering.triangles import winding_number
 from lastgate.robots import find_manifest, load_robot
 
 ROBOTS = ["franka_panda", "g1", "so101_follower", "ur10", "ur5", "xarm7"]
-PHANTOM_RATE_MAX = 0.005
-# The balls of its feet fit into hollows of shells that no 64 pieces leave quite empty.
-PHANTOM_RATE_MAX_OF = {"g1": 0.006}
+FALSE_REJECTION_RATE_MAX = 0.005
+# The spheres of its feet fit into hollows of shells that no 64 pieces leave quite empty.
+FALSE_REJECTION_RATE_MAX_OF = {"g1": 0.006}
 
 
 def subject_of(name: str) -> RobotUnderTest:
@@ -44,13 +44,13 @@ def require_rates(name: str, samples: int) -> None:
     subject = subject_of(name)
     errors = measure_configurations(subject, subject.draw(samples))
     refined = errors[TIER_TWO]
-    assert errors[TIER_ONE].misses == 0, errors[TIER_ONE].phantom_pairs
-    assert refined.misses == 0, refined.phantom_pairs
+    assert errors[TIER_ONE].missed_collisions == 0, errors[TIER_ONE].false_rejection_pairs
+    assert refined.missed_collisions == 0, refined.false_rejection_pairs
     # Three standard errors of the allowed rate over the clear samples.
-    allowed = PHANTOM_RATE_MAX_OF.get(name, PHANTOM_RATE_MAX)
+    allowed = FALSE_REJECTION_RATE_MAX_OF.get(name, FALSE_REJECTION_RATE_MAX)
     slack = 3.0 * np.sqrt(allowed / max(refined.clear, 1))
-    assert refined.phantom_rate <= allowed + slack, str(refined)
-    assert refined.phantoms < errors[TIER_ONE].phantoms
+    assert refined.false_rejection_rate <= allowed + slack, str(refined)
+    assert refined.false_rejections < errors[TIER_ONE].false_rejections
 
 
 @pytest.mark.parametrize("name", ["franka_panda", "ur5"])
@@ -58,7 +58,7 @@ def test_pieces_miss_nothing_and_refuse_little(name: str) -> None:
     require_rates(name, 1500)
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 @pytest.mark.parametrize("name", ROBOTS)
 def test_pieces_miss_nothing_and_refuse_little_in_twenty_thousand(name: str) -> None:
     require_rates(name, 20_000)
@@ -68,15 +68,15 @@ def test_pieces_miss_nothing_and_refuse_little_in_twenty_thousand(name: str) -> 
 def test_steps_near_contact_are_never_missed(name: str) -> None:
     subject = subject_of(name)
     errors = measure_segments(subject, subject.draw_near(25))
-    assert errors[TIER_TWO].misses == 0
+    assert errors[TIER_TWO].missed_collisions == 0
     assert errors[TIER_TWO].touching > 0
-    assert errors[TIER_TWO].phantoms <= errors[TIER_ONE].phantoms
+    assert errors[TIER_TWO].false_rejections <= errors[TIER_ONE].false_rejections
 
 
 def is_inside(point: NDArray[np.float64], piece: ConvexPiece) -> bool:
     """Tells, by a linear program, whether a box of the piece's radius around a point meets the hull."""
     corners = np.array(piece.corners_m)
-    reach = piece.radius_m / np.sqrt(3.0) + 1e-9  # the box inside the ball of that radius
+    reach = piece.radius_m / np.sqrt(3.0) + 1e-9  # the box inside the sphere of that radius
     count = len(corners)
     bounds = np.concatenate([point + reach, -(point - reach)])
     found = linprog(
@@ -122,7 +122,7 @@ def test_random_points_inside_the_meshes_lie_in_a_piece(name: str) -> None:
     assert found > 50
 
 
-def test_a_piece_made_smaller_is_seen_as_misses() -> None:
+def test_a_piece_made_smaller_is_seen_as_missed_collisions() -> None:
     robot = load_robot("franka_panda")
     shrunk = tuple(
         ConvexPiece(piece.link_name, 0.0, (tuple(np.mean(piece.corners_m, axis=0).tolist()),))
@@ -131,7 +131,7 @@ def test_a_piece_made_smaller_is_seen_as_misses() -> None:
     urdf = resolve_asset(robot.assets.urdf.ref, "urdf", find_manifest("franka_panda").parent)
     subject = RobotUnderTest(robot.with_loaded_pieces(shrunk), urdf)
     errors = measure_configurations(subject, subject.draw(400))
-    assert errors[TIER_TWO].misses > 0
+    assert errors[TIER_TWO].missed_collisions > 0
 
 
 def test_every_shipped_robot_with_meshes_has_pieces_on_every_link_with_volumes() -> None:

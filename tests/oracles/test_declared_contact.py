@@ -14,11 +14,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.brute_force import SAMPLES
 from oracles.field_cases import draw_field_case
 from oracles.sweep_cases import Setup, jump, make_case, short_steps
-from oracles.sweep_judge import BAND_M, MISS_M
+from oracles.sweep_checker import BAND_M, MISSED_M
 
 CHUNKS = 60
 MARGIN_M = 0.03
@@ -47,7 +47,7 @@ def draw_contact(rng, setup, path, primitives, field):
     )
 
 
-def judged(brute, contact, start, end, t):
+def evaluated(brute, contact, start, end, t):
     """Returns the least distance beyond the margin, the same with the contact counted, and when that is."""
     a, b = brute.cores(brute.frames_at(start, end, t))
     rotation = Rotation.from_quat(contact.region_pose.quat_xyzw).as_matrix()
@@ -70,18 +70,18 @@ def judged(brute, contact, start, end, t):
 
 def refined(brute, contact, start, end):
     """Returns the least of 2,000 samples, and of 200 more around it."""
-    plain_m, with_contact_m, when = judged(brute, contact, start, end, np.linspace(0.0, 1.0, SAMPLES))
+    plain_m, with_contact_m, when = evaluated(brute, contact, start, end, np.linspace(0.0, 1.0, SAMPLES))
     width = 1.0 / (SAMPLES - 1)
-    finer = judged(
+    finer = evaluated(
         brute, contact, start, end, np.clip(np.linspace(when - width, when + width, 201), 0.0, 1.0)
     )
     return min(plain_m, finer[0]), min(with_contact_m, finer[1])
 
 
 ROBOTS = {
-    "one joint": fleet.one_joint_arm,
-    "planar 3R": lambda: fleet.planar_arm((0.4, 0.3, 0.25)),
-    "scara": fleet.scara,
+    "one joint": library.one_joint_arm,
+    "planar 3R": lambda: library.planar_arm((0.4, 0.3, 0.25)),
+    "scara": library.scara,
 }
 
 
@@ -119,11 +119,11 @@ def test_contact_counts_where_it_is_declared_and_nowhere_else(name, field):
         plain_m, with_contact_m = (min(column) for column in zip(*found, strict=True))
         label = f"{name} #{index}"
         if verdict.accepted:
-            assert with_contact_m >= -MISS_M, f"{label}: MISSED by {-with_contact_m:.3e} m"
+            assert with_contact_m >= -MISSED_M, f"{label}: MISSED by {-with_contact_m:.3e} m"
             used = verdict.contacts_used == ("contact",)
-            assert used or plain_m >= -MISS_M, f"{label}: the margin was broken and nothing reported"
+            assert used or plain_m >= -MISSED_M, f"{label}: the margin was broken and nothing reported"
             assert not used or plain_m <= BAND_M, f"{label}: reported as used, the margin was kept"
-            assert verdict.min_clearance_m <= with_contact_m + MISS_M
+            assert verdict.min_clearance_m <= with_contact_m + MISSED_M
             seen["used" if used else "unused"] += 1
             continue
         (violation,) = verdict.violations
@@ -131,8 +131,10 @@ def test_contact_counts_where_it_is_declared_and_nowhere_else(name, field):
         if violation.code != "world_collision":
             assert violation.code in ("self_collision", "budget_exceeded")
             continue
-        assert found[violation.step][1] <= BAND_M, f"{label}: PHANTOM, {found[violation.step][1]:.3e} m"
-        assert all(with_contact >= -MISS_M for _, with_contact in found[: violation.step])
+        assert found[violation.step][1] <= BAND_M, (
+            f"{label}: FALSE REJECTION, {found[violation.step][1]:.3e} m"
+        )
+        assert all(with_contact >= -MISSED_M for _, with_contact in found[: violation.step])
         seen["rejected"] += 1
     print(f"{name}: {seen}")
     assert min(seen["used"], seen["rejected"]) >= 5

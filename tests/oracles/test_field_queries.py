@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hundred thousand balls and ten thousand capsules against points and cells; `make test-queries` asks ten times.
+"""A hundred thousand spheres and ten thousand capsules against points and cells; `make test-queries` asks ten times.
 
-Compared: `CollisionEnvironment` (balls) and `_core.ObstacleField.distances` (capsules) with brute force over all
-points and all cells. Reference: SciPy's k-d tree for balls and points, and distances over the whole set in NumPy, with
-`numpy_distances.segment_box` for capsules and cells. Nothing of it is shared with the core.
+Compared: `CollisionEnvironment` (spheres) and `_core.ObstacleField.distances` (capsules) with brute force over all
+points and all cells. Reference: SciPy's k-d tree for spheres and points, and distances over the whole set in NumPy,
+with `numpy_distances.segment_box` for capsules and cells. Nothing of it is shared with the core.
 A miss is a contact that we do not report: none is allowed, at whatever distance. A false alarm is a contact that
 is not there: how far from its obstacle the worst one is, is printed; it may be a nanometre, where a grid may
 be a millimetre off its boxes.
@@ -35,47 +35,47 @@ CLOUDS = {
 SOLID = 1
 
 
-def random_balls(rng, count, *, near, pitch_m):
-    """Returns balls all over and beyond the bounds, a third around obstacles, a tenth on multiples of the pitch."""
-    balls = np.column_stack([rng.uniform(-2.6, 2.6, (count, 3)), rng.uniform(0.0, 0.2, count)])
+def random_spheres(rng, count, *, near, pitch_m):
+    """Returns spheres all over and beyond the bounds, a third around obstacles, a tenth on multiples of the pitch."""
+    spheres = np.column_stack([rng.uniform(-2.6, 2.6, (count, 3)), rng.uniform(0.0, 0.2, count)])
     third = count // 3
-    balls[:third, :3] = near[rng.integers(0, len(near), third)] + rng.normal(0.0, 0.1, (third, 3))
+    spheres[:third, :3] = near[rng.integers(0, len(near), third)] + rng.normal(0.0, 0.1, (third, 3))
     tenth = count // 10
-    balls[:tenth, :3] = np.round(balls[:tenth, :3] / pitch_m) * pitch_m
-    balls[::17, 3] = 0.0
-    return np.ascontiguousarray(balls)
+    spheres[:tenth, :3] = np.round(spheres[:tenth, :3] / pitch_m) * pitch_m
+    spheres[::17, 3] = 0.0
+    return np.ascontiguousarray(spheres)
 
 
 def report(name, found, truth):
     """Requires no miss and no far false alarm among signed distances, and prints what there was."""
-    misses = int(((truth <= 0.0) & ~(found <= 0.0)).sum())
+    missed_collisions = int(((truth <= 0.0) & ~(found <= 0.0)).sum())
     alarms = (truth > 0.0) & (found <= 0.0)
     worst_m = float(truth[alarms].max(initial=0.0))
     print(
-        f"{name}: {len(truth)} queries, {int((truth <= 0.0).sum())} contacts, {misses} misses, "
+        f"{name}: {len(truth)} queries, {int((truth <= 0.0).sum())} contacts, {missed_collisions} missed, "
         f"{int(alarms.sum())} false alarms, the farthest {worst_m:.1e} m from contact"
     )
-    assert misses == 0
+    assert missed_collisions == 0
     assert worst_m <= FALSE_ALARM_M_MAX
     assert (truth <= 0.0).any(), "nothing was hit, so nothing could have been missed"
     assert (truth > 0.0).any()
 
 
 @pytest.mark.parametrize("kind", CLOUDS)
-def test_balls_are_never_farther_from_points_than_brute_force_says(kind):
+def test_spheres_are_never_farther_from_points_than_brute_force_says(kind):
     rng = np.random.default_rng(41)
     cloud = np.ascontiguousarray(CLOUDS[kind](rng))
     radius_m = 0.0 if kind == "surface" else 0.01
     env = CollisionEnvironment.build(
         [], 0.05, BOUNDS, points=Points(xyz=cloud, stamp_s=0.0), point_radius_m=radius_m
     )
-    balls = random_balls(rng, 10_000 * SHARE, near=cloud, pitch_m=0.0625)
-    truth = cKDTree(cloud).query(balls[:, :3])[0] - radius_m - balls[:, 3]
-    distances = env.distances(balls)
+    spheres = random_spheres(rng, 10_000 * SHARE, near=cloud, pitch_m=0.0625)
+    truth = cKDTree(cloud).query(spheres[:, :3])[0] - radius_m - spheres[:, 3]
+    distances = env.distances(spheres)
     report(kind, distances, truth)
     assert (distances <= truth).all()
     assert np.abs(distances - truth).max() <= FALSE_ALARM_M_MAX
-    assert (env.check_collision(balls[:, np.newaxis].copy()) == (distances <= 0.0)).all()
+    assert (env.check_collision(spheres[:, np.newaxis].copy()) == (distances <= 0.0)).all()
 
 
 @pytest.mark.parametrize("kind", ["one point", "duplicates", "collinear", "lattice"])
@@ -83,8 +83,8 @@ def test_capsules_are_never_farther_from_points_than_brute_force_says(kind):
     rng = np.random.default_rng(42)
     cloud = np.ascontiguousarray(CLOUDS[kind](rng))[:2000]
     field = _core.ObstacleField.from_points(cloud)
-    balls = random_balls(rng, 1_250 * SHARE, near=cloud, pitch_m=0.0625)
-    ends = np.hstack([balls[:, :3], balls[:, :3] + rng.uniform(-0.4, 0.4, (len(balls), 3))])
+    spheres = random_spheres(rng, 1_250 * SHARE, near=cloud, pitch_m=0.0625)
+    ends = np.hstack([spheres[:, :3], spheres[:, :3] + rng.uniform(-0.4, 0.4, (len(spheres), 3))])
     truth = np.concatenate(
         [
             point_segment(cloud[None], part[:, None, :3], part[:, None, 3:]).min(axis=1)
@@ -96,7 +96,7 @@ def test_capsules_are_never_farther_from_points_than_brute_force_says(kind):
     # Asked with a cut-off, as the gate does: what is nearer must be found, and nothing else.
     cutoff = field.distances(ends, 0.1)
     assert np.abs(cutoff - np.minimum(truth, 0.1)).max() <= FALSE_ALARM_M_MAX
-    radius = np.maximum(balls[:, 3], 0.02)
+    radius = np.maximum(spheres[:, 3], 0.02)
     report(kind, found - radius - 1e-11, truth - radius)
 
 
@@ -122,26 +122,28 @@ def random_grid(rng, resolution_m, outside):
 
 @pytest.mark.parametrize("outside", ["free", "occupied"])
 @pytest.mark.parametrize("resolution_m", [0.01, 0.05, 0.13])
-def test_balls_are_never_farther_from_cells_than_brute_force_says(resolution_m, outside):
+def test_spheres_are_never_farther_from_cells_than_brute_force_says(resolution_m, outside):
     rng = np.random.default_rng(43)
     voxels, centres, low, high = random_grid(rng, resolution_m, outside)
     env = CollisionEnvironment.build([], 0.05, BOUNDS, voxels=voxels)
-    balls = random_balls(rng, 8_500 * SHARE, near=centres, pitch_m=resolution_m)
+    spheres = random_spheres(rng, 8_500 * SHARE, near=centres, pitch_m=resolution_m)
     spread = (high - low).max() / 3.0
-    balls[len(balls) // 2 :, :3] *= spread / 1.5
-    balls[:, 3] *= min(1.0, 10 * resolution_m)
+    spheres[len(spheres) // 2 :, :3] *= spread / 1.5
+    spheres[:, 3] *= min(1.0, 10 * resolution_m)
     cells = cKDTree(centres)
     half_m, diagonal_m = resolution_m / 2, resolution_m * np.sqrt(3.0) / 2
-    truth = np.empty(len(balls))
-    nearest_m = cells.query(balls[:, :3])[0]
+    truth = np.empty(len(spheres))
+    nearest_m = cells.query(spheres[:, :3])[0]
     # A box is at most its half diagonal nearer than its middle: these are all that can be the nearest.
-    for index, candidates in enumerate(cells.query_ball_point(balls[:, :3], nearest_m + 1.001 * diagonal_m)):
-        gap = np.maximum(np.abs(centres[candidates] - balls[index, :3]) - half_m, 0.0)
+    for index, candidates in enumerate(
+        cells.query_ball_point(spheres[:, :3], nearest_m + 1.001 * diagonal_m)
+    ):
+        gap = np.maximum(np.abs(centres[candidates] - spheres[index, :3]) - half_m, 0.0)
         truth[index] = np.sqrt((gap**2).sum(axis=1).min())
     if outside == "occupied":
-        inside_m = np.minimum(balls[:, :3] - low, high - balls[:, :3]).min(axis=1)
+        inside_m = np.minimum(spheres[:, :3] - low, high - spheres[:, :3]).min(axis=1)
         truth = np.minimum(truth, np.maximum(inside_m, 0.0))
-    report(f"{resolution_m} m, outside {outside}", env.distances(balls), truth - balls[:, 3])
+    report(f"{resolution_m} m, outside {outside}", env.distances(spheres), truth - spheres[:, 3])
 
 
 @pytest.mark.parametrize("resolution_m", [0.02, 0.05, 0.13])
@@ -156,7 +158,7 @@ def test_capsules_are_never_farther_from_cells_than_brute_force_says(resolution_
         outside_is_free=True,
     )
     count = 1_670 * SHARE
-    starts = random_balls(rng, count, near=centres, pitch_m=resolution_m)[:, :3]
+    starts = random_spheres(rng, count, near=centres, pitch_m=resolution_m)[:, :3]
     starts[count // 2 :] *= high.max() / 2.0
     ends = np.ascontiguousarray(np.hstack([starts, starts + rng.uniform(-0.3, 0.3, (count, 3))]))
     diagonal_m = resolution_m * np.sqrt(3.0) / 2

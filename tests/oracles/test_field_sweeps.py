@@ -13,76 +13,76 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.field_cases import FieldCase, draw_field_case
 from oracles.sweep_cases import Held, PathMaker, Setup, jump, short_steps, turn
-from oracles.sweep_judge import BAND_M, Judge
+from oracles.sweep_checker import BAND_M, Checker
 
 STICK = (Held("link3", lg.CapsuleShape(radius_m=0.01, length_m=0.3), (0.3, 0.0, 0.0, 0.0, 1.2, 0.0)),)
 
 ROBOTS: dict[str, tuple[Callable[[], Sequence[Setup]], tuple[PathMaker, ...]]] = {
     "one joint": (
-        lambda: [Setup(fleet.one_joint_arm()), Setup(fleet.one_joint_arm(), world_margin_m=0.03)],
+        lambda: [Setup(library.one_joint_arm()), Setup(library.one_joint_arm(), world_margin_m=0.03)],
         (jump, turn, short_steps),
     ),
     "planar 3R": (
         lambda: [
-            Setup(fleet.planar_arm((0.4, 0.3, 0.25))),
-            Setup(fleet.planar_arm((0.4, 0.3, 0.25)), world_margin_m=0.02, held=STICK),
+            Setup(library.planar_arm((0.4, 0.3, 0.25))),
+            Setup(library.planar_arm((0.4, 0.3, 0.25)), world_margin_m=0.02, held=STICK),
         ],
         (jump, short_steps),
     ),
-    "scara": (lambda: [Setup(fleet.scara(), world_margin_m=0.01)], (jump, short_steps)),
-    "six joints": (lambda: [Setup(fleet.six_joint_arm(), world_margin_m=0.01)], (jump, short_steps)),
+    "scara": (lambda: [Setup(library.scara(), world_margin_m=0.01)], (jump, short_steps)),
+    "six joints": (lambda: [Setup(library.six_joint_arm(), world_margin_m=0.01)], (jump, short_steps)),
 }
 FIELDS = ("points", "voxels", "both", "closed")
 
 
-def judge_chunk(judge: Judge, case: FieldCase, label: str) -> None:
+def check_chunk(checker: Checker, case: FieldCase, label: str) -> None:
     """Holds one verdict to the samples."""
     verdict = case.check()
     brute = case.setup.brute(case.primitives)
-    judge.counts["chunks"] += 1
+    checker.counts["chunks"] += 1
     if verdict.accepted:
-        judge.accepted(verdict, brute, case.path, label)
+        checker.accepted(verdict, brute, case.path, label)
         return
     (violation,) = verdict.violations
     if violation.against == "unseen space":
         # Behind a wall of the grid, or with a core inside a cell, depth is not measured: the place is compared.
         scan = brute.scan("world", case.path[violation.step], case.path[violation.step + 1])
-        assert scan.gap_m <= BAND_M, f"{label}: PHANTOM at the edge of the grid, {scan.gap_m:.3e} m"
-        judge.counts["segments rejected"] += 1
-        judge.counts["rejected world"] += 1
+        assert scan.gap_m <= BAND_M, f"{label}: FALSE REJECTION at the edge of the grid, {scan.gap_m:.3e} m"
+        checker.counts["segments rejected"] += 1
+        checker.counts["rejected world"] += 1
         return
-    judge.rejected(verdict, brute, case.path, label)
+    checker.rejected(verdict, brute, case.path, label)
 
 
-def judge_family(robot: str, fields: str, chunks: int, seed: int) -> Judge:
-    """Judges that many chunks of one robot among one kind of field."""
+def check_family(robot: str, fields: str, chunks: int, seed: int) -> Checker:
+    """Evaluates that many chunks of one robot among one kind of field."""
     make_setups, paths = ROBOTS[robot]
-    setups, judge = make_setups(), Judge()
+    setups, checker = make_setups(), Checker()
     for index in range(chunks):
         rng = np.random.default_rng([seed, list(ROBOTS).index(robot), FIELDS.index(fields), index])
         path = paths[int(rng.integers(len(paths)))]
         case = draw_field_case(rng, setups[index % len(setups)], path, fields=fields)
-        judge_chunk(judge, case, f"{robot}, {fields} #{index}")
-    print(judge.summary(f"{robot}, {fields}"))
-    assert judge.counts["chunks"] == chunks
-    return judge
+        check_chunk(checker, case, f"{robot}, {fields} #{index}")
+    print(checker.summary(f"{robot}, {fields}"))
+    assert checker.counts["chunks"] == chunks
+    return checker
 
 
 @pytest.mark.parametrize("fields", FIELDS)
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_contact_with_a_cell_or_point_is_missed_and_none_is_invented(robot, fields):
-    judge = judge_family(robot, fields, 30, 20260611)
-    assert judge.counts["chunks accepted"] >= 3
-    assert judge.counts["rejected world"] >= 3
+    checker = check_family(robot, fields, 30, 20260611)
+    assert checker.counts["chunks accepted"] >= 3
+    assert checker.counts["rejected world"] >= 3
 
 
-@pytest.mark.fleet
+@pytest.mark.library
 @pytest.mark.parametrize("fields", FIELDS)
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_thousands_of_chunks_among_cells_and_points(robot, fields):
-    judge = judge_family(robot, fields, 200, 20260612)
-    assert judge.counts["chunks accepted"] >= 20
-    assert judge.counts["rejected world"] >= 20
+    checker = check_family(robot, fields, 200, 20260612)
+    assert checker.counts["chunks accepted"] >= 20
+    assert checker.counts["rejected world"] >= 20

@@ -3,7 +3,7 @@
 
 Compared: `_core.ObstacleField.distances` with the smallest distance to all boxes or points, computed without
 blocks, surfaces or cut-offs. Reference: NumPy over the whole set. Tolerance: points 1e-12 m, rounding of the same
-formula in another order. For cells the reference looks at 200 places of each segment and can only be too large, by
+formula in another order. For cells the reference checks 200 places of each segment and can only be too large, by
 half a step of the segment at most; our distance may never be above it.
 """
 
@@ -69,9 +69,9 @@ def test_distance_from_points_is_exact_below_the_cutoff(kind):
     )
 
 
-def box_distances(centres, half_m, ends, looks=200):
+def box_distances(centres, half_m, ends, samples=200):
     best = np.full(len(ends), np.inf)
-    for t in np.linspace(0.0, 1.0, looks):
+    for t in np.linspace(0.0, 1.0, samples):
         place = ends[:, :3] + t * (ends[:, 3:] - ends[:, :3])
         gap = np.maximum(np.abs(centres[None] - place[:, None]) - half_m, 0.0)
         best = np.minimum(best, np.linalg.norm(gap, axis=-1).min(axis=1))
@@ -114,7 +114,7 @@ def test_distance_from_cells_is_never_above_the_boxes_and_close_to_them(unknown,
     truth = np.minimum(truth, CUTOFF_M)
     step_m = np.linalg.norm(ends[:, 3:] - ends[:, :3], axis=1) / 199 / 2
     assert (found <= truth + 1e-12).all()
-    assert (truth - found <= step_m + 1e-9).all(), "a phantom: nearer than any box"
+    assert (truth - found <= step_m + 1e-9).all(), "a false contact: nearer than any box"
     assert (found == 0.0).any()
     assert (found > 0.0).any()
 

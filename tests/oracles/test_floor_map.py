@@ -21,7 +21,7 @@ from lastgate.world.freshness import StampedTransform
 from oracles.brute_force import SAMPLES, BruteForce
 from oracles.numpy_distances import segment_box
 from oracles.numpy_kinematics import Kinematics
-from oracles.sweep_judge import BAND_M, MISS_M
+from oracles.sweep_checker import BAND_M, MISSED_M
 from oracles.test_body_twist_mode import _advance
 
 STEP_S = 0.2
@@ -157,9 +157,9 @@ def _world(rng, side=16, resolution_m=0.25):
     return floor_map, boxes
 
 
-# Half a second each, nearly all of it sampling: the long run is `make test-fleet`.
+# Half a second each, nearly all of it sampling: the long run is `make test-library`.
 @pytest.mark.parametrize(
-    "chunks", [range(20), pytest.param(range(20, 320), marks=pytest.mark.fleet)], ids=len
+    "chunks", [range(20), pytest.param(range(20, 320), marks=pytest.mark.library)], ids=len
 )
 def test_base_arcs_over_a_map_are_clear_when_accepted_and_blocked_when_rejected(chunks):
     robot = lg.RobotDescription(**cart())
@@ -188,8 +188,8 @@ def test_base_arcs_over_a_map_are_clear_when_accepted_and_blocked_when_rejected(
         if verdict.accepted:
             for arc in arcs:
                 gap_m = brute.least("world", brute.cores(kinematics.frames(still, base_x_y_yaw=arc)), t).gap_m
-                assert gap_m >= -MISS_M, f"#{index}: MISSED on the arc by {gap_m:.3e} m"
-                assert verdict.min_clearance_m <= gap_m + MISS_M, f"#{index}"
+                assert gap_m >= -MISSED_M, f"#{index}: MISSED on the arc by {gap_m:.3e} m"
+                assert verdict.min_clearance_m <= gap_m + MISSED_M, f"#{index}"
             counts["accepted"] += 1
             continue
         (violation,) = verdict.violations
@@ -199,7 +199,7 @@ def test_base_arcs_over_a_map_are_clear_when_accepted_and_blocked_when_rejected(
         chord = start + t[:, None] * (end - start)
         gap_m = brute.least("world", brute.cores(kinematics.frames(still, base_x_y_yaw=chord)), t).gap_m
         step_m = (float(np.linalg.norm(end[:2] - start[:2])) + 0.6 * abs(end[2] - start[2])) / SAMPLES
-        assert gap_m <= BAND_M + step_m / 2, f"#{index}: PHANTOM, {gap_m:.3e} m"
+        assert gap_m <= BAND_M + step_m / 2, f"#{index}: FALSE REJECTION, {gap_m:.3e} m"
         counts["rejected"] += 1
     print(dict(counts))
     assert min(counts["accepted"], counts["rejected"]) >= len(chunks) // 5
@@ -264,7 +264,9 @@ def test_footprints_on_arcs_touch_free_cells_only_when_accepted_and_others_when_
         step_m = (float(np.linalg.norm(end[:2] - start[:2])) + 0.5 * abs(end[2] - start[2])) / len(t)
         margin_m = violation.limit_min + BAND_M + step_m / 2
         chord = start + t[:, None] * (end - start)
-        assert not all(_is_free(floor_map, footprint, base, margin_m) for base in chord), f"#{index}: PHANTOM"
+        assert not all(_is_free(floor_map, footprint, base, margin_m) for base in chord), (
+            f"#{index}: FALSE REJECTION"
+        )
         counts[f"{kind} rejected"] += 1
     print(dict(counts))
     assert len(counts) == 4

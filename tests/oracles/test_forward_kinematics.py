@@ -14,7 +14,7 @@ from lxml import etree
 
 import lastgate as lg
 from lastgate.assets import resolve_asset
-from oracles import fleet
+from oracles import library
 from oracles.pinocchio_model import PinocchioRobot, random_configurations
 from oracles.random_trees import random_tree
 
@@ -36,7 +36,7 @@ def _worst(ours, theirs):
 
 def _core_poses(robot, configurations):
     """One (N, 3, 4) array per link; `configurations` hold gripper joints too."""
-    gate = fleet.gate_of(robot)
+    gate = library.gate_of(robot)
     names = [j.name for j in robot.actuated_joints]
     rows = np.ascontiguousarray(configurations[:, [names.index(name) for name in gate.joint_names]])
     grippers = np.ascontiguousarray(
@@ -149,7 +149,7 @@ def test_random_trees_stand_where_pinocchio_puts_them():
 
 
 def test_link_poses_of_one_configuration_are_those_of_the_batch():
-    gate = fleet.gate_of(lg.load_robot("franka_panda"))
+    gate = library.gate_of(lg.load_robot("franka_panda"))
     row = np.array([0.1, -0.4, 0.3, -2.0, 0.2, 1.5, 0.7])
 
     single = gate.link_poses(row, gripper_positions=[0.02])
@@ -161,7 +161,7 @@ def test_link_poses_of_one_configuration_are_those_of_the_batch():
 
 @pytest.mark.parametrize("shape", [(3, 6), (3, 8)])
 def test_link_poses_of_rows_of_another_width_are_refused(shape):
-    gate = fleet.gate_of(lg.load_robot("franka_panda"))
+    gate = library.gate_of(lg.load_robot("franka_panda"))
     with pytest.raises(lg.ROSConfigError, match="this robot has 7 joints"):
         gate.link_poses_batch(np.zeros(shape))
 
@@ -170,8 +170,10 @@ def test_link_poses_of_rows_of_another_width_are_refused(shape):
 @pytest.mark.parametrize("up", [1.0, -1.0])
 def test_axis_that_leans_by_less_than_its_last_digit_is_not_taken_for_upright(lean, up):
     # The z of such a unit vector is 1 to the last digit.
-    robot = fleet.manifest(
-        "leaning", [fleet.joint("turn", "base", "bar", axis=(*lean, up))], [fleet.capsule("bar", 0.01, 0.0)]
+    robot = library.manifest(
+        "leaning",
+        [library.joint("turn", "base", "bar", axis=(*lean, up))],
+        [library.capsule("bar", 0.01, 0.0)],
     )
     reference = PinocchioRobot.of_description(robot)
     for angle in (0.7, 2.5, -3.0):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gripper commands: the fingers are swept from where they are to where the channel sends them.
 
-The positions a channel means are computed here from the manifest; the rest is `sweep_judge.py`. A binary
+The positions a channel means are computed here from the manifest; the rest is `sweep_checker.py`. A binary
 command and an unmeasured gripper leave every finger position open, so every one of them is sampled.
 """
 
@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.brute_force import SAMPLES, BruteForce
 from oracles.numpy_kinematics import Kinematics
 from oracles.scenes import primitive
-from oracles.sweep_judge import MISS_M, Judge
+from oracles.sweep_checker import MISSED_M, Checker
 
 CHUNKS = 300
 MARGIN_M = 0.002
@@ -24,7 +24,7 @@ HOME = np.array([0.4])
 
 @pytest.fixture(scope="module")
 def gate():
-    return fleet.gate_of(fleet.gripper_arm(world_collision_margin_m=MARGIN_M))
+    return library.gate_of(library.gripper_arm(world_collision_margin_m=MARGIN_M))
 
 
 def _obstacle_near_fingers(rng, kinematics):
@@ -46,7 +46,7 @@ def _finger_path(opening_m, channels):
 
 
 def test_gripper_positions_are_swept(gate):
-    kinematics, judge = Kinematics(gate.robot), Judge()
+    kinematics, checker = Kinematics(gate.robot), Checker()
     for index in range(CHUNKS):
         rng = np.random.default_rng([53, index])
         opening_m, channels = float(rng.uniform(0, 0.04)), rng.uniform(0.0, 0.08, int(rng.integers(1, 4)))
@@ -57,11 +57,11 @@ def test_gripper_positions_are_swept(gate):
         verdict = gate.check(chunk, state=state, world=lg.World(primitives=obstacles, stamp_s=0.0), now_s=0.0)
 
         brute = BruteForce(kinematics, obstacles, world_margin_m=MARGIN_M)
-        check = judge.accepted if verdict.accepted else judge.rejected
+        check = checker.accepted if verdict.accepted else checker.rejected
         check(verdict, brute, _finger_path(opening_m, channels), f"#{index}")
-    print(judge.summary("gripper positions"))
-    assert judge.counts["chunks accepted"] > 30
-    assert judge.counts["segments rejected"] > 30
+    print(checker.summary("gripper positions"))
+    assert checker.counts["chunks accepted"] > 30
+    assert checker.counts["segments rejected"] > 30
 
 
 def _least_over_all_openings(brute, kind):
@@ -93,8 +93,8 @@ def test_fingers_that_may_be_anywhere_are_clear_everywhere_when_accepted(gate, m
         brute = BruteForce(kinematics, obstacles, world_margin_m=MARGIN_M)
         least_m = min(_least_over_all_openings(brute, kind) for kind in ("self", "world"))
         if verdict.accepted:
-            assert least_m >= -MISS_M, f"#{index}: MISSED by {least_m:.3e} m"
-            assert verdict.min_clearance_m <= least_m + MISS_M
+            assert least_m >= -MISSED_M, f"#{index}: MISSED by {least_m:.3e} m"
+            assert verdict.min_clearance_m <= least_m + MISSED_M
             counts["accepted"] += 1
         else:
             counts["rejected"] += 1

@@ -2,28 +2,29 @@
 """JOINT_VELOCITY rows: integrated here in NumPy, then held to brute force like any joint path.
 
 Tolerance of the integration: 1e-12, a few roundings of sums of at most four products; the rest is
-`sweep_judge.py`.
+`sweep_checker.py`.
 """
 
 import numpy as np
 import pytest
 
 import lastgate as lg
-from oracles import fleet
+from lastgate.verdict import joint_rows_to_draw
+from oracles import library
 from oracles.sweep_cases import Setup, make_case, short_steps
-from oracles.sweep_judge import Judge
+from oracles.sweep_checker import Checker
 
 CHUNKS = 300
 STEP_S = 0.25
 
 
 @pytest.mark.parametrize(
-    "build", [fleet.scara, fleet.six_joint_arm, fleet.mimic_arm], ids=lambda build: build.__name__
+    "build", [library.scara, library.six_joint_arm, library.mimic_arm], ids=lambda build: build.__name__
 )
 def test_integrated_velocities_are_swept(build):
     setup = Setup(build(), world_margin_m=0.005)
     gate = lg.Gate(setup.gate.robot, step_s=STEP_S)
-    judge = Judge()
+    checker = Checker()
     for index in range(CHUNKS):
         rng = np.random.default_rng([43, index])
         case = make_case(rng, setup, short_steps, grazing=0.9, clutter=0.1, draws=3)
@@ -40,7 +41,7 @@ def test_integrated_velocities_are_swept(build):
         )
 
         if not verdict.accepted and verdict.violations[0].code == lg.ViolationCode.joint_position_limit:
-            judge.counts["beyond a limit"] += 1  # a sum that rounds over the limit it was clipped to
+            checker.counts["beyond a limit"] += 1  # a sum that rounds over the limit it was clipped to
             assert (
                 np.abs(path[1:] - np.clip(path[1:], setup.kinematics.lower, setup.kinematics.upper)).max()
                 < 1e-12
@@ -50,9 +51,9 @@ def test_integrated_velocities_are_swept(build):
             )
             assert near.min() < 1e-12
             continue
-        assert verdict.joint_rows == pytest.approx(path[1:], abs=1e-12)
-        check = judge.accepted if verdict.accepted else judge.rejected
+        assert joint_rows_to_draw(verdict) == pytest.approx(path[1:], abs=1e-12)
+        check = checker.accepted if verdict.accepted else checker.rejected
         check(verdict, setup.brute(case.primitives), path, f"{build.__name__} #{index}")
-    print(judge.summary(build.__name__))
-    assert judge.counts["chunks accepted"] > 50
-    assert judge.counts["segments rejected"] > 50
+    print(checker.summary(build.__name__))
+    assert checker.counts["chunks accepted"] > 50
+    assert checker.counts["segments rejected"] > 50

@@ -3,7 +3,7 @@
 
 Compared: the verdict with the depth of every moving volume inside every zone. Reference: NumPy on the definition of
 each shape (slabs of a box, radius of a sphere, side of a plane), at both ends of each core. Tolerances as in
-`sweep_judge.py`: accepted, no sample is out by more than 1e-9 m; rejected, some instant comes within 0.1 mm.
+`sweep_checker.py`: accepted, no sample is out by more than 1e-9 m; rejected, some instant comes within 0.1 mm.
 """
 
 import itertools
@@ -13,10 +13,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.brute_force import SAMPLES, BruteForce
 from oracles.sweep_cases import Held, Setup, jump, short_steps, turn
-from oracles.sweep_judge import BAND_M, MISS_M, SAME_M
+from oracles.sweep_checker import BAND_M, MISSED_M, SAME_M
 
 CHUNKS = 60
 MARGIN_M = 0.01
@@ -48,10 +48,10 @@ class Zoned:
             i for i, v in enumerate(self.brute.volumes) if setup.kinematics.rigid_with[v.link] != base
         ]
         self.zones = self._draw(rng)
-        robot = fleet.with_safety(
+        robot = library.with_safety(
             setup.gate.robot, keep_in_zones=self.zones, world_collision_margin_m=MARGIN_M
         )
-        self.gate = fleet.gate_of(robot)
+        self.gate = library.gate_of(robot)
         for held in setup.gate.attached:
             self.gate.attach(
                 held.link,
@@ -110,13 +110,13 @@ class Zoned:
 
 
 ROBOTS = {
-    "one joint": (lambda: Setup(fleet.one_joint_arm()), (jump, turn, short_steps)),
+    "one joint": (lambda: Setup(library.one_joint_arm()), (jump, turn, short_steps)),
     "planar 3R with a stick": (
-        lambda: Setup(fleet.planar_arm((0.4, 0.3, 0.25)), held=STICK),
+        lambda: Setup(library.planar_arm((0.4, 0.3, 0.25)), held=STICK),
         (jump, short_steps),
     ),
-    "scara": (lambda: Setup(fleet.scara()), (jump, short_steps)),
-    "six joints": (lambda: Setup(fleet.six_joint_arm()), (jump, short_steps)),
+    "scara": (lambda: Setup(library.scara()), (jump, short_steps)),
+    "six joints": (lambda: Setup(library.six_joint_arm()), (jump, short_steps)),
 }
 
 
@@ -135,16 +135,16 @@ def test_no_way_out_of_a_zone_is_missed_and_none_is_invented(name):
         if verdict.accepted:
             accepted += 1
             least_m = min(case.least(*pair) for pair in ends)
-            assert least_m >= -MISS_M, f"{name} #{index}: MISSED by {-least_m:.3e} m"
-            assert verdict.min_clearance_m <= least_m + MISS_M
+            assert least_m >= -MISSED_M, f"{name} #{index}: MISSED by {-least_m:.3e} m"
+            assert verdict.min_clearance_m <= least_m + MISSED_M
             continue
         (violation,) = verdict.violations
         if violation.code != "keep_in_zone":
             assert violation.code in ("self_collision", "budget_exceeded")
             continue
         rejected += 1
-        assert all(case.least(*pair) >= -MISS_M for pair in ends[: violation.step])
-        assert case.least(*ends[violation.step]) <= BAND_M, f"{name} #{index}: PHANTOM"
+        assert all(case.least(*pair) >= -MISSED_M for pair in ends[: violation.step])
+        assert case.least(*ends[violation.step]) <= BAND_M, f"{name} #{index}: FALSE REJECTION"
         zone = next(zone for zone in case.zones if zone.name == violation.against)
         gaps = case.gaps(zone, *ends[violation.step], np.array([violation.segment_t]))[:, 0]
         own = [

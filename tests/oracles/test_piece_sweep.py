@@ -2,7 +2,7 @@
 """The promise of the sweep, both sides, where convex pieces decide.
 
 Accepted: no sample of the pieces is closer than its margin. Rejected: some instant of the pieces, not of the volumes
-around them, comes within 0.1 mm of it. The tolerances are those of `sweep_judge.py`.
+around them, comes within 0.1 mm of it. The tolerances are those of `sweep_checker.py`.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,10 +13,10 @@ import pytest
 
 import lastgate as lg
 from lastgate.contracts.convex_pieces import ConvexPiece
-from oracles import fleet
+from oracles import library
 from oracles.numpy_distances import point_box
 from oracles.numpy_kinematics import Kinematics
-from oracles.piece_cases import FAT_M, PIECES_FILE, PieceJudge, PieceSetup
+from oracles.piece_cases import FAT_M, PIECES_FILE, PieceChecker, PieceSetup
 from oracles.sweep_cases import PathMaker, jump, make_case, short_steps, turn
 
 
@@ -26,7 +26,7 @@ def _margins(robot: lg.RobotDescription) -> list[PieceSetup]:
 
 @dataclass(frozen=True)
 class Family:
-    """Is a kind of motion on a kind of robot, and how many chunks of it are judged."""
+    """Is a kind of motion on a kind of robot, and how many chunks of it are evaluated."""
 
     setups: Callable[[], Sequence[PieceSetup]]
     paths: tuple[PathMaker, ...]
@@ -34,18 +34,20 @@ class Family:
 
 
 FAMILIES = {
-    "one joint": Family(lambda: _margins(fleet.one_joint_arm()), (turn, jump, short_steps), 120),
-    "planar 3R": Family(lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25))), (jump, turn, short_steps), 120),
-    "scara": Family(lambda: _margins(fleet.scara()), (jump, turn, short_steps), 100),
-    "six joints": Family(lambda: _margins(fleet.six_joint_arm()), (jump, short_steps), 60),
+    "one joint": Family(lambda: _margins(library.one_joint_arm()), (turn, jump, short_steps), 120),
+    "planar 3R": Family(
+        lambda: _margins(library.planar_arm((0.4, 0.3, 0.25))), (jump, turn, short_steps), 120
+    ),
+    "scara": Family(lambda: _margins(library.scara()), (jump, turn, short_steps), 100),
+    "six joints": Family(lambda: _margins(library.six_joint_arm()), (jump, short_steps), 60),
 }
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_pieces_miss_no_violation_and_invent_none(name: str) -> None:
-    family, judge = FAMILIES[name], PieceJudge()
+    family, checker = FAMILIES[name], PieceChecker()
     setups = family.setups()
-    looked_closer = 0
+    refined = 0
     for index in range(family.chunks):
         rng = np.random.default_rng([20261116, list(FAMILIES).index(name), index])
         setup = setups[index % len(setups)]
@@ -53,25 +55,27 @@ def test_pieces_miss_no_violation_and_invent_none(name: str) -> None:
         case = make_case(rng, setup, path, grazing=0.85, clutter=0.15, draws=4)
         verdict = case.check()
         brute = setup.brute(case.primitives)
-        judge.thick = setup.brute_of_volumes(case.primitives)
+        checker.thick = setup.brute_of_volumes(case.primitives)
         label = f"{name} #{index}"
         if verdict.accepted:
-            judge.accepted(verdict, brute, case.path, label)
+            checker.accepted(verdict, brute, case.path, label)
             ends = list(zip(case.path[:-1], case.path[1:], strict=True))
             kinds = ("self", "world")
-            looked_closer += any(
-                judge.thick.scan(kind, *pair, samples=60).gap_m < 0.0 for pair in ends for kind in kinds
+            refined += any(
+                checker.thick.scan(kind, *pair, samples=60).gap_m < 0.0 for pair in ends for kind in kinds
             )
         else:
-            judge.rejected(verdict, brute, case.path, label)
-    print(f"{judge.summary(name)}; {looked_closer} accepted although their volumes touch")
-    rejected = judge.counts["rejected self"] + judge.counts["rejected world"]
-    assert judge.counts["chunks accepted"] >= 0.1 * family.chunks
+            checker.rejected(verdict, brute, case.path, label)
+    print(f"{checker.summary(name)}; {refined} accepted although their volumes touch")
+    rejected = checker.counts["rejected self"] + checker.counts["rejected world"]
+    assert checker.counts["chunks accepted"] >= 0.1 * family.chunks
     assert rejected >= 0.1 * family.chunks
     # Otherwise the volumes decided everything and nothing was said about pieces.
-    assert looked_closer >= 0.05 * family.chunks
-    assert judge.counts["rejected inside the 0.1 mm band"] + judge.counts["rejected by less than 1 mm"] > 0
-    assert judge.counts["budget_exceeded"] <= 0.02 * family.chunks
+    assert refined >= 0.05 * family.chunks
+    assert (
+        checker.counts["rejected inside the 0.1 mm band"] + checker.counts["rejected by less than 1 mm"] > 0
+    )
+    assert checker.counts["budget_exceeded"] <= 0.02 * family.chunks
 
 
 HALF_M = np.array([0.12, 0.03, 0.02])
@@ -79,7 +83,7 @@ HALF_M = np.array([0.12, 0.03, 0.02])
 
 def _boxed_arm(margin_m: float) -> lg.RobotDescription:
     """Returns the six-joint arm whose last three links are boxes inside fat capsules."""
-    robot = fleet.six_joint_arm()
+    robot = library.six_joint_arm()
     links = [geometry.link_name for geometry in robot.collision_geometry][-3:]
     corners = tuple(
         (float(a * HALF_M[0]), float(b * HALF_M[1]), float(c * HALF_M[2]))
@@ -107,24 +111,24 @@ def _boxed_arm(margin_m: float) -> lg.RobotDescription:
         }
     )
     named = named.with_loaded_pieces(tuple(ConvexPiece(link, 0.0, corners) for link in dict.fromkeys(links)))
-    return fleet.with_safety(named, world_collision_margin_m=margin_m)
+    return library.with_safety(named, world_collision_margin_m=margin_m)
 
 
-def _gap_m(kinematics: Kinematics, rows: np.ndarray, links: list[str], balls: np.ndarray) -> np.ndarray:
-    """Returns, per configuration, how far the nearest box is from the nearest ball."""
+def _gap_m(kinematics: Kinematics, rows: np.ndarray, links: list[str], spheres: np.ndarray) -> np.ndarray:
+    """Returns, per configuration, how far the nearest box is from the nearest sphere."""
     frames = kinematics.frames(rows)
     least = np.full(len(rows), np.inf)
     for link in links:
         origin = frames.place(link, np.zeros(3))
         axes = np.stack([frames.place(link, axis) - origin for axis in np.eye(3)], axis=-1)
-        for ball in balls:
-            local = np.einsum("nij,ni->nj", axes, ball[:3] - origin)
-            least = np.minimum(least, point_box(local, HALF_M) - ball[3])
+        for sphere in spheres:
+            local = np.einsum("nij,ni->nj", axes, sphere[:3] - origin)
+            least = np.minimum(least, point_box(local, HALF_M) - sphere[3])
     return least
 
 
 @pytest.mark.parametrize("margin_m", [0.0, 0.01])
-def test_boxes_among_balls_miss_no_violation_and_invent_none(margin_m: float) -> None:
+def test_boxes_among_spheres_miss_no_violation_and_invent_none(margin_m: float) -> None:
     robot = _boxed_arm(margin_m)
     gate = lg.Gate(robot, step_s=1.0)
     kinematics = Kinematics(robot)
@@ -139,21 +143,21 @@ def test_boxes_among_balls_miss_no_violation_and_invent_none(margin_m: float) ->
         middle = kinematics.frames(path[[int(rng.integers(2000))]]).place(
             links[-1], rng.uniform(-0.3, 0.3, 3)
         )[0]
-        ball = np.array([[*middle, rng.uniform(0.01, 0.06)]])
+        sphere = np.array([[*middle, rng.uniform(0.01, 0.06)]])
         # Grown until it grazes: what is left to decide is a fraction of a millimetre.
-        ball[0, 3] = max(
-            ball[0, 3]
-            + float(_gap_m(kinematics, path, links, ball).min())
+        sphere[0, 3] = max(
+            sphere[0, 3]
+            + float(_gap_m(kinematics, path, links, sphere).min())
             - margin_m
             - rng.normal(0.0, 5e-4),
             0.005,
         )
-        gaps = _gap_m(kinematics, path, links, ball) - margin_m
+        gaps = _gap_m(kinematics, path, links, sphere) - margin_m
         around = int(gaps.argmin())
         fine = np.clip(np.linspace(t[max(around - 1, 0)], t[min(around + 1, 1999)], 4000), 0.0, 1.0)
-        gap_m = float((_gap_m(kinematics, start + fine * (end - start), links, ball) - margin_m).min())
-        shape = lg.SphereShape(radius_m=float(ball[0, 3]))
-        obstacle = lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=tuple(ball[0, :3])))
+        gap_m = float((_gap_m(kinematics, start + fine * (end - start), links, sphere) - margin_m).min())
+        shape = lg.SphereShape(radius_m=float(sphere[0, 3]))
+        obstacle = lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=tuple(sphere[0, :3])))
         verdict = gate.check(
             lg.ActionChunk(end[None]),
             state=lg.RobotState(positions=start, stamp_s=0.0),

@@ -3,7 +3,7 @@
 
 Accepted: no sample, and no refined minimum between samples, is closer than its margin. Rejected: some instant
 comes within 0.1 mm of it, and the pair, instant, distance and points that the verdict names are found again
-there. The tolerances and their reasons are in `sweep_judge.py`.
+there. The tolerances and their reasons are in `sweep_checker.py`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.random_trees import random_tree
 from oracles.sweep_cases import Case, Held, PathMaker, Setup, jump, make_case, short_steps, swap, turn
-from oracles.sweep_judge import Judge
+from oracles.sweep_checker import Checker
 
 TOTAL_MIN = 20_000
 
 
 @dataclass(frozen=True)
 class Family:
-    """Is a kind of motion on a kind of robot, and how many chunks of it are judged."""
+    """Is a kind of motion on a kind of robot, and how many chunks of it are evaluated."""
 
     setups: Callable[[], Sequence[Setup]]
     paths: tuple[PathMaker, ...]
@@ -70,22 +70,24 @@ STICKS = (
 )
 
 FAMILIES = {
-    "one joint, whole and half turns": Family(lambda: _margins(fleet.one_joint_arm()), (turn,), 6000),
-    "one joint, jumps": Family(lambda: _margins(fleet.one_joint_arm()), (jump, short_steps), 5000),
-    "planar 2R": Family(lambda: _margins(fleet.planar_arm((0.5, 0.4))), (jump, turn, short_steps), 3600),
+    "one joint, whole and half turns": Family(lambda: _margins(library.one_joint_arm()), (turn,), 6000),
+    "one joint, jumps": Family(lambda: _margins(library.one_joint_arm()), (jump, short_steps), 5000),
+    "planar 2R": Family(lambda: _margins(library.planar_arm((0.5, 0.4))), (jump, turn, short_steps), 3600),
     "planar 3R": Family(
-        lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25))), (jump, turn, short_steps), 1700
+        lambda: _margins(library.planar_arm((0.4, 0.3, 0.25))), (jump, turn, short_steps), 1700
     ),
-    "scara": Family(lambda: _margins(fleet.scara()), (jump, turn, short_steps), 1400),
-    "six joints": Family(lambda: _margins(fleet.six_joint_arm()), (jump, short_steps), 700),
-    "panda": Family(lambda: _margins(fleet.panda()), (jump, short_steps), 200),
-    "two arms": Family(lambda: _margins(fleet.two_arms()), (jump, short_steps), 500),
-    "two arms swap places": Family(lambda: _margins(fleet.two_arms()), (swap,), 400, grazing=0.3, draws=1),
-    "mimic joints": Family(lambda: _margins(fleet.mimic_arm()), (jump, short_steps, turn), 500),
-    "held things, planar": Family(
-        lambda: _margins(fleet.planar_arm((0.4, 0.3, 0.25)), held=STICKS), (jump, short_steps), 350
+    "scara": Family(lambda: _margins(library.scara()), (jump, turn, short_steps), 1400),
+    "six joints": Family(lambda: _margins(library.six_joint_arm()), (jump, short_steps), 700),
+    "panda": Family(lambda: _margins(library.panda()), (jump, short_steps), 200),
+    "two arms": Family(lambda: _margins(library.two_arms()), (jump, short_steps), 500),
+    "two arms swap places": Family(lambda: _margins(library.two_arms()), (swap,), 400, grazing=0.3, draws=1),
+    "mimic joints": Family(lambda: _margins(library.mimic_arm()), (jump, short_steps, turn), 500),
+    "attached objects, planar": Family(
+        lambda: _margins(library.planar_arm((0.4, 0.3, 0.25)), held=STICKS), (jump, short_steps), 350
     ),
-    "held things, panda": Family(lambda: _margins(fleet.panda(), held=BOX_IN_HAND), (short_steps,), 80),
+    "attached objects, panda": Family(
+        lambda: _margins(library.panda(), held=BOX_IN_HAND), (short_steps,), 80
+    ),
     "random trees": Family(_random_trees, (jump, short_steps), 600),
 }
 
@@ -102,27 +104,27 @@ def _cases(name: str) -> Iterator[Case]:
 
 
 def test_families_add_up_to_the_promised_number_of_segments():
-    # Every chunk has at least one segment, and each family asserts that it judged all of its chunks.
+    # Every chunk has at least one segment, and each family asserts that it evaluated all of its chunks.
     assert sum(family.chunks for family in FAMILIES.values()) >= TOTAL_MIN
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_no_violation_is_missed_and_none_is_invented(name):
-    family, judge = FAMILIES[name], Judge()
+    family, checker = FAMILIES[name], Checker()
     for index, case in enumerate(_cases(name)):
         verdict = case.check()
         label = f"{name} #{index}"
         brute = case.setup.brute(case.primitives)
         if verdict.accepted:
-            judge.accepted(verdict, brute, case.path, label)
+            checker.accepted(verdict, brute, case.path, label)
         else:
-            judge.rejected(verdict, brute, case.path, label)
-        judge.counts["chunks"] += 1
-    print(judge.summary(name))
-    rejected = judge.counts["rejected self"] + judge.counts["rejected world"]
-    assert judge.counts["chunks"] == family.chunks
-    assert judge.segments >= family.chunks - judge.counts["budget_exceeded"]
-    assert judge.counts["chunks accepted"] >= family.accepted_min * family.chunks
+            checker.rejected(verdict, brute, case.path, label)
+        checker.counts["chunks"] += 1
+    print(checker.summary(name))
+    rejected = checker.counts["rejected self"] + checker.counts["rejected world"]
+    assert checker.counts["chunks"] == family.chunks
+    assert checker.segments >= family.chunks - checker.counts["budget_exceeded"]
+    assert checker.counts["chunks accepted"] >= family.accepted_min * family.chunks
     assert rejected >= family.rejected_min * family.chunks
-    # Each of them was shown to skim along something for thousands of looks; they must stay a curiosity.
-    assert judge.counts["budget_exceeded"] <= 0.005 * family.chunks
+    # Each of them was shown to skim along something for thousands of queries; they must stay a curiosity.
+    assert checker.counts["budget_exceeded"] <= 0.005 * family.chunks

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.pinocchio_model import random_configurations
 from oracles.scenes import random_obstacle
 from oracles.sweep_cases import Case, Setup
-from oracles.sweep_judge import BAND_M
+from oracles.sweep_checker import BAND_M
 
 CHUNKS = 400
 
@@ -30,7 +30,7 @@ def _long_walk(rng, setup, rows=12):
 
 @pytest.mark.parametrize(
     "build",
-    [fleet.scara, fleet.six_joint_arm, fleet.two_arms, lambda: fleet.planar_arm((0.4, 0.3, 0.25))],
+    [library.scara, library.six_joint_arm, library.two_arms, lambda: library.planar_arm((0.4, 0.3, 0.25))],
     ids=["scara", "six joints", "two arms", "planar 3R"],
 )
 def test_certified_rows_pass_alone_and_one_row_more_does_not(build):
@@ -65,7 +65,7 @@ def test_certified_rows_pass_alone_and_one_row_more_does_not(build):
 
 
 def _arm_with(**safety):
-    return fleet.gate_of(fleet.with_safety(fleet.planar_arm((0.5, 0.4)), **safety))
+    return library.gate_of(library.with_safety(library.planar_arm((0.5, 0.4)), **safety))
 
 
 def _swing(gate, *primitives, degrees=90.0):
@@ -116,9 +116,9 @@ def test_prefix_before_an_obstacle_ends_at_a_zone_on_the_way():
 
 def test_prefix_before_a_self_collision_ends_at_a_zone_on_the_way():
     shape, pose = _post(30.0)
-    robot = fleet.planar_arm((0.4, 0.3, 0.25))
-    gate = fleet.gate_of(
-        fleet.with_safety(robot, no_go_zones=(lg.Zone(name="keep out", shape=shape, pose=pose),))
+    robot = library.planar_arm((0.4, 0.3, 0.25))
+    gate = library.gate_of(
+        library.with_safety(robot, no_go_zones=(lg.Zone(name="keep out", shape=shape, pose=pose),))
     )
     turned = np.column_stack([np.linspace(0.0, 1.2, 11)[1:], np.zeros(10), np.zeros(10)])
     folded = np.column_stack([np.full(10, 1.2), np.linspace(0.0, 2.8, 11)[1:], np.linspace(0.0, 2.8, 11)[1:]])

@@ -13,10 +13,10 @@ import pytest
 from scipy.optimize import minimize
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.scenes import grazing_obstacle
 from oracles.sweep_cases import Setup
-from oracles.sweep_judge import BAND_M, COLLISIONS, MISS_M
+from oracles.sweep_checker import BAND_M, COLLISIONS, MISSED_M
 
 CHUNKS = 250
 STEP_S = 0.02
@@ -53,7 +53,7 @@ def _least_in_box(brute, kind, pair, samples, bounds):
 
 
 @pytest.mark.parametrize(
-    "build", [fleet.scara, fleet.six_joint_arm, fleet.two_arms], ids=lambda build: build.__name__
+    "build", [library.scara, library.six_joint_arm, library.two_arms], ids=lambda build: build.__name__
 )
 def test_nothing_reachable_collides_when_accepted(build):
     setup = Setup(_slow(build()), world_margin_m=0.002)
@@ -86,8 +86,8 @@ def test_nothing_reachable_collides_when_accepted(build):
             cores = brute.cores(setup.kinematics.frames(samples))
             for kind in ("self", "world"):
                 gap_m = brute.least(kind, cores, np.arange(len(samples), dtype=float)).gap_m
-                assert gap_m >= -MISS_M, f"#{index}: MISSED, {kind} by {gap_m:.3e} m"
-                assert verdict.min_clearance_m <= gap_m + MISS_M, f"#{index}"
+                assert gap_m >= -MISSED_M, f"#{index}: MISSED, {kind} by {gap_m:.3e} m"
+                assert verdict.min_clearance_m <= gap_m + MISSED_M, f"#{index}"
             counts["accepted"] += 1
             continue
         (violation,) = verdict.violations
@@ -112,7 +112,7 @@ def test_nothing_reachable_collides_when_accepted(build):
             bounds = list(zip(centre - half, centre + half, strict=True))
             least_m = min(_least_in_box(brute, kind, pair, samples, bounds) for pair in named)
             assert least_m <= BAND_M, (
-                f"#{index}: PHANTOM, {violation.subject} / {violation.against} by {least_m:.3e} m"
+                f"#{index}: FALSE REJECTION, {violation.subject} / {violation.against} by {least_m:.3e} m"
             )
     print(build.__name__, dict(counts))
     assert counts["accepted"] > 50
@@ -121,7 +121,7 @@ def test_nothing_reachable_collides_when_accepted(build):
 
 
 def test_torque_beyond_its_limit_is_rejected_and_at_its_limit_is_not():
-    robot = _slow(fleet.scara())
+    robot = _slow(library.scara())
     gate = lg.Gate(robot, step_s=STEP_S)
     state = lg.RobotState(positions=np.array([0.0, 0.5, -0.1, 0.0]), stamp_s=0.0)
     at_limit = lg.ActionChunk(np.full((1, 4), 100.0), mode=lg.ControlMode.JOINT_TORQUE)

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 
 # The bar of the one-joint robot points along x at z = 0 with radius 0.03.
 BAR_RADIUS_M = 0.03
 
 
 def _violation(primitive):
-    gate = fleet.gate_of(fleet.one_joint_arm())
+    gate = library.gate_of(library.one_joint_arm())
     state = lg.RobotState(positions=np.zeros(1), stamp_s=0.0)
     world = lg.World(primitives=[primitive], stamp_s=0.0)
     (violation,) = gate.check(

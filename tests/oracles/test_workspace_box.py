@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from oracles import fleet
+from oracles import library
 from oracles.numpy_kinematics import Kinematics, rotation_of_rpy
 from oracles.pinocchio_model import random_configurations
 
@@ -43,7 +43,7 @@ def _least_depth_m(kinematics, box, start, end):
 
 @pytest.mark.parametrize(
     "build",
-    [fleet.one_joint_arm, lambda: fleet.planar_arm((0.5, 0.4)), fleet.scara, fleet.six_joint_arm],
+    [library.one_joint_arm, lambda: library.planar_arm((0.5, 0.4)), library.scara, library.six_joint_arm],
     ids=["one joint", "planar 2R", "scara", "six joints"],
 )
 def test_tool_stays_inside_its_box_at_every_instant(build):
@@ -60,7 +60,7 @@ def test_tool_stays_inside_its_box_at_every_instant(build):
         _, tool = _depth_inside_m(kinematics, (0.0, 0.0), middle, middle, np.zeros(1))
         low, high = tool[0] - rng.uniform(0.05, 0.7, 3), tool[0] + rng.uniform(0.05, 0.7, 3)
         limits = {"workspace_box_min_xyz": tuple(low.tolist()), "workspace_box_max_xyz": tuple(high.tolist())}
-        gates.append((fleet.gate_of(fleet.with_safety(robot, **limits)), kinematics, (low, high), middle))
+        gates.append((library.gate_of(library.with_safety(robot, **limits)), kinematics, (low, high), middle))
     for index in range(CHUNKS):
         rng = np.random.default_rng([5, index])
         gate, kinematics, box, middle = gates[index % len(gates)]
@@ -107,8 +107,8 @@ def _graze(rng, kinematics, box, middle):
 
 def test_tool_offset_turns_with_its_link():
     # The twin of the sampling above for the one number it takes on trust: where the tool point is.
-    robot = fleet.six_joint_arm()
-    gate = fleet.gate_of(robot)
+    robot = library.six_joint_arm()
+    gate = library.gate_of(robot)
     row = np.array([0.3, -0.8, 0.9, 0.2, -0.4, 1.1])
     pose = gate.link_poses(row)["w3"]
     frames = Kinematics(robot).frames(row[None])

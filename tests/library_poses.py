@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """One pose per robot that is clear of itself and one that is not: facts about the meshes.
 
-tests/fleet shows both against the meshes; tests/unit holds the gate to them without any robot's files.
+tests/library shows both against the meshes; tests/unit holds the gate to them without any robot's files.
 """
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class FleetPose:
+class LibraryPose:
     """Joints that are not named stand at zero; `folded` is on top of `home` and meets on one of `meets`."""
 
     home: dict[str, float]
@@ -22,9 +22,9 @@ def _pairs(*pairs: tuple[str, str]) -> frozenset[tuple[str, str]]:
 
 _BOTH = ("left", "right")
 
-FLEET_POSES = {
+LIBRARY_POSES = {
     # gym-aloha's start pose; then both arms stretched towards each other.
-    "aloha_bimanual": FleetPose(
+    "aloha_bimanual": LibraryPose(
         home={
             f"vx300s_{side}/{joint}": value
             for side in _BOTH
@@ -39,19 +39,19 @@ FLEET_POSES = {
         meets=_pairs(("vx300s_left/gripper_link", "vx300s_right/gripper_link")),
     ),
     # Standing with the arms a little out; then the left forearm into the body.
-    "gr1": FleetPose(
+    "gr1": LibraryPose(
         home={"l_shoulder_roll": 0.2, "r_shoulder_roll": -0.2},
         folded={"l_shoulder_roll": 0.0, "l_shoulder_yaw": -1.5, "l_elbow_pitch": -1.5},
         meets=_pairs(("l_hand_yaw", "torso_waist_roll")),
     ),
     # Standing with the arms a little out; then the left forearm into the body.
-    "h1": FleetPose(
+    "h1": LibraryPose(
         home={"left_shoulder_roll_joint": 0.2, "right_shoulder_roll_joint": -0.2},
         folded={"left_shoulder_roll_joint": 0.0, "left_shoulder_yaw_joint": -1.08},
         meets=_pairs(("left_elbow_link", "torso_link")),
     ),
     # Forearms forward; then both turned inwards until the arms meet: a pair across arms.
-    "openarm": FleetPose(
+    "openarm": LibraryPose(
         home={
             "openarm_left_joint4": 1.0,
             "openarm_right_joint4": 1.0,
@@ -62,7 +62,7 @@ FLEET_POSES = {
         meets=_pairs(("openarm_left_link5", "openarm_right_link5")),
     ),
     # robosuite's start pose; then the elbow onto the column.
-    "panda_mobile": FleetPose(
+    "panda_mobile": LibraryPose(
         home={
             "torso_height": 0.2,
             "panda_joint4": -2.618,
@@ -74,7 +74,7 @@ FLEET_POSES = {
         meets=_pairs(("panda_link5", "support")),
     ),
     # Elbow up; then folded onto the upper arm.
-    "ur10e": FleetPose(
+    "ur10e": LibraryPose(
         home={
             "shoulder_lift_joint": -1.57,
             "elbow_joint": 1.57,
@@ -85,7 +85,7 @@ FLEET_POSES = {
         meets=_pairs(("forearm_link", "shoulder_link")),
     ),
     # Elbow up; then the forearm onto the shoulder.
-    "ur5e": FleetPose(
+    "ur5e": LibraryPose(
         home={
             "shoulder_lift_joint": -1.57,
             "elbow_joint": 1.57,
@@ -96,13 +96,13 @@ FLEET_POSES = {
         meets=_pairs(("forearm_link", "shoulder_link")),
     ),
     # robosuite's start pose; then bent forward into its own base.
-    "sawyer": FleetPose(
+    "sawyer": LibraryPose(
         home={"right_j1": -1.18, "right_j3": 2.18, "right_j5": 0.57, "right_j6": 3.31},
         folded={"right_j1": 1.6},
         meets=_pairs(("right_arm_base_link", "right_l4")),
     ),
     # Forearm level; then the gripper into the base.
-    "widowx": FleetPose(
+    "widowx": LibraryPose(
         home={"shoulder": -0.8, "elbow": 0.8, "wrist_angle": 0.5, "left_finger": 0.02},
         folded={"shoulder": 0.3, "elbow": 1.4},
         meets=_pairs(("wx250s/base_link", "wx250s/gripper_bar_link")),

@@ -2,7 +2,7 @@
 """Holds a verdict to what sampling finds, on both sides of the promise.
 
 Tolerances, each with its reason:
-- MISS_M: an accepted path may be sampled closer than its margin by what two double computations of a metre-
+- MISSED_M: an accepted path may be sampled closer than its margin by what two double computations of a metre-
   sized robot can differ, with room: 1e-9 m.
 - BAND_M: a rejection must come within 0.1 mm of a violation; that is the promise itself.
 - SAME_M: what a verdict reports (distance, witness points) is recomputed at the instant it names: 1e-6 m.
@@ -21,7 +21,7 @@ from oracles.numpy_distances import point_segment
 
 Array = NDArray[np.float64]
 
-MISS_M = 1e-9
+MISSED_M = 1e-9
 BAND_M = 1e-4
 SAME_M = 1e-6
 
@@ -38,7 +38,7 @@ def full_rows(gate: lg.Gate, rows: Array, grippers: Array) -> Array:
 
 
 @dataclass
-class Judge:
+class Checker:
     """Counts what it has compared; every broken promise is an assertion."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -53,13 +53,13 @@ class Judge:
                 scan = brute.scan(kind, start, end)
                 # The refined minimum is asked for where a miss could hide between two samples.
                 gap_m = brute.refined_gap(kind, start, end, scan) if scan.gap_m < 5e-3 else scan.gap_m
-                assert gap_m >= -MISS_M, (
+                assert gap_m >= -MISSED_M, (
                     f"{case}: MISSED, {kind} pair {scan.pair} is {gap_m:.3e} m inside its margin"
                 )
                 least_m = min(least_m, gap_m)
             self.counts["segments accepted"] += 1
         self.least_accepted_gap_m = min(self.least_accepted_gap_m, least_m)
-        assert verdict.min_clearance_m <= least_m + MISS_M, (
+        assert verdict.min_clearance_m <= least_m + MISSED_M, (
             f"{case}: min_clearance_m {verdict.min_clearance_m} > {least_m}"
         )
         assert verdict.min_clearance_m >= 0.0, case
@@ -77,14 +77,16 @@ class Judge:
         assert verdict.certified_rows <= violation.step, case
         for index in range(violation.step):
             earlier = brute.scan(kind, path[index], path[index + 1])
-            assert earlier.gap_m >= -MISS_M, (
+            assert earlier.gap_m >= -MISSED_M, (
                 f"{case}: segment {index} violates, {violation.step} was reported"
             )
             self.counts["segments before a violation"] += 1
         start, end = path[violation.step], path[violation.step + 1]
         scan = brute.scan(kind, start, end)
         gap_m = scan.gap_m if scan.gap_m < BAND_M else brute.refined_gap(kind, start, end, scan)
-        assert gap_m <= BAND_M, f"{case}: PHANTOM, nothing comes nearer than {gap_m:.3e} m beyond its margin"
+        assert gap_m <= BAND_M, (
+            f"{case}: FALSE REJECTION, nothing comes nearer than {gap_m:.3e} m beyond its margin"
+        )
         self.widest_rejected_gap_m = max(self.widest_rejected_gap_m, gap_m)
         assert violation.first_contact_t <= scan.first_violation_t + 1e-12, (
             f"{case}: first contact is reported late"
@@ -96,15 +98,15 @@ class Judge:
         self.counts["rejected inside the 0.1 mm band"] += gap_m > 0.0
 
     def _undecided(self, verdict: lg.Verdict, brute: BruteForce, path: Array, case: str) -> None:
-        """Holds a spent budget to a path that skims along something so closely that it takes that many looks.
+        """Holds a spent budget to a path that skims along something so closely that it takes that many queries.
 
-        An eighth of the budget: halving in time gives up a factor of two in width and of two in looks, and
+        An eighth of the budget: halving in time gives up a factor of two in width and of two in queries, and
         the motion bound of a bent arm another factor of two.
         """
         ends = itertools.pairwise(path)
         needed = max(brute.skimming(kind, *pair) for pair in ends for kind in ("self", "world"))
-        print(f"{case}: budget spent, at least {needed:.0f} looks are needed")
-        assert needed >= verdict.evaluations / 8, f"{case}: budget spent where {needed:.0f} looks might do"
+        print(f"{case}: budget spent, at least {needed:.0f} queries are needed")
+        assert needed >= verdict.evaluations / 8, f"{case}: budget spent where {needed:.0f} queries might do"
 
     def _reported_numbers(
         self, violation: lg.Violation, brute: BruteForce, ends: tuple[Array, Array], kind: str, case: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots the oracles look at: small ones whose motion can be drawn on paper, and a real arm.
+"""Robots the oracles check: small ones whose motion can be drawn on paper, and a real arm.
 
 Speed limits are so high that no step is too fast: what is left to decide is geometry.
 """
@@ -111,7 +111,7 @@ def one_joint_arm() -> lg.RobotDescription:
 
 
 def planar_arm(lengths_m: Sequence[float]) -> lg.RobotDescription:
-    """Returns bars in one plane, joined end to end, on a base ball."""
+    """Returns bars in one plane, joined end to end, on a base sphere."""
     joints, volumes = [], [capsule("link0", 0.05, 0.0)]
     reach = 0.0
     for number, length in enumerate(lengths_m, start=1):

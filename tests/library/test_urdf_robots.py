@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is particular about robots whose URDF comes from an asset wheel; tests/fleet/test_fleet.py has the rest."""
+"""What is particular about robots whose URDF comes from an asset wheel; tests/library/test_library.py has the rest."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from lastgate.lowering.lower import read_description
 from lastgate.lowering.rigid import transform
 from lastgate.robots import find_manifest
 
-pytestmark = pytest.mark.fleet
+pytestmark = pytest.mark.library
 
 
 def test_crank_of_the_widowx_stays_within_the_margin_of_the_volumes_beside_it_at_any_angle() -> None:
