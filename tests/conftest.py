@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the error rates of the fleet at the end of a run, also when several processes measured them.
+"""Prints the error rates of the robot library at the end of a run, also when several processes measured them.
 
 Up here, because the process that prints collects no tests and loads the settings of no folder below.
 """
 
 import pytest
 
-# Tests of the fleet record their rates under this name.
+# Tests of the robot library record their rates under this name.
 RATES = "error_rates"
 
 
@@ -18,9 +18,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         if key == RATES
     )
     if rows:
-        terminalreporter.section("the fleet against its meshes")
+        terminalreporter.section("the robot library against its meshes")
         terminalreporter.write_line(
-            f"{'robot':<16} {'states':>7} {'misses':>7} {'hidden':>7} {'clear':>7} {'phantoms':>9} {'by gate':>9}"
+            f"{'robot':<16} {'states':>7} {'misses':>7} {'hidden':>7} {'clear':>7} {'false':>9} {'by gate':>9}"
         )
         for row in rows:
             terminalreporter.write_line(row)

@@ -60,7 +60,7 @@ def allowed(link_a: str, link_b: str, reason: str = "adjacent") -> Manifest:
 
 
 def stacked(n_dof: int, *, safety: Manifest | None = None, **joint_changes: Any) -> Manifest:
-    """Is E(n): n joints about one vertical axis, a small ball each, a tool that circles at 5 cm.
+    """Is E(n): n joints about one vertical axis, a small sphere each, a tool that circles at 5 cm.
 
     Positions +-1, velocity 3.15, torque 5; nothing can ever touch, so only limits decide.
     """
@@ -182,7 +182,7 @@ def gripper_arm(**changes: Any) -> Manifest:
 
 
 def cart(**changes: Any) -> Manifest:
-    """Is a base that drives: a ball of 0.2 m around its origin, and a bar that turns above it, 0.5 m long."""
+    """Is a base that drives: a sphere of 0.2 m around its origin, and a bar that turns above it, 0.5 m long."""
     lying = (0.0, np.pi / 2, 0.0)
     return {
         "name": "cart",
@@ -206,7 +206,7 @@ def at(*positions: float, stamp_s: float = NOW_S, **fields: Any) -> lg.RobotStat
     return lg.RobotState(positions=list(positions), stamp_s=stamp_s, **fields)
 
 
-def ball(xyz: Sequence[float], radius_m: float, object_id: str | None = None) -> lg.WorldCollisionPrimitive:
+def sphere(xyz: Sequence[float], radius_m: float, object_id: str | None = None) -> lg.WorldCollisionPrimitive:
     shape = lg.SphereShape(radius_m=radius_m)
     return lg.WorldCollisionPrimitive(shape=shape, pose=lg.Pose6D(xyz=tuple(xyz)), object_id=object_id)
 

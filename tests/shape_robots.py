@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Robots made of boxes, cylinders, balls and meshes as a description gives them, cut into pieces as lowering cuts."""
+"""Robots made of boxes, cylinders, spheres and meshes as a description gives them, cut into pieces as lowering cuts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -48,7 +48,7 @@ def pieces_of(link: str, shapes: Sequence[SourceShape], *, per_link_max: int = 8
 
 
 def robot_of(shapes: Mapping[str, Sequence[SourceShape]], **changes: Any) -> lg.RobotDescription:
-    """Returns one slide along x per link, each on the base; volumes are balls around everything."""
+    """Returns one slide along x per link, each on the base; volumes are spheres around everything."""
     pieces = [piece for link, sources in shapes.items() for piece in pieces_of(link, sources)]
     volumes = []
     for link in shapes:

@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import h5py
@@ -14,6 +15,7 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from lastgate.audit import job as audit_job
+from lastgate.audit import limited_process
 from lastgate.audit.dataset_options import DatasetOptions
 from lastgate.audit.datasets import open_dataset
 from lastgate.audit.episode import Episode
@@ -129,11 +131,22 @@ def as_bags(folder: Path, target: Path, *, storage: StoragePlugin, episodes: int
     return target
 
 
+def serve_and_die_once(job: AuditJob, channel: Connection) -> None:
+    """`serve_episodes` of a process that is killed the first time it is started."""
+    died = Path(job.dataset) / "died"
+    if not died.exists():
+        died.touch()
+        channel.send(None)
+        channel.recv()
+        os.kill(os.getpid(), signal.SIGKILL)
+    limited_process.serve_episodes(job, channel)
+
+
 def die_once(job: AuditJob, part: int) -> PartResult:
-    """Is `audit_part` of a worker that is killed the first time it is given part 1."""
+    """`audit_part` of a Ray worker that is killed the first time it is given part 1."""
     died = Path(job.dataset) / "died"
     if part == 1 and not died.exists():
         died.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     audit_job.EPISODES_PER_PART = 4
-    return audit_job.audit_part(job, part)
+    return limited_process.audit_part(job, part)

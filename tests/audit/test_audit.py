@@ -20,14 +20,14 @@ from recordings import (
     as_hdf5,
     as_lerobot_v2,
     as_npz,
-    die_once,
     episodes_of,
     job_for,
+    serve_and_die_once,
 )
 from rosbags.rosbag2 import StoragePlugin
 
 from lastgate.audit import job as audit_job
-from lastgate.audit import runners
+from lastgate.audit import limited_process, runners
 from lastgate.audit.dataset_options import DatasetOptions
 from lastgate.audit.datasets import open_dataset
 from lastgate.audit.examine import ExamineOptions
@@ -104,7 +104,7 @@ def test_dataset_without_faults_is_clean_and_says_so(small, tmp_path, capsys):
     assert run([*command, *world, "--workers", "1", "-o", str(tmp_path / "report")]) == 0
     out = capsys.readouterr().out
     assert "findings                    0" in out
-    assert "state_age" in out  # nobody stamped these states, and the report says that age was not looked at
+    assert "state_age" in out  # nobody stamped these states, and the report says that age was not checked
 
 
 def test_dataset_without_its_world_misses_only_the_contacts_with_it(small):
@@ -181,10 +181,13 @@ def test_recording_in_degrees_is_read_as_such_only_when_told(small, tmp_path):
     clean = next(n for n in range(EPISODES) if n not in {label.episode for label in read_labels(small)})
     np.savez(folder / "0.npz", action=np.rad2deg(episodes_of(small)[clean].actions[:, :7]))
     source = DatasetOptions(step_s=1.0 / FPS)
-    for degrees, is_clean in ((True, True), (False, False)):
-        job = job_for(small, dataset=folder, source=source, options=ExamineOptions(degrees=degrees))
-        (result,) = OpenAudit(job).audit_part(0).episodes
-        assert (result["findings"] == []) == is_clean
+    as_degrees = job_for(
+        small, dataset=folder, source=source, options=ExamineOptions(units=(("", "degrees"),))
+    )
+    (result,) = OpenAudit(as_degrees).audit_part(0).episodes
+    assert (result["trouble"], result["findings"]) == ("", [])
+    (result,) = OpenAudit(job_for(small, dataset=folder, source=source)).audit_part(0).episodes
+    assert "as degrees they fit: say `--degrees`" in result["trouble"]
 
 
 # ---- Bad input -----------------------------------------------------------------------------------------
@@ -324,7 +327,7 @@ def test_torn_part_is_done_again(small, tmp_path, small_parts):
 
 def test_killed_process_loses_no_episode(copy_of_small, tmp_path, small_parts, monkeypatch):
     run_audit(job_for(copy_of_small), tmp_path / "alone", worst_per_rule=0)
-    monkeypatch.setattr(runners, "audit_part", die_once)
+    monkeypatch.setattr(limited_process, "serve_episodes", serve_and_die_once)
     run_audit(job_for(copy_of_small), tmp_path / "killed", workers=2, worst_per_rule=0)
     assert (copy_of_small / "died").exists()
     for name in FILES:

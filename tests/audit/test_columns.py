@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.audit.columns import match_columns
+from lastgate.audit.columns import Columns, match_columns
 from lastgate.audit.episode import Episode, UnreadableEpisodeError
 from lastgate.audit.examine import ExamineOptions, Examiner
+from lastgate.audit.joint_units import parse_units
 
 LIFT = lg.RobotDescription(
     name="lift",
@@ -57,8 +58,85 @@ def test_columns_that_cannot_be_meant_are_refused(chosen, said):
         matched(chosen)
 
 
-@pytest.mark.parametrize(("degrees", "turned"), [(True, np.pi / 2.0), (False, 90.0)])
-def test_what_slides_stays_in_metres_when_what_turns_is_in_degrees(degrees, turned):
-    examiner = Examiner(LIFT, step_s=0.02, world=lg.NO_WORLD, options=ExamineOptions(degrees=degrees))
-    states, _ = examiner.path_of(Episode(times_s=np.zeros(1), states=np.array([[0.3, 90.0]])), "state")
-    assert states.tolist() == [[0.3, pytest.approx(turned)]]
+@pytest.mark.parametrize(
+    ("units", "recorded", "meant"),
+    [
+        ("si", [0.3, 0.5], [0.3, 0.5]),
+        ("degrees", [0.3, 45.0], [0.3, np.pi / 4.0]),
+        ("degrees,lift=percent", [65.0, 45.0], [0.3, np.pi / 4.0]),
+        ("turn=degrees", [0.3, 45.0], [0.3, np.pi / 4.0]),
+        ("percent", [0.0, 100.0], [-1.0, 1.0]),
+    ],
+)
+def test_numbers_mean_what_the_units_say_and_what_slides_is_no_angle(units, recorded, meant):
+    options = ExamineOptions(units=parse_units(units))
+    examiner = Examiner(LIFT, step_s=0.02, world=lg.NO_WORLD, options=options)
+    states, _ = examiner.path_of(Episode(times_s=np.zeros(1), states=np.array([recorded])), "state")
+    assert states.tolist() == [pytest.approx(meant)]
+
+
+@pytest.mark.parametrize(
+    ("units", "said"),
+    [
+        ("furlongs", "`furlongs` is no unit"),
+        ("turn=", "`` is no unit"),
+        ("degrees,percent", "all joints twice"),
+        ("turn=degrees,turn=si", "`turn` twice"),
+    ],
+)
+def test_units_that_cannot_be_meant_are_refused(units, said):
+    with pytest.raises(lg.ROSConfigError, match=said):
+        parse_units(units)
+
+
+def test_unit_of_a_joint_that_is_not_there_is_refused():
+    with pytest.raises(lg.ROSConfigError, match="`knee`, which robot `lift` does not have"):
+        Examiner(
+            LIFT, step_s=0.02, world=lg.NO_WORLD, options=ExamineOptions(units=parse_units("knee=degrees"))
+        )
+
+
+def named(names, joint_map=None, width=None):
+    return match_columns(
+        width=len(names) if width is None else width,
+        names=names,
+        joint_names=JOINTS,
+        gripper_names=("finger",),
+        joint_map=joint_map,
+    )
+
+
+def test_columns_with_the_names_of_the_joints_are_the_joints_whatever_their_order():
+    found = named(("elbow.pos", "finger.pos", "shoulder.pos", "x.vel"))
+    assert (found.joints, found.gripper, found.others, found.by_count) == ((2, 0), (1,), ("x.vel",), False)
+
+
+def test_as_many_columns_with_other_names_are_not_the_joints():
+    with pytest.raises(UnreadableEpisodeError, match="`shoulder` is not among them"):
+        named(("hip", "knee"))
+
+
+def test_columns_without_names_are_taken_by_count_and_marked():
+    found = match_columns(width=2, names=(), joint_names=JOINTS, gripper_names=())
+    assert (found.joints, found.by_count) == ((0, 1), True)
+
+
+def test_map_says_which_column_is_which_joint_by_name_or_number():
+    assert named(("hip", "knee"), {"knee": "shoulder", "hip": "elbow"}).joints == (1, 0)
+    assert named((), {"3": "shoulder", "0": "elbow", "2": "finger"}, width=4) == Columns((3, 0), (2,))
+
+
+@pytest.mark.parametrize(
+    ("joint_map", "said"),
+    [
+        ({"0": "shoulder"}, "leaves out `elbow`"),
+        ({"0": "shoulder", "1": "shoulder"}, "`shoulder` twice"),
+        ({"0": "shoulder", "hip": "elbow"}, "one column to two joints"),
+        ({"0": "shoulder", "1": "wrist"}, "names `wrist`; the joints are"),
+        ({"0": "shoulder", "9": "elbow"}, "the column `9`; there are 2 columns: hip, knee"),
+        ({"0": "shoulder", "-1": "elbow"}, "the column `-1`"),
+    ],
+)
+def test_map_that_cannot_be_meant_is_refused(joint_map, said):
+    with pytest.raises(UnreadableEpisodeError, match=said):
+        named(("hip", "knee"), joint_map)

@@ -25,8 +25,8 @@ def state(stamp_s=0.0):
     return lg.RobotState(positions=START, stamp_s=stamp_s, gripper_positions=[0.02])
 
 
-def ball(distance_m: float, stamp_s: float) -> lg.World:
-    """Returns a world with a ball so far below the lowest point of the hand's volumes."""
+def sphere(distance_m: float, stamp_s: float) -> lg.World:
+    """Returns a world with a sphere so far below the lowest point of the hand's volumes."""
     x, y, z = HAND_XYZ
     shape = lg.SphereShape(shape="sphere", radius_m=0.02)
     return lg.World(
@@ -62,6 +62,18 @@ def test_whatever_is_proposed_nothing_is_raised_and_it_is_returned(gate, tmp_pat
     assert check.code
 
 
+@pytest.mark.parametrize(
+    "action",
+    [START + 1j, np.ma.array(START, mask=True), START.astype(bool), START.astype(str)],
+    ids=lambda a: str(a.dtype),
+)
+def test_action_that_is_not_of_real_numbers_is_undecided_and_not_called_accepted(gate, tmp_path, action):
+    with Shadow(gate, tmp_path / "log") as shadow:
+        assert shadow.observe(action, state=state(), world=lg.NO_WORLD, now_s=0.0) is action
+        shadow.observe(START.astype(np.float32), state=state(), world=lg.NO_WORLD, now_s=0.0)
+    assert (shadow.undecided, shadow.checked) == (1, 1)
+
+
 def test_full_disk_stops_nothing_and_is_counted(gate, tmp_path):
     class FullDisk:
         def write(self, text):
@@ -84,7 +96,7 @@ def test_log_that_exists_is_not_written_over(gate, tmp_path):
 def test_log_is_read_back_bit_for_bit_and_decides_the_same(gate, tmp_path):
     random = np.random.default_rng(1)
     rows = START + np.cumsum(random.normal(0.0, 0.004, (16, 7)), axis=0)
-    world = ball(0.05, 3.0)
+    world = sphere(0.05, 3.0)
     verdict = gate.check(lg.ActionChunk(rows), state=state(3.0), world=world, now_s=3.0)
     with Shadow(gate, tmp_path / "log") as shadow:
         shadow.observe(rows, state=state(3.0), world=world, now_s=3.0)
@@ -96,7 +108,7 @@ def test_log_is_read_back_bit_for_bit_and_decides_the_same(gate, tmp_path):
 
 
 def hour_of_proposals(gate, path):
-    """Writes 61 proposals a minute apart: every tenth jumps, and the ball under the hand comes nearer and nearer."""
+    """Writes 61 proposals a minute apart: every tenth jumps, and the sphere under the hand comes nearer and nearer."""
     rows = np.tile(START, (2, 1))
     jump = rows.copy()
     jump[1, 0] += 0.3
@@ -104,7 +116,7 @@ def hour_of_proposals(gate, path):
         for number in range(60):
             now_s = 60.0 * number
             proposed = jump if number % 10 == 9 else rows
-            world = ball(0.05 - 0.0008 * number, now_s)
+            world = sphere(0.05 - 0.0008 * number, now_s)
             shadow.observe(proposed, state=state(now_s), world=world, now_s=now_s)
 
 

@@ -78,14 +78,14 @@ def test_clean_legs_touch_nothing_in_mujoco(roadmap, scene):
     assert len(legs) >= 40
     for a, b in legs[::5]:
         rows = roadmap.leg(a, b)[::4]
-        assert not scene.contacts_along(roadmap.poses[a], rows, looks_per_row=4), (a, b)
+        assert not scene.contacts_along(roadmap.poses[a], rows, samples_per_row=4), (a, b)
 
 
 def test_planted_contact_between_rows_is_at_no_row_and_is_between_two(roadmap, scene):
     for detour in roadmap.detours[PlantedFault.WORLD_BETWEEN_ROWS]:
         start = roadmap.poses[detour.start]
         assert not any(scene.contacts_at(row) for row in (start, *detour.rows))
-        assert scene.contacts_along(start, detour.rows, looks_per_row=32).robot_world
+        assert scene.contacts_along(start, detour.rows, samples_per_row=32).robot_world
 
 
 def test_planted_self_collision_touches_in_mujoco_and_the_way_there_does_not(roadmap, scene):

@@ -6,7 +6,7 @@ import pytest
 
 import lastgate as lg
 from lastgate.audit.findings import merge_rows
-from lastgate.audit.walk import REFUSALS_MAX, PathWalker
+from lastgate.audit.walk import REJECTIONS_MAX, PathWalker
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 
@@ -72,7 +72,7 @@ def test_contact_between_two_rows_of_different_chunks_is_found(gate):
     assert ("world_collision", 257, 257) in found(slow, path, world)
 
 
-def test_start_that_is_no_number_is_said_and_the_rest_is_looked_at(gate):
+def test_start_that_is_no_number_is_said_and_the_rest_is_checked(gate):
     path = still(50)
     path[0, 0] = np.nan
     path[20:, 0] += 0.3
@@ -80,10 +80,10 @@ def test_start_that_is_no_number_is_said_and_the_rest_is_looked_at(gate):
 
 
 def test_recording_in_the_wrong_unit_is_cut_off(gate):
-    path = np.rad2deg(still(3 * REFUSALS_MAX))
+    path = np.rad2deg(still(3 * REJECTIONS_MAX))
     walk = PathWalker(gate, lg.NO_WORLD).walk(path)
     assert walk.cut_off
-    assert len(walk.found) <= REFUSALS_MAX + 1
+    assert len(walk.found) <= REJECTIONS_MAX + 1
 
 
 def test_gripper_that_moves_counts_with_its_whole_range(gate):

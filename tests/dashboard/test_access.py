@@ -244,5 +244,5 @@ def test_port_that_is_taken_or_none_is_said(serve):
 
 
 def test_only_this_machine_is_listened_to(serve):
-    listening = serve().server._sockets
+    listening = serve().server._front.sockets
     assert {address.getsockname()[0] for address in listening} <= {"127.0.0.1", "::1"}

@@ -19,7 +19,7 @@ FINGERS = np.full(1, 0.02)
 ONCE = ("robot", "gate", "counts", "volumes", "candidate", "obstacles", "cloud")
 
 
-def look(page) -> ClientConnection:
+def open_page(page) -> ClientConnection:
     return connect(f"ws://{page.address}/live", origin=f"http://{page.address}", proxy=None)
 
 
@@ -53,7 +53,7 @@ def standing(panda, serve):
 def test_robot_that_stands_still_is_sent_once_and_its_ages_go_on(panda, serve):
     page = standing(panda, serve)
     page.store.note_world(WorldView.of_world(lg.NO_WORLD), is_stamped=False)
-    with look(page) as socket:
+    with open_page(page) as socket:
         assert json.loads(socket.recv(timeout=20))["type"] == "hello"
         heard_until(socket, "cards")
         end = time.monotonic() + 2.5
@@ -69,7 +69,7 @@ def test_robot_that_stands_still_is_sent_once_and_its_ages_go_on(panda, serve):
 
 def test_what_changed_is_sent_and_nothing_else(panda, serve):
     page = standing(panda, serve)
-    with look(page) as socket:
+    with open_page(page) as socket:
         before = heard_until(socket, "volumes")["volumes"]
         heard(socket, 1.2)
         page.store.note_state(START + 0.01, FINGERS)
@@ -90,7 +90,7 @@ def test_clearances_are_sent_once_each(panda, serve):
             )
 
     note(7)
-    with look(page) as socket:
+    with open_page(page) as socket:
         first = heard_until(socket, "series")
         assert (first["whole"], len(first["clearance"])) == (True, 7)
         note(3)
@@ -107,7 +107,7 @@ def test_clearances_are_sent_once_each(panda, serve):
 
 def test_hidden_page_is_sent_less_and_the_latch_all_the_same(panda, serve):
     page = standing(panda, serve)
-    with look(page) as socket:
+    with open_page(page) as socket:
         heard_until(socket, "cards")
         socket.send("hidden")
         heard(socket, 1.5 * HIDDEN_FRAME_S)
@@ -133,7 +133,7 @@ def test_cloud_that_is_gone_is_sent_as_gone(panda, serve):
     page.store.note_world(
         WorldView.of_world(lg.World(points=points, stamp_s=1.0, world_id="room")), is_stamped=False
     )
-    with look(page) as socket:
+    with open_page(page) as socket:
         assert heard_until(socket, "cloud")["points"] is not None
         page.store.note_world(WorldView.of_world(lg.NO_WORLD), is_stamped=False)
         assert heard_until(socket, "cloud")["points"] is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a real kernel: what went through it is shown, its stop stops it, and nobody's door is taken.
+"""The page of a real kernel: what went through it is shown, its stop stops it, and nobody's channel is taken.
 
 Compared: what the kernel answered to its client with what the page tells. Not trusted: the watcher.
 """
@@ -14,14 +14,15 @@ from paper_robots import stacked
 import lastgate as lg
 from lastgate import _core
 from lastgate.dashboard.control import KernelControl, NoControl, WatchedControl
-from lastgate.dashboard.kernel_watch import KernelWatch, living_kernels
+from lastgate.dashboard.kernel_watch import KernelWatch
 from lastgate.dashboard.store import LiveStore
 from lastgate.dashboard.world_view import WorldView
+from lastgate.kernel_process import running_kernels
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
-INTO_THE_BALL = np.linspace(START, START + np.array([0, 0.9, 0, 0.6, 0, 0, 0]), 40)
-BALL = lg.WorldCollisionPrimitive(
-    shape=lg.SphereShape(radius_m=0.1), pose=lg.Pose6D(xyz=(0.6, 0.0, 0.5)), object_id="ball"
+INTO_THE_SPHERE = np.linspace(START, START + np.array([0, 0.9, 0, 0.6, 0, 0, 0]), 40)
+SPHERE = lg.WorldCollisionPrimitive(
+    shape=lg.SphereShape(radius_m=0.1), pose=lg.Pose6D(xyz=(0.6, 0.0, 0.5)), object_id="sphere"
 )
 
 
@@ -45,24 +46,24 @@ def state_of(store: LiveStore) -> str:
 
 def entry_of(store: LiveStore, code: str):
     """Waits for a refusal of this kind; a busy machine may have brought about others before it."""
-    return until(lambda: next((entry for entry in store.ledger.after(0) if entry.code == code), None))
+    return until(lambda: next((entry for entry in store.event_log.after(0) if entry.code == code), None))
 
 
 def test_accepted_and_refused_chunks_states_and_worlds_are_shown(start_kernel, watch):
     kernel = start_kernel(lg.load_robot("franka_panda"), on_violation="hold", on_stale="drop")
     store, _ = watch(kernel)
-    seen = {"primitives": [BALL], "points": np.full((4, 3), 2.0)}
+    seen = {"primitives": [SPHERE], "points": np.full((4, 3), 2.0)}
     assert submit_fresh(kernel, np.linspace(START, START + 0.02, 8), **seen).accepted
     until(lambda: store.counts()["accepted"] == 1)
-    until(lambda: store.candidate()["candidate"]["verdict"] == "accepted" or store.ledger.after(0))
+    until(lambda: store.candidate()["candidate"]["verdict"] == "accepted" or store.event_log.after(0))
     assert store.volumes() is not None
-    verdict = submit_fresh(kernel, INTO_THE_BALL, **seen)
+    verdict = submit_fresh(kernel, INTO_THE_SPHERE, **seen)
     assert not verdict.accepted
     entry = entry_of(store, "world_collision")
     assert entry.sentence == verdict.violations[0].sentence()
     assert entry.time_s == pytest.approx(time.time(), abs=60.0)
     until(lambda: store.candidate()["candidate"]["verdict"] == "world_collision")
-    assert store.obstacles()["obstacles"][0]["label"] == "ball"
+    assert store.obstacles()["obstacles"][0]["label"] == "sphere"
     assert store.cloud()["points"]["total"] == 4
     ages = store.ages()
     assert ages["state"] < 60.0
@@ -73,18 +74,18 @@ def test_accepted_and_refused_chunks_states_and_worlds_are_shown(start_kernel, w
 def test_picture_of_a_refusal_is_drawn_from_what_was_seen_in_the_rings(start_kernel, watch):
     kernel = start_kernel(lg.load_robot("franka_panda"), on_violation="hold", on_stale="drop")
     store, _ = watch(kernel)
-    assert not submit_fresh(kernel, INTO_THE_BALL, primitives=[BALL]).accepted
+    assert not submit_fresh(kernel, INTO_THE_SPHERE, primitives=[SPHERE]).accepted
     entry = entry_of(store, "world_collision")
     assert entry.has_picture
-    assert store.ledger.picture(entry.number)().startswith(b"\x89PNG")
+    assert store.event_log.picture(entry.number)().startswith(b"\x89PNG")
 
 
-def test_what_was_refused_before_somebody_looked_is_in_the_ledger(start_kernel, watch):
+def test_what_was_refused_before_somebody_looked_is_in_the_event_log(start_kernel, watch):
     kernel = start_kernel(lg.load_robot("franka_panda"), without_world=True, on_violation="hold")
     kernel.observe(START)
     assert not kernel.submit(np.full((3, 7), np.nan)).accepted
     store, _ = watch(kernel)
-    (entry,) = until(lambda: store.ledger.after(0))
+    (entry,) = until(lambda: store.event_log.after(0))
     assert entry.code == "nan_in_action"
 
 
@@ -100,14 +101,14 @@ def test_stop_of_the_page_latches_and_reset_says_why_it_is_refused(start_kernel,
     assert "cooling down" in refused.message
     until(lambda: state_of(store) == "latched")
     assert until(lambda: store.gate()["reason"]) == "smoke"
-    (entry,) = until(lambda: store.ledger.after(0))
+    (entry,) = until(lambda: store.event_log.after(0))
     assert entry.code == "stop"
     assert entry.sentence.endswith("smoke")
     time.sleep(0.35)
     assert control.reset().success
     assert not kernel.status().latched
     until(lambda: state_of(store) == "active")
-    assert len(store.ledger) == 1
+    assert len(store.event_log) == 1
 
 
 def test_chunks_dropped_while_latched_are_counted_and_not_listed(start_kernel, watch):
@@ -118,36 +119,36 @@ def test_chunks_dropped_while_latched_are_counted_and_not_listed(start_kernel, w
     for _ in range(5):
         kernel.submit(np.linspace(START, START + 0.02, 8))
     until(lambda: store.counts()["while_latched"] == 5)
-    assert [entry.code for entry in store.ledger.after(0)] == ["stop"]
+    assert [entry.code for entry in store.event_log.after(0)] == ["stop"]
 
 
 def test_source_that_holds_the_stop_is_named(start_kernel, watch):
     kernel = start_kernel(lg.load_robot("franka_panda"), without_world=True)
     store, _ = watch(kernel)
-    seat = _core.Seat(kernel.instance, "pendant")
-    seat.hold("the button is down")
+    registration = _core.Registration(kernel.instance, "pendant")
+    registration.hold("the button is down")
 
     def held():
-        seat.beat()
+        registration.beat()
         return store.gate()["held"]
 
     assert until(held) == [["pendant", "the button is down"]]
-    seat.release()
-    seat.leave()
+    registration.release()
+    registration.leave()
 
 
-def test_no_door_is_taken_by_looking(start_kernel, watch):
+def test_watching_takes_no_channel(start_kernel, watch):
     kernel = start_kernel(lg.load_robot("franka_panda"), without_world=True)
     store, _ = watch(kernel)
     until(lambda: state_of(store) == "active")
-    # The client has the first of the doors; with a page looking, the others can all be had.
-    others = [_core.DoorClient(kernel.instance) for _ in range(_core.DOORS_MAX - 1)]
-    assert len(others) == _core.DOORS_MAX - 1
+    # The client has the first of the channels; with a page looking, the others can all be had.
+    others = [_core.ChannelClient(kernel.instance) for _ in range(_core.CHANNELS_MAX - 1)]
+    assert len(others) == _core.CHANNELS_MAX - 1
     refused = KernelControl(kernel.instance).reset()
     assert not refused.success
-    assert "doors" in refused.message
+    assert "channels" in refused.message
     # Half of a surrogate pair is what JSON may carry and UTF-8 may not.
-    assert KernelControl(kernel.instance).estop("without a door \ud800").success
+    assert KernelControl(kernel.instance).estop("without a channel \ud800").success
 
 
 def test_kernel_that_ends_is_lost_and_one_that_starts_again_is_found(start_kernel, watch, tmp_path):
@@ -170,7 +171,9 @@ def test_kernel_that_ends_is_lost_and_one_that_starts_again_is_found(start_kerne
         until(lambda: store.counts()["accepted"] == 1)
 
 
-def test_robot_that_is_not_of_the_fleet_is_watched_without_a_picture_or_drawn_when_given(start_kernel, watch):
+def test_robot_that_is_not_of_the_library_is_watched_without_a_picture_or_drawn_when_given(
+    start_kernel, watch
+):
     robot = lg.RobotDescription(**stacked(2))
     kernel = start_kernel(robot, without_world=True, on_violation="hold")
     blind, _ = watch(kernel)
@@ -178,10 +181,10 @@ def test_robot_that_is_not_of_the_fleet_is_watched_without_a_picture_or_drawn_wh
     wrong, _ = watch(kernel, robot=lg.load_robot("ur5e"))
     kernel.observe(np.zeros(2))
     assert not kernel.submit(np.full((2, 2), 5.0)).accepted
-    (entry,) = until(lambda: blind.ledger.after(0))
+    (entry,) = until(lambda: blind.event_log.after(0))
     assert "position" in entry.sentence
     assert "cannot be drawn" in blind.gate()["note"]
-    (entry,) = until(lambda: seeing.ledger.after(0))
+    (entry,) = until(lambda: seeing.event_log.after(0))
     assert entry.code == "joint_position_limit"
     until(seeing.volumes)
     assert "not `ur5e`" in until(lambda: wrong.gate()["note"])
@@ -189,9 +192,9 @@ def test_robot_that_is_not_of_the_fleet_is_watched_without_a_picture_or_drawn_wh
 
 def test_only_kernel_of_the_machine_is_found_by_itself(start_kernel):
     kernel = start_kernel(lg.load_robot("franka_panda"), without_world=True)
-    assert kernel.instance in living_kernels()
+    assert kernel.instance in running_kernels()
     kernel.close()
-    assert kernel.instance not in living_kernels()
+    assert kernel.instance not in running_kernels()
 
 
 def test_page_without_a_kernel_says_that_its_button_stops_nothing():
@@ -221,7 +224,7 @@ def worlds() -> list[lg.World]:
     cells[0, 0, 0] = 255
     voxels = lg.Voxels(occupancy=cells, origin_xyz=(0.0, 0.5, 1.0), resolution_m=0.1, stamp_s=6.0)
     return [
-        lg.World(primitives=[box, pole, floor, BALL], stamp_s=5.0, world_id="shapes"),
+        lg.World(primitives=[box, pole, floor, SPHERE], stamp_s=5.0, world_id="shapes"),
         lg.World(voxels=voxels, points=np.eye(3), stamp_s=5.0, world_id="clouds"),
     ]
 
@@ -260,3 +263,11 @@ def test_obstacle_with_numbers_that_cannot_be_drawn_is_left_out():
     assert [obstacle["label"] for obstacle in view.obstacles_json()] == ["good"]
     with pytest.raises(lg.ROSConfigError):
         view.to_world()
+
+
+@pytest.mark.parametrize("warn_only", [True, False])
+def test_page_is_told_that_nothing_is_refused(start_kernel, watch, warn_only):
+    kernel = start_kernel(lg.RobotDescription(**stacked(2)), without_world=True, warn_only=warn_only)
+    store, _ = watch(kernel)
+    until(lambda: state_of(store) == "active")
+    assert store.gate()["note"].startswith("WARN ONLY") is warn_only

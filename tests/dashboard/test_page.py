@@ -153,7 +153,7 @@ def test_robot_and_world_are_drawn_and_a_robot_that_is_not_there_is_not(shown, v
     assert share_of(shoot(empty, "without-a-robot"), bluish) < 0.01
 
 
-def test_violation_appears_in_the_ledger_and_stays(shown, visit):
+def test_violation_appears_in_the_event_log_and_stays(shown, visit):
     page = visit(shown.page.server.url, scheme="light")
     holds(page, ALL_VOLUMES)
     refused = shown.check(START + np.array([0.0, 1.1, 0.0, 0.6, 0.0, 0.0, 0.0]), rows=40)
@@ -162,7 +162,7 @@ def test_violation_appears_in_the_ledger_and_stays(shown, visit):
     first.wait_for()
     assert refused.violations[0].sentence() in first.inner_text()
     page.wait_for_selector("#verdict[data-verdict=refused]")
-    assert page.locator("#verdict").inner_text().startswith("refused: world_collision")
+    assert page.locator("#verdict").inner_text().startswith("rejected: world_collision")
     until(lambda: share_of(shoot(page, "refused-light"), reddish) > 0.002)
     for _ in range(30):
         shown.check(START + 0.05)
@@ -252,7 +252,7 @@ def test_hostile_names_are_shown_as_text(shown, visit):
         stamp_s=1.0,
         world_id=HOSTILE,
     )
-    shown.store.ledger.add(
+    shown.store.event_log.add(
         time_s=time.time(), source="span", code=HOSTILE, sentence=HOSTILE, rskill_id=HOSTILE, evidence=HOSTILE
     )
     shown.check(START + 0.05)

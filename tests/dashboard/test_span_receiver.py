@@ -16,7 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 import lastgate as lg
 from lastgate.dashboard import otlp
-from lastgate.dashboard.ledger import ENTRIES_MAX, SPAN_ENTRIES_MAX, Ledger
+from lastgate.dashboard.event_log import ENTRIES_MAX, SPAN_ENTRIES_MAX, EventLog
 from lastgate.dashboard.store import LiveStore
 from lastgate.telemetry.gate_spans import SpanRecorder
 from lastgate.telemetry.map_pictures import png_of
@@ -76,7 +76,7 @@ def as_json(made: ExportTraceServiceRequest) -> bytes:
 @pytest.mark.parametrize(
     "kind", ["application/x-protobuf", "application/json", "application/json; charset=utf-8"]
 )
-def test_violation_reaches_the_ledger_in_every_spelling(serve, kind, packed):
+def test_violation_reaches_the_event_log_in_every_spelling(serve, kind, packed):
     page = serve()
     body = as_json(violation()) if "json" in kind else violation().SerializeToString()
     encoding = {"Content_Encoding": "gzip"} if packed else {}
@@ -227,39 +227,39 @@ def test_span_about_a_check_that_was_seen_in_the_ring_is_not_listed_twice():
         content_encoding="",
     )
     otlp.note_spans(store, seen)
-    assert len(store.ledger) == 0
+    assert len(store.event_log) == 0
     otlp.note_spans(store, other)
-    assert len(store.ledger) == 1
+    assert len(store.event_log) == 1
 
 
-def test_flood_of_spans_pushes_nothing_out_of_the_ledger():
-    ledger = Ledger()
-    ledger.add(time_s=1.0, source="kernel", code="self_collision", sentence="first")
+def test_flood_of_spans_pushes_nothing_out_of_the_event_log():
+    event_log = EventLog()
+    event_log.add(time_s=1.0, source="kernel", code="self_collision", sentence="first")
     for index in range(SPAN_ENTRIES_MAX + 10):
-        ledger.add(time_s=2.0, source="span", code="x", sentence=str(index))
-    ledger.add(time_s=3.0, source="kernel", code="world_collision", sentence="last")
-    entries = ledger.after(0)
+        event_log.add(time_s=2.0, source="span", code="x", sentence=str(index))
+    event_log.add(time_s=3.0, source="kernel", code="world_collision", sentence="last")
+    entries = event_log.after(0)
     assert (entries[0].sentence, entries[-1].sentence) == ("first", "last")
     assert [entry.number for entry in entries] == list(range(1, SPAN_ENTRIES_MAX + 3))
-    assert ledger.not_listed == 10
+    assert event_log.not_listed == 10
 
 
-def test_full_ledger_keeps_what_came_first_and_counts_the_rest():
-    ledger = Ledger()
+def test_full_event_log_keeps_what_came_first_and_counts_the_rest():
+    event_log = EventLog()
     for index in range(ENTRIES_MAX + 5):
-        ledger.add(time_s=0.0, source="kernel", code="c", sentence=str(index), picture=lambda: b"")
-    assert len(ledger) == ENTRIES_MAX
-    assert ledger.not_listed == 5
-    assert ledger.after(0, most=1)[0].sentence == "0"
-    assert ledger.picture(1) is not None
-    assert ledger.picture(ENTRIES_MAX) is None
-    assert not ledger.after(0)[-1].has_picture
+        event_log.add(time_s=0.0, source="kernel", code="c", sentence=str(index), picture=lambda: b"")
+    assert len(event_log) == ENTRIES_MAX
+    assert event_log.not_listed == 5
+    assert event_log.after(0, most=1)[0].sentence == "0"
+    assert event_log.picture(1) is not None
+    assert event_log.picture(ENTRIES_MAX) is None
+    assert not event_log.after(0)[-1].has_picture
 
 
 def test_text_of_an_entry_is_cut_not_refused():
-    ledger = Ledger()
-    ledger.add(time_s=0.0, source="span", code="c" * 10_000, sentence="s" * 10_000, evidence="e" * 100_000)
-    (entry,) = ledger.after(0)
+    event_log = EventLog()
+    event_log.add(time_s=0.0, source="span", code="c" * 10_000, sentence="s" * 10_000, evidence="e" * 100_000)
+    (entry,) = event_log.after(0)
     assert len(entry.code) + len(entry.sentence) + len(entry.evidence) < 6_000
 
 

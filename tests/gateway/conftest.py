@@ -15,7 +15,7 @@ import struct
 import subprocess
 import time
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -169,13 +169,13 @@ def ros_environment(domain: int) -> dict[str, str]:
 class RosPeer:
     """A node of a real ROS 2 in a process and an environment of its own."""
 
-    def __init__(self, distro: str, domain: int) -> None:
+    def __init__(self, distro: str, domain: int, *, within: tuple[str, ...] = (), **variables: str) -> None:
         self.process = subprocess.Popen(
-            [ros_python(distro), HERE / "ros_peer.py"],
+            [*within, ros_python(distro), HERE / "ros_peer.py"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=ros_environment(domain),
+            env=ros_environment(domain) | variables,
         )
         assert self._answer() == {"ready": True}
 
@@ -258,8 +258,8 @@ def start_peer(domain: int):
     """Starts nodes of a real ROS 2 in the test's domain and ends them with the test."""
     running: list[RosPeer] = []
 
-    def start(distro: str = DISTROS[0]) -> RosPeer:
-        peer = RosPeer(distro, domain)
+    def start(distro: str = DISTROS[0], **how: Any) -> RosPeer:
+        peer = RosPeer(distro, domain, **how)
         running.append(peer)
         return peer
 

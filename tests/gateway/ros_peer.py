@@ -5,6 +5,7 @@ Runs in the environment that make_ros_environment.sh makes, and knows nothing of
 """
 
 import json
+import os
 import sys
 import time
 from collections import deque
@@ -51,17 +52,24 @@ HEARS = {
 }
 
 
+def named(topic: str) -> str:
+    """Returns a topic as the robot has it that this node talks to; diagnoses are everybody's."""
+    return topic if topic == "/diagnostics" else os.environ.get("LASTGATE_PEER_NAMESPACE", "") + topic
+
+
 class Peer(Node):
     """Publishes and hears everything, the bytes as they are on the wire."""
 
     def __init__(self) -> None:
         super().__init__("lastgate_peer")
-        self.outboxes = {name: self.create_publisher(kind, name, how) for name, (kind, how) in SENDS.items()}
+        self.outboxes = {
+            name: self.create_publisher(kind, named(name), how) for name, (kind, how) in SENDS.items()
+        }
         self.inboxes: dict[str, deque[bytes]] = {name: deque() for name in HEARS}
         for name, (kind, how) in HEARS.items():
-            self.create_subscription(kind, name, self._put_into(self.inboxes[name]), how, raw=True)
-        self.reset = self.create_client(Trigger, "/openral/estop_reset")
-        self.nav_goal = self.create_client(CheckNavGoal, "/openral/check_nav_goal")
+            self.create_subscription(kind, named(name), self._put_into(self.inboxes[name]), how, raw=True)
+        self.reset = self.create_client(Trigger, named("/openral/estop_reset"))
+        self.nav_goal = self.create_client(CheckNavGoal, named("/openral/check_nav_goal"))
 
     @staticmethod
     def _put_into(inbox: deque[bytes]):
@@ -89,17 +97,17 @@ class Peer(Node):
             # One of the readers and one of the writers of stops is this node itself.
             found = all(
                 outbox.get_subscription_count() > (name in HEARS) for name, outbox in self.outboxes.items()
-            ) and all(self.count_publishers(name) > (name in SENDS) for name in HEARS)
+            ) and all(self.count_publishers(named(name)) > (name in SENDS) for name in HEARS)
             if not found or not inbox:
                 return False
             array = deserialize_message(inbox.popleft(), DiagnosticArray)
             said = {pair.key: pair.value for status in array.status for pair in status.values}
-            return all(int(said.get(f"publishers {name}", 0)) > 0 for name in SENDS) and all(
-                int(said.get(f"subscribers {name}", 0)) > 0 for name in HEARS
+            return all(int(said.get(f"publishers {named(name)}", 0)) > 0 for name in SENDS) and all(
+                int(said.get(f"subscribers {named(name)}", 0)) > 0 for name in HEARS
             )
 
         if not self.until(met, timeout_s):
-            unheard = [name for name in HEARS if self.count_publishers(name) <= (name in SENDS)]
+            unheard = [name for name in HEARS if self.count_publishers(named(name)) <= (name in SENDS)]
             unread = [name for name, outbox in self.outboxes.items() if outbox.get_subscription_count() == 0]
             return {"met": False, "unheard": unheard, "unread": unread}
         return {"met": self.until(self.reset.service_is_ready, timeout_s)}
@@ -114,7 +122,7 @@ class Peer(Node):
                     outbox.get_subscription_count() > (name in HEARS)
                     for name, outbox in self.outboxes.items()
                 )
-                and all(self.count_publishers(name) > (name in SENDS) for name in heard)
+                and all(self.count_publishers(named(name)) > (name in SENDS) for name in heard)
                 and self.reset.service_is_ready()
                 and len(self.inboxes["/openral/safety_status"]) > 0
             ),
@@ -213,7 +221,7 @@ def main() -> None:
         asked = json.loads(line)
         try:
             answer = getattr(peer, asked.pop("do"))(**asked)
-        except Exception as error:  # whatever ROS 2 says is for the test to judge
+        except Exception as error:  # whatever ROS 2 says is for the test to evaluate
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
     peer.destroy_node()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bridge node in source form does in a real ROS 2 what the gateway does from outside."""
 
+import contextlib
 import signal
 import subprocess
 import sysconfig
@@ -22,24 +23,41 @@ START = (
 )
 
 
-@pytest.fixture(params=DISTROS)
-def bridged(request, start_kernel, start_peer, domain):
+@contextlib.contextmanager
+def bridge_of(distro, start_kernel, start_peer, domain, *, may_reset: bool):
     """A kernel, a bridge node before it, and a node that talks to the bridge."""
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop", required_sources=["gateway"])
     bridge = subprocess.Popen(
         [
-            *(ros_python(request.param), "-c", START),
+            *(ros_python(distro), "-c", START),
             *(sysconfig.get_paths()["platlib"], str(ROOT / "ros2" / "lastgate_bridge")),
             *("--ros-args", "-p", f"instance:={kernel.instance}"),
+            *(("-p", "allow_reset:=true") if may_reset else ()),
         ],
         env=ros_environment(domain),
     )
-    peer = start_peer(request.param)
+    peer = start_peer(distro)
     assert peer.ask("meet_bridge", timeout_s=40.0) == {"met": True}
     yield kernel, peer, bridge
     if bridge.poll() is None:
         bridge.send_signal(signal.SIGINT)
     bridge.wait(20)
+
+
+@pytest.fixture(params=DISTROS)
+def bridged(request, start_kernel, start_peer, domain):
+    """A bridge that may reset."""
+    with bridge_of(request.param, start_kernel, start_peer, domain, may_reset=True) as all_of_it:
+        yield all_of_it
+
+
+def test_bridge_that_was_not_allowed_to_resets_nothing(start_kernel, start_peer, domain):
+    with bridge_of(DISTROS[0], start_kernel, start_peer, domain, may_reset=False) as (kernel, peer, _):
+        kernel.estop("by the test")
+        answer = peer.ask("call_reset", timeout_s=5.0)
+        assert not answer["success"]
+        assert "allow_reset" in answer["message"]
+        assert kernel.status().latched
 
 
 def test_bridge_carries_chunks_refusals_stops_and_resets(bridged):

@@ -127,7 +127,7 @@ NUMBERED = b"\x00\x01\x00\x00" + bytes(range(1, 17)) + b"\x00" + b"\x00\x00\x00"
 
 def test_client_of_the_other_kind_is_answered_where_that_is_asked_for(start_kernel, start_gateway, domain):
     kernel = start_kernel(stacked(3), without_world=True)
-    start_gateway(kernel.instance, "--services-for", "both")
+    start_gateway(kernel.instance, "--services-for", "both", "--allow-reset")
     answer = trigger(domain, NUMBERED)
     assert answer is not None
     assert answer[4:20] == NUMBERED[4:20]
@@ -146,7 +146,7 @@ def test_client_of_the_other_kind_is_answered_where_that_is_asked_for(start_kern
 )
 def test_frame_that_is_no_request_resets_nothing(start_kernel, start_gateway, domain, frame):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    start_gateway(kernel.instance, "--services-for", "both")
+    start_gateway(kernel.instance, "--services-for", "both", "--allow-reset")
     kernel.estop("for this test")
     wait_until(lambda: kernel.status().latched)
     time.sleep(0.05)
@@ -170,11 +170,11 @@ def test_killed_gateway_is_a_stale_input(start_kernel, start_gateway, start_met_
     gateway.process.send_signal(signal.SIGKILL)
     gateway.process.wait()
     time.sleep(PATIENCE_S + 0.1)
-    # Whatever the node still sends arrives nowhere, and another door finds no fresh state.
+    # Whatever the node still sends arrives nowhere, and another channel finds no fresh state.
     peer.propose(good_chunk(), JOINTS, HOME)
     assert peer.take_bytes("/openral/safe_action", 0.3) is None
-    door = _core.DoorClient(kernel.instance)
-    answer = door.wait_verdict(door.submit(good_chunk()), 1.0, 0.0)
+    channel = _core.ChannelClient(kernel.instance)
+    answer = channel.wait_verdict(channel.submit(good_chunk()), 1.0, 0.0)
     assert not answer["passed"]
     assert json.loads(answer["evidence"])["state"] == "state_unavailable"
 
@@ -187,15 +187,15 @@ def test_killed_gateway_that_was_required_is_a_stop(start_kernel, start_gateway)
     gateway.process.send_signal(signal.SIGKILL)
     gateway.process.wait()
     wait_until(lambda: kernel.status().latched, 2.0)
-    # The next one takes the seat; what was latched stays until somebody resets it.
+    # The next one registers; what was latched stays until somebody resets it.
     again = start_gateway(kernel.instance)
     assert again.greeting.startswith("ready")
     assert kernel.status().latched
 
 
-def test_gateway_that_ends_gives_its_seat_and_door_back(start_kernel, start_gateway):
+def test_gateway_that_ends_gives_its_registration_and_channel_back(start_kernel, start_gateway):
     kernel = start_kernel(stacked(3), without_world=True)
-    for _ in range(6):  # there are four doors
+    for _ in range(6):  # there are four channels
         gateway = start_gateway(kernel.instance)
         assert gateway.greeting.startswith(f"ready {kernel.instance}")
         assert gateway.end()[0] == 0
@@ -217,7 +217,18 @@ def test_gateway_without_a_kernel_refuses(start_gateway):
 
 @pytest.mark.parametrize(
     "options",
-    [("--domain", "233"), ("--domain", "-1"), ("--chunk-depth", "0"), ("--services-for", "all"), ("--what",)],
+    [
+        ("--domain", "233"),
+        ("--domain", "-1"),
+        ("--chunk-depth", "0"),
+        ("--services-for", "all"),
+        ("--what",),
+        ("--namespace", "arm"),
+        ("--namespace", "/"),
+        ("--namespace", "/a//b"),
+        ("--namespace", "/1a"),
+        ("--namespace", "/a/"),
+    ],
 )
 def test_unusable_options_are_refused(start_kernel, start_gateway, options):
     kernel = start_kernel(stacked(3), without_world=True)
@@ -256,7 +267,7 @@ def test_gateway_outlives_what_others_tell_each_other_about_types(
 
 def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start_gateway, start_met_peer):
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
-    start_gateway(kernel.instance)
+    start_gateway(kernel.instance, "--allow-reset")
     peer = start_met_peer()
     assert isinstance(propose(peer, good_chunk()), bytes)
     peer.ask("forget")
@@ -295,8 +306,8 @@ def test_publisher_that_was_killed_is_silent_long_before_dds_says_so(
     assert "is silent" in message
     assert float(values["age_s /joint_states"]) > 0.5
     assert int(values["publishers /joint_states"]) == 2  # DDS believes in both
-    door = _core.DoorClient(kernel.instance)
-    answer = door.wait_verdict(door.submit(good_chunk()), 1.0, 0.0)
+    channel = _core.ChannelClient(kernel.instance)
+    answer = channel.wait_verdict(channel.submit(good_chunk()), 1.0, 0.0)
     assert json.loads(answer["evidence"])["state"] == "state_unavailable"
 
 
@@ -307,7 +318,7 @@ def test_paused_gateway_passes_nothing_old_on(start_kernel, start_gateway, start
     assert isinstance(propose(peer, good_chunk()), bytes)
     gateway.process.send_signal(signal.SIGSTOP)
     try:
-        # Accepted through another door while nobody carries it on, and one that waits before the gateway.
+        # Accepted through another channel while nobody carries it on, and one that waits before the gateway.
         kernel.observe(np.zeros(3))
         assert kernel.submit(lg.ActionChunk(np.full((2, 3), 0.001))).accepted
         peer.propose(good_chunk(), JOINTS, HOME)

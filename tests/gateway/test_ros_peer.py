@@ -50,7 +50,7 @@ def evidence_of(failure):
     return TypeAdapter(FailureEvidence).validate_json(failure.evidence_json)
 
 
-def judged(peer, topic: str):
+def evaluated(peer, topic: str):
     """Returns what passed on the topic, or the failure that came instead."""
     answer, payload = peer.take_either(topic, "/openral/failure/safety")
     assert payload is not None, "neither passed nor reported"
@@ -65,7 +65,7 @@ def propose(peer, chunk, joints=JOINTS, positions=HOME):
     """
     for _ in range(STATE_TRIES):
         peer.propose(chunk, joints, positions)
-        found = judged(peer, "/openral/safe_action")
+        found = evaluated(peer, "/openral/safe_action")
         if isinstance(found, bytes) or getattr(evidence_of(found), "state", None) != "state_unavailable":
             break
     return found
@@ -109,7 +109,7 @@ def distro(request) -> str:
 def front(start_kernel, start_gateway, start_met_peer, distro):
     """A kernel for three stacked joints, a gateway before it, and a node that has met it."""
     kernel = start_kernel(stacked(3), without_world=True, on_stale="drop")
-    start_gateway(kernel.instance)
+    start_gateway(kernel.instance, "--allow-reset")
     peer = start_met_peer(distro)
     return kernel, peer
 
@@ -184,7 +184,7 @@ def test_reset_that_the_kernel_refuses_is_refused_to_the_client(
     start_kernel, start_gateway, start_met_peer, distro
 ):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=600.0)
-    start_gateway(kernel.instance)
+    start_gateway(kernel.instance, "--allow-reset")
     peer = start_met_peer(distro)
     peer.publish("/openral/estop", ros.make("std_msgs/msg/Empty", structure_needs_at_least_one_member=0))
     wait_status(peer, LATCHED)
@@ -257,7 +257,7 @@ def world_collision(x_m: float):
         radius=np.array([0.1]),
         half_length=np.array([0.0]),
         origin_xyzrpy=np.array([x_m, 0.0, 0.0, 0.0, 0.0, 0.0]),
-        object_id=["ball"],
+        object_id=["sphere"],
     )
 
 
@@ -288,7 +288,7 @@ WORLDS = {
 def test_world_from_the_wire_decides(start_kernel, start_gateway, start_met_peer, distro, given):
     topic, world = WORLDS[given]
     kernel = start_kernel(arm_of_one_link(), on_stale="drop")
-    start_gateway(kernel.instance)
+    start_gateway(kernel.instance, "--allow-reset")
     peer = start_met_peer(distro)
     chunk = ros.action_chunk(np.array([[0.0], [0.01]]))
 
@@ -314,7 +314,7 @@ def test_world_from_the_wire_decides(start_kernel, start_gateway, start_met_peer
 
 def test_base_twist_crosses_the_gate(start_kernel, start_gateway, start_met_peer, distro):
     kernel = start_kernel(cart(), without_world=True, on_stale="drop", on_violation="hold")
-    start_gateway(kernel.instance)
+    start_gateway(kernel.instance, "--allow-reset")
     peer = start_met_peer(distro)
 
     def twist(forward: float):
@@ -323,7 +323,7 @@ def test_base_twist_crosses_the_gate(start_kernel, start_gateway, start_met_peer
         message = ros.make("geometry_msgs/msg/Twist", linear=linear, angular=angular)
         kernel.observe(np.zeros(1))
         peer.publish("/cmd_vel", message)
-        return judged(peer, "/openral/safe_cmd_vel")
+        return evaluated(peer, "/openral/safe_cmd_vel")
 
     passed = ros.from_bytes(twist(1.5), "geometry_msgs/msg/Twist")
     assert passed.linear.x == 1.5
@@ -343,7 +343,7 @@ def floor_of_four_metres():
 
 def test_goal_of_the_base_is_answered_over_the_service(start_kernel, start_gateway, start_met_peer, distro):
     kernel = start_kernel(cart())
-    start_gateway(kernel.instance)
+    start_gateway(kernel.instance, "--allow-reset")
     peer = start_met_peer(distro)
 
     def ask(frame_id: str, x: float):

@@ -59,15 +59,15 @@ def policy(instance: str) -> None:
     """Proposes 50 times a second: mostly good, one in twenty outside its limits, one in fifty no chunk at all."""
     rng = np.random.default_rng()
     while True:
-        door = again(lambda: _core.DoorClient(instance))
-        while door.kernel_is_alive:
+        channel = again(lambda: _core.ChannelClient(instance))
+        while channel.kernel_is_alive:
             kind = rng.random()
             rows = np.full((3, 2), 9.0 if kind < 0.05 else rng.uniform(-0.05, 0.05))
             chunk = _core.encode_action_chunk(rows, 0, time.time(), "", "", "", "", 0)
-            door.observe(_core.encode_joint_state(JOINTS, np.zeros(2), None, time.time()))
-            door.submit(rng.bytes(40) if kind > 0.98 else chunk)
+            channel.observe(_core.encode_joint_state(JOINTS, np.zeros(2), None, time.time()))
+            channel.submit(rng.bytes(40) if kind > 0.98 else chunk)
             time.sleep(0.02)
-        del door
+        del channel
 
 
 def driver(instance: str, motors: str) -> None:
@@ -78,7 +78,9 @@ def driver(instance: str, motors: str) -> None:
         running.tick()
         time.sleep(0.005)
         if not running.kernel_is_alive and _core.kernel_is_alive(instance):
-            with contextlib.suppress(ROSConfigError):  # it is not quite there yet, or our seat is still warm
+            with contextlib.suppress(
+                ROSConfigError
+            ):  # it is not quite there yet, or our registration is still warm
                 running.reconnect()
 
 

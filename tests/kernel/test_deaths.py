@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kill -9 of everybody, at random moments: nothing passes that was not accepted, nothing passes after a stop, and
-nobody's death leaves the motors driven. A few rounds here, 200 by `make faults`.
+nobody's death leaves the motors driven. A few rounds here, 200 by `make -C benchmarks faults`.
 """
 
 import os
@@ -32,7 +32,7 @@ class Witness:
     def __init__(self, instance: str) -> None:
         self._passed = _core.RingReader(instance, "safe_actions")
         self._statuses = _core.RingReader(instance, "statuses", from_newest=True)
-        self._kernel_id = _core.Seat(instance, f"witness-{time.monotonic_ns() % 10**9}").kernel_id
+        self._kernel_id = _core.Registration(instance, f"witness-{time.monotonic_ns() % 10**9}").kernel_id
         self._latched = False
         self._waiting: list[tuple[float, tuple]] = []
         self._seen = 0
@@ -48,8 +48,8 @@ class Witness:
         """Is how many passed and were overwritten before anybody looked."""
         return self._passed.lost
 
-    def look(self) -> None:
-        """Takes everything that was written since the last look.
+    def poll(self) -> None:
+        """Takes everything that was written since the last poll.
 
         Statuses and chunks are written under one lock, so their times stand in the order of the decisions. A chunk
         waits here for a status that is younger than it, which comes within a second: only then is it known what held
@@ -60,11 +60,11 @@ class Witness:
         self._waiting += [(message[2], message) for message in iter(lambda: self._passed.read(0.0), None)]
         for _, _, at_s, payload in statuses:
             while self._waiting and self._waiting[0][0] < at_s:
-                self._look_at_chunk(self._waiting.pop(0)[1])
+                self._check_chunk(self._waiting.pop(0)[1])
             self._latched = _core.read_safety_status(payload)["state"] == LATCHED
             self.latched_since_s = (self.latched_since_s or at_s) if self._latched else None
 
-    def _look_at_chunk(self, message) -> None:
+    def _check_chunk(self, message) -> None:
         _, origin, _, payload = message
         assert not self._latched, "a chunk passed while a stop was latched"
         assert origin == self._kernel_id
@@ -129,7 +129,7 @@ class Theatre:
     def watch(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            self.witness.look()
+            self.witness.poll()
             time.sleep(0.005)
 
     def until(self, holds, seconds: float = 60.0) -> None:
@@ -174,12 +174,12 @@ def test_witness_notices_a_kernel_that_lets_everything_pass(start_kernel):
     witness = Witness(kernel.instance)
     kernel.observe(np.zeros(2))
     kernel.submit(np.zeros((3, 2)))
-    witness.look()
+    witness.poll()
     assert witness.passed == 1
     kernel.submit(np.full((3, 2), 9.0))
     kernel.status()
     with pytest.raises(AssertionError, match="outside its limits"):
-        witness.look()
+        witness.poll()
 
 
 def test_deaths_at_random_moments_break_no_invariant(theatre):

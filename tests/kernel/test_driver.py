@@ -35,7 +35,8 @@ def test_rows_are_sent_in_their_time_and_the_last_is_held_no_longer_than_the_pat
     assert value_at(driver, 10.0) is None
     assert driver.reason is StopReason.NOTHING_YET
     assert driver.take(chunk())
-    assert [value_at(driver, 10.0 + t) for t in (0.0, 0.05, 0.15, 0.35, 0.55)] == [0.0, 0.0, 1.0, 3.0, 3.0]
+    times = (0.0, 0.05, 0.15, 0.25, 0.35, 0.55)
+    assert [value_at(driver, 10.0 + t) for t in times] == [0.0, 0.0, 1.0, 2.0, 3.0, 3.0]
     assert value_at(driver, 10.61) is None
     assert driver.reason is StopReason.STARVED
     assert value_at(driver, 10.3) is None  # what was dropped is not resumed
@@ -81,8 +82,8 @@ def test_stop_drops_the_chunk_for_good(how, reason):
 def test_driver_that_was_paused_stops_instead_of_jumping_to_the_row_that_is_due():
     driver = logic()
     driver.take(chunk(rows=20))
-    assert [value_at(driver, 10.0 + t) for t in (0.0, 0.25, 0.5)] == [0.0, 2.0, 5.0]
-    assert value_at(driver, 10.85) is None
+    assert [value_at(driver, 10.0 + t) for t in (0.0, 0.15, 0.4)] == [0.0, 1.0, 2.0]
+    assert value_at(driver, 10.75) is None
     assert driver.reason is StopReason.PAUSED
     assert value_at(driver, 10.9) is None  # what was dropped is not resumed
     driver.take(chunk(sequence=2, rows=20, arrived_s=10.9))
@@ -214,7 +215,7 @@ def test_kernel_that_is_paused_is_a_kernel_that_is_gone(driven):
     assert run(driver, 0.1) == 0
 
 
-def test_driver_whose_seat_was_taken_while_it_was_paused_moves_no_more(driven):
+def test_driver_whose_registration_was_taken_while_it_was_paused_moves_no_more(driven):
     kernel, paused, arm = driven
     kernel.observe(np.zeros(2))
     assert kernel.submit(np.full((250, 2), 0.01)).accepted
@@ -240,11 +241,11 @@ def test_kernel_that_is_deactivated_stops_the_arm(driven):
     kernel.observe(np.zeros(2))
     assert kernel.submit(np.full((250, 2), 0.01)).accepted
     assert run(driver, 0.1) > 0
-    door = _core.DoorClient(kernel.instance)
-    assert door.command("deactivate", 1.0) == (True, "inactive")
+    channel = _core.ChannelClient(kernel.instance)
+    assert channel.command("deactivate", 1.0) == (True, "inactive")
     assert run(driver, 0.1) == 0
     assert driver.logic.reason is StopReason.INACTIVE
-    assert door.command("activate", 1.0) == (True, "active")
+    assert channel.command("activate", 1.0) == (True, "active")
     assert run(driver, 0.1) == 0  # what it was doing is over
     assert arm.stops > 0
 
@@ -252,3 +253,35 @@ def test_kernel_that_is_deactivated_stops_the_arm(driven):
 def test_driver_without_a_kernel_says_so():
     with pytest.raises(lg.ROSConfigError, match="is the kernel running"):
         SafeActionDriver("nobody", Arm(), name="arm", step_s=0.1)
+
+
+def test_chunk_that_begins_out_of_reach_of_the_measured_joints_does_not_move(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True)
+    arm = Arm()
+    with pytest.raises(lg.ROSConfigError, match="has no `positions`"):
+        SafeActionDriver(kernel.instance, arm, name="arm", step_s=0.1, reach=np.full(2, 0.02))
+    arm.positions = np.full(2, 0.1)
+    driver = SafeActionDriver(kernel.instance, arm, name="arm", step_s=0.1, reach=np.full(2, 0.02))
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((2, 2), 0.01)).accepted
+    assert run(driver, 0.05) == 0
+    assert driver.logic.reason is StopReason.ELSEWHERE
+    arm.positions = np.zeros(2)
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((2, 2), 0.01)).accepted
+    assert run(driver, 0.05) > 0
+    driver.close()
+
+
+def test_mode_that_does_not_exist_stops_the_arm_even_if_a_kernel_passes_it(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True, warn_only=True)
+    driver = SafeActionDriver(kernel.instance, Arm(), name="arm", step_s=0.1)
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((50, 2), 0.01)).accepted
+    assert run(driver, 0.05) > 0
+    assert not kernel.submit(np.zeros((2, 2)), mode=77).accepted
+    assert run(driver, 0.05) == 0
+    assert (driver.logic.refused, driver.logic.reason) == (1, StopReason.REJECTED)
+    assert kernel.submit(np.full((50, 2), 0.01)).accepted
+    assert run(driver, 0.05) > 0
+    driver.close()

@@ -38,8 +38,14 @@ def test_unknown_kind_of_client_is_refused():
     assert "`--services-for` must be" in refused.stderr
 
 
+def test_enclave_with_services_that_cannot_use_it_is_refused():
+    refused = gateway("--enclave", "/nowhere")
+    assert refused.returncode == 2
+    assert "`--enclave` needs `--services-for cyclonedds`" in refused.stderr
+
+
 def test_only_kernel_is_found_and_two_must_be_told_apart(start_kernel, monkeypatch, tmp_path):
-    # Other kernels may run on this machine: only those of this test are looked at.
+    # Other kernels may run on this machine: only those of this test are checked.
     monkeypatch.setattr(
         Path, "glob", lambda self, pattern: [tmp_path / f"lastgate.{name}.board" for name in names]
     )

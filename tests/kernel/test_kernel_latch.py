@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from paper_robots import only_violation, stacked
+from paper_robots import PAPER_SAFETY, only_violation, stacked
 from talking import everything_in, submit
 
 import lastgate as lg
@@ -78,15 +78,15 @@ def test_k05_reset_of_what_is_not_latched_succeeds(start_kernel):
 
 def test_k06_x25_lifecycle_leads_round_and_never_clears_the_latch(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
-    door = _core.DoorClient(kernel.instance)
-    assert door.command("deactivate", 1.0) == (True, "inactive")
+    channel = _core.ChannelClient(kernel.instance)
+    assert channel.command("deactivate", 1.0) == (True, "inactive")
     assert kernel.status().state is lg.KernelState.INACTIVE
     assert only_violation(submit(kernel, [[0.01] * 3])).code == lg.ViolationCode.envelope_unconfigured
-    assert door.command("activate", 1.0) == (True, "active")
+    assert channel.command("activate", 1.0) == (True, "active")
     assert submit(kernel, [[0.01] * 3]).accepted
     kernel.estop("stop")
     for word in ("deactivate", "activate"):
-        assert door.command(word, 1.0)[0]
+        assert channel.command(word, 1.0)[0]
         assert kernel.status().latched
 
 
@@ -128,10 +128,10 @@ def test_damaged_latch_file_reads_as_latched(start_kernel, tmp_path, damage):
 
 def test_stop_that_comes_while_the_kernel_is_ending_is_found_by_the_next(start_kernel):
     first = start_kernel(stacked(3), without_world=True)
-    seat = _core.Seat(first.instance, "human")
+    registration = _core.Registration(first.instance, "human")
     os.kill(first.pid, signal.SIGSTOP)  # so that it learns of both at once
     os.kill(first.pid, signal.SIGTERM)
-    seat.press("on the way out")
+    registration.press("on the way out")
     os.kill(first.pid, signal.SIGCONT)
     first.close()
     status = start_kernel(stacked(3), without_world=True, instance=first.instance).status()
@@ -145,36 +145,37 @@ def test_end_of_a_kernel_is_no_stop(start_kernel):
 
 
 def test_stop_while_latched_begins_the_cooldown_again(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.3)
+    alone = stacked(3, safety={**PAPER_SAFETY, "deadman_required": False})  # every registration is free
+    kernel = start_kernel(alone, without_world=True, reset_cooldown_s=0.3)
     kernel.estop("first")
     time.sleep(0.35)
-    kernel.estop("second")  # its seat is given back at once: the kernel is latched already
+    kernel.estop("second")  # its registration is given back at once: the kernel is latched already
     time.sleep(0.05)
     assert "cooling down" in kernel.reset().message
     time.sleep(0.35)
-    _core.StopBell(kernel.instance).ring()
+    _core.StopEvent(kernel.instance).signal()
     time.sleep(0.05)
     assert "cooling down" in kernel.reset().message
     assert kernel.status().reason == "second"
     time.sleep(0.35)
     assert kernel.reset().success
-    # Whoever sits down where somebody has pressed did not press.
-    seats = [_core.Seat(kernel.instance, f"other-{number}") for number in range(16)]
+    # Whoever registers where somebody has pressed did not press.
+    registrations = [_core.Registration(kernel.instance, f"other-{number}") for number in range(16)]
     time.sleep(0.05)
     assert not kernel.status().latched
-    assert len(seats) == 16
+    assert len(registrations) == 16
 
 
 def test_x27_held_source_blocks_reset_until_it_lets_go_and_death_does_not_release(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    pendant = _core.Seat(kernel.instance, "pendant")
+    pendant = _core.Registration(kernel.instance, "pendant")
     pendant.hold("button down")
     time.sleep(0.1)
     assert kernel.status().source == "pendant"
     assert "`pendant` is still asserted" in kernel.reset().message
     time.sleep(0.7)  # no longer beats: gone, but nobody said that the button is up
     assert not kernel.reset().success
-    again = _core.Seat(kernel.instance, "pendant")
+    again = _core.Registration(kernel.instance, "pendant")
     time.sleep(0.1)
     assert kernel.reset().success
     again.leave()
@@ -184,8 +185,8 @@ def test_required_source_must_be_there_and_stay(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, required_sources=["deadman"], reset_cooldown_s=0.01)
     assert kernel.status().state is lg.KernelState.INACTIVE
     assert only_violation(submit(kernel, [[0.01] * 3])).code == lg.ViolationCode.envelope_unconfigured
-    seat = _core.Seat(kernel.instance, "deadman")
-    seat.beat()
+    registration = _core.Registration(kernel.instance, "deadman")
+    registration.beat()
     time.sleep(0.1)
     assert submit(kernel, [[0.01] * 3]).accepted
     time.sleep(0.8)
@@ -195,7 +196,7 @@ def test_required_source_must_be_there_and_stay(start_kernel):
 
 def test_required_actuator_must_acknowledge_this_stop(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, required_actuators=["arm"], reset_cooldown_s=0.01)
-    drive = _core.Seat(kernel.instance, "arm", actuator=True)
+    drive = _core.Registration(kernel.instance, "arm", actuator=True)
     kernel.estop("stop")
     time.sleep(0.05)
     assert "`arm` has not acknowledged" in kernel.reset().message
@@ -209,9 +210,9 @@ def test_required_actuator_must_acknowledge_this_stop(start_kernel):
 
 def test_flood_of_stops_is_one_stop(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.05)
-    seat = _core.Seat(kernel.instance, "human")
+    registration = _core.Registration(kernel.instance, "human")
     for number in range(20_000):
-        seat.press(f"press {number}")
+        registration.press(f"press {number}")
     time.sleep(0.2)
     assert kernel.status().latched
     assert kernel.status().sequence == 1

@@ -104,7 +104,7 @@ def test_second_kernel_of_one_name_refuses_to_start(start_kernel):
 
 
 def memory_of(instance: str) -> list[str]:
-    return sorted(path.name for path in Path("/dev/shm").glob(f"lastgate.{instance}.*"))
+    return sorted(path.name for path in Path(_core.memory_folder()).glob(f"lastgate.{instance}.*"))
 
 
 @pytest.mark.parametrize("killed", [False, True])
@@ -150,11 +150,11 @@ def test_stderr_whose_reader_is_gone_does_not_end_a_kernel(tmp_path):
     try:
         assert process.stdout.readline().startswith(b"ready")
         process.stderr.close()
-        door = _core.DoorClient(instance)
+        channel = _core.ChannelClient(instance)
         for _ in range(3):
-            assert door.wait_world(door.publish_world(b"\x00\x01\x00\x00 no world"), 1.0)
+            assert channel.wait_world(channel.publish_world(b"\x00\x01\x00\x00 no world"), 1.0)
         time.sleep(0.05)
-        assert door.command("status", 1.0) is not None
+        assert channel.command("status", 1.0) is not None
     finally:
         process.terminate()
         process.stdout.close()
@@ -165,11 +165,11 @@ def test_stderr_that_nobody_reads_does_not_hold_up_a_kernel(start_kernel, monkey
     """Worlds that cannot be read are complained about; 20,000 complaints are more than a pipe holds."""
     monkeypatch.setattr("lastgate.kernel_process.KernelMessages._drain", lambda self: None)
     kernel = start_kernel(stacked(3), without_world=True)
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     for number in range(20_000):
-        sequence = door.publish_world(b"\x00\x01\x00\x00 no world")
+        sequence = channel.publish_world(b"\x00\x01\x00\x00 no world")
         if number % 2:  # the ring holds two
-            assert door.wait_world(sequence, 1.0)
+            assert channel.wait_world(sequence, 1.0)
     assert submit(kernel, [[0.01] * 3]).accepted
     kernel.estop("still heard")
     assert kernel.status().latched

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 import ros_messages as ros
-from paper_robots import arm_of_one_link, ball, only_violation, planar_two_link, post, sliders, stacked
+from paper_robots import arm_of_one_link, only_violation, planar_two_link, post, sliders, sphere, stacked
 from talking import everything_in, now_world, still, submit
 
 import lastgate as lg
@@ -19,21 +19,21 @@ def test_k01_twenty_chunks_pass_with_their_bytes_and_trace_ids(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     passed = _core.RingReader(kernel.instance, "safe_actions")
     failures = _core.RingReader(kernel.instance, "failures")
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     sent = []
     for number in range(20):
         payload = ros.to_bytes(
             ros.action_chunk(np.full((1, 3), 0.001 * number), trace_id=f"00-{number:032x}")
         )
         still(kernel)
-        answer = door.wait_verdict(door.submit(payload), 1.0, 0.0)
+        answer = channel.wait_verdict(channel.submit(payload), 1.0, 0.0)
         assert answer["passed"], answer["evidence"]
         sent.append(payload)
         (message,) = [passed.read(1.0)]
         # Byte for byte, in order, and said to come from this kernel.
         assert message[3] == payload
         assert message[0] == number + 1 == answer["safe_sequence"]
-        assert message[1] == door.kernel_id
+        assert message[1] == channel.kernel_id
     assert len({ros.from_bytes(p, "openral_msgs/msg/ActionChunk").trace_id for p in sent}) == 20
     assert everything_in(failures) == []
     assert not kernel.status().latched
@@ -42,10 +42,10 @@ def test_k01_twenty_chunks_pass_with_their_bytes_and_trace_ids(start_kernel):
 def test_big_endian_chunk_passes_on_as_it_came(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     passed = _core.RingReader(kernel.instance, "safe_actions")
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     still(kernel)
     payload = ros.to_bytes(ros.action_chunk(np.full((2, 3), 0.01)), little_endian=False)
-    assert door.wait_verdict(door.submit(payload), 1.0, 0.0)["passed"]
+    assert channel.wait_verdict(channel.submit(payload), 1.0, 0.0)["passed"]
     assert passed.read(1.0)[3] == payload
 
 
@@ -85,13 +85,15 @@ def test_k13_k14_obstacle_away_passes_and_obstacle_inside_is_named(start_kernel)
 def test_world_messages_of_the_wire_say_the_same(start_kernel):
     kernel = start_kernel(arm_of_one_link(), on_violation="hold", on_stale="drop")
     failures = _core.RingReader(kernel.instance, "failures")
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     still(kernel)
 
     def decide(world):
-        door.wait_world(door.publish_wire_world(world), 1.0)
+        channel.wait_world(channel.publish_wire_world(world), 1.0)
         still(kernel)
-        return door.wait_verdict(door.submit(ros.to_bytes(ros.action_chunk(np.zeros((1, 1))))), 1.0, 0.0)
+        return channel.wait_verdict(
+            channel.submit(ros.to_bytes(ros.action_chunk(np.zeros((1, 1))))), 1.0, 0.0
+        )
 
     obstacle = ros.make(
         "openral_msgs/msg/WorldCollision",
@@ -214,9 +216,9 @@ def test_state_that_grows_old_is_refused_though_its_source_stamps_ahead(start_ke
 def test_bytes_that_are_no_chunk_latch_and_are_reported(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     failures = _core.RingReader(kernel.instance, "failures")
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     still(kernel)
-    answer = door.wait_verdict(door.submit(b"\x00\x01\x00\x00 not a chunk"), 1.0, 0.0)
+    answer = channel.wait_verdict(channel.submit(b"\x00\x01\x00\x00 not a chunk"), 1.0, 0.0)
     assert (answer["passed"], answer["latched"]) == (False, True)
     assert (
         ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger").kind
@@ -239,7 +241,9 @@ def test_warn_only_says_so_every_second(start_kernel, caplog):
     for _ in range(3):
         assert not submit(kernel, [[9.0] * 3]).accepted
     time.sleep(2.3)
-    loud = [record.message for record in caplog.records if "WARN ONLY: no chunk is refused" in record.message]
+    loud = [
+        record.message for record in caplog.records if "WARN ONLY: no chunk is rejected" in record.message
+    ]
     assert 2 <= len(loud) <= 4, loud
     assert "3 chunks that break a rule have passed" in loud[-1]
 
@@ -265,7 +269,7 @@ def test_verdicts_are_those_of_the_gate_in_process(start_kernel):
     start = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
     accepted = 0
     for _ in range(60):
-        obstacle = ball(rng.uniform((-0.2, -0.6, 0.0), (0.8, 0.6, 0.9)), 0.08)
+        obstacle = sphere(rng.uniform((-0.2, -0.6, 0.0), (0.8, 0.6, 0.9)), 0.08)
         rows = start + np.cumsum(rng.normal(0.0, 0.012, (12, 7)), axis=0)
         stamp_s = time.time()
         world = lg.World(primitives=[obstacle], stamp_s=stamp_s)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import ros_messages as ros
 from otlp_receiver import otlp_receiver, values
-from paper_robots import arm_of_one_link, ball, cart, planar_two_link, stacked
+from paper_robots import arm_of_one_link, cart, planar_two_link, sphere, stacked
 from PIL import Image
 from talking import submit
 
@@ -67,7 +67,7 @@ def spans_of(kernel, collector, *chunks) -> list:
 
 def test_pass_violation_and_latched_drop_are_three_spans(start_kernel, collector):
     kernel = start_kernel(arm_of_one_link(safety=PATIENT), on_violation="estop")
-    kernel.publish_world(lg.World(primitives=[ball((0.5, 0.5, 0.0), 0.1, "lamp")], stamp_s=time.time()))
+    kernel.publish_world(lg.World(primitives=[sphere((0.5, 0.5, 0.0), 0.1, "lamp")], stamp_s=time.time()))
     labels = {"trace_id": f"00-{TRACE}-{PARENT}-01", "rskill_id": "pick"}
     begun_ns = time.time_ns()
     passed, violation, dropped = spans_of(
@@ -103,12 +103,12 @@ def test_telemetry_that_reads_too_late_counts_what_it_missed(start_kernel, colle
     kernel = start_kernel(stacked(3), without_world=True)
     with SpanSender() as sender:
         spans = KernelSpans(kernel.instance, sender)
-        door = _core.DoorClient(kernel.instance)
+        channel = _core.ChannelClient(kernel.instance)
         for number in range(1100):
             if number % 10 == 0:
                 kernel.observe(np.zeros(3))
             payload = ros.to_bytes(ros.action_chunk(np.full((1, 3), 0.001)))
-            assert door.wait_verdict(door.submit(payload), 1.0, 1e-4) is not None
+            assert channel.wait_verdict(channel.submit(payload), 1.0, 1e-4) is not None
         seen = spans.forward(0.5)
         assert spans.lost > 0
         assert seen + spans.lost == 1100
@@ -247,7 +247,7 @@ def test_verdicts_of_a_kernel_are_run_again(start_kernel, tmp_path):
         said = []
         for index in range(60):
             if index % 20 == 0:
-                lamps = [ball((*rng.uniform(-2, 2, 2), 0.0), 0.3, f"lamp{k}") for k in range(3)]
+                lamps = [sphere((*rng.uniform(-2, 2, 2), 0.0), 0.3, f"lamp{k}") for k in range(3)]
                 kernel.publish_world(lg.World(primitives=lamps, stamp_s=time.time()))
             said.append(submit(kernel, rng.normal(0.0, 0.05, (4, 2)), rskill_id=str(index)))
             if index % 20 == 19:
@@ -287,11 +287,11 @@ def test_world_that_grew_old_is_called_stale_and_is_run_again(start_kernel, tmp_
 
 def test_wire_worlds_and_every_wire_state_are_run_again(start_kernel, tmp_path):
     kernel = start_kernel(planar_two_link(safety=PATIENT), on_violation="hold", on_stale="drop")
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     path = tmp_path / "box.mcap"
 
     def publish(kind: str, message) -> None:
-        assert door.wait_world(door.publish_wire_world((kind, ros.to_bytes(message))), 1.0)
+        assert channel.wait_world(channel.publish_wire_world((kind, ros.to_bytes(message))), 1.0)
 
     now = time.time()
     obstacles = ros.make(
@@ -300,7 +300,7 @@ def test_wire_worlds_and_every_wire_state_are_run_again(start_kernel, tmp_path):
         radius=np.array([0.1, 0.1]),
         half_length=np.array([0.0, 0.3]),
         origin_xyzrpy=np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, -1.5, 0.0, 0.3, 0.2, 0.1]),
-        object_id=["ball", "bar"],
+        object_id=["sphere", "bar"],
     )
     cells = np.zeros((10, 10, 10), np.uint8)
     cells[5, 9, 9] = 1
@@ -378,21 +378,21 @@ def test_last_seconds_of_a_kernel_are_written_when_something_is_refused(start_ke
 def test_chunk_whose_numbers_do_not_fill_its_rows_is_left_out_by_name(start_kernel, tmp_path):
     kernel = start_kernel(stacked(3), without_world=True, on_violation="hold")
     path = tmp_path / "box.mcap"
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     with KernelRecorder(kernel.instance, gate_for(kernel), path) as recorder:
         kernel.observe(np.zeros(3))
         payload = ros.to_bytes(ros.action_chunk(np.zeros((2, 3)), horizon=3))
-        assert door.wait_verdict(door.submit(payload), 1.0, 0.0) is not None
+        assert channel.wait_verdict(channel.submit(payload), 1.0, 0.0) is not None
         submit(kernel, [[0.001] * 3])
         record(recorder, 2)
     outcome = replay(read_recording(path))
     assert outcome.same == 1
     ((number, why),) = outcome.left_out
     assert number == 1
-    assert "do not fill its rows" in why
+    assert "do not fill its steps" in why
 
 
-def test_held_object_is_left_out_by_name(start_kernel, tmp_path):
+def test_attached_object_is_left_out_by_name(start_kernel, tmp_path):
     kernel = start_kernel(planar_two_link(), without_world=True, on_violation="hold")
     path = tmp_path / "box.mcap"
     with KernelRecorder(kernel.instance, gate_for(kernel), path) as recorder:
@@ -406,18 +406,18 @@ def test_held_object_is_left_out_by_name(start_kernel, tmp_path):
 def test_twists_and_recoveries_are_run_again(start_kernel, tmp_path):
     kernel = start_kernel(cart(), without_world=True, on_violation="hold", on_stale="drop")
     path = tmp_path / "box.mcap"
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     with KernelRecorder(kernel.instance, gate_for(kernel), path) as recorder:
         for speed in (0.5, 50.0):
             kernel.observe(np.zeros(1))
             twist = _core.encode_twist((speed, 0.0, 0.0, 0.0, 0.0, 0.1))
-            assert door.wait_verdict(door.submit_twist(twist), 1.0, 0.0) is not None
+            assert channel.wait_verdict(channel.submit_twist(twist), 1.0, 0.0) is not None
         kernel.observe(np.zeros(1))
         chunk = _core.encode_action_chunk(np.array([[0.01]]), 0, time.time(), "", "", "", "", 0)
         request = _core.encode_chunk_request(chunk, True, [])
-        assert door.wait_verdict(door.submit_request(request), 1.0, 0.0) is not None
+        assert channel.wait_verdict(channel.submit_request(request), 1.0, 0.0) is not None
         broken = _core.encode_chunk_request(b"no chunk", True, [])
-        assert door.wait_verdict(door.submit_request(broken), 1.0, 0.0) is not None
+        assert channel.wait_verdict(channel.submit_request(broken), 1.0, 0.0) is not None
         record(recorder, 3)
     recording = read_recording(path)
     assert [check.accepted for check in recording.checks] == [True, False, True]

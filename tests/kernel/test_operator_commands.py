@@ -93,7 +93,7 @@ def test_stop_is_a_stop_whatever_its_reason_is_written_in(start_kernel, reason):
 def test_line_that_stops_nobody_does_not_deafen_the_human_source(start_kernel, monkeypatch, capsys):
     kernel = start_kernel(stacked(2), without_world=True)
     kernels = iter([[kernel.instance], ["one-that-is-gone"], [], [kernel.instance]])  # the third is its hint
-    monkeypatch.setattr(kernel_process, "running_kernels", lambda: next(kernels))
+    monkeypatch.setattr(kernel_process, "running_kernels", lambda user="": [] if user else next(kernels))
     monkeypatch.setattr(sys, "stdin", io.StringIO("first\nsecond\n"))
     assert run(["human"]) == 2
     assert "one-that-is-gone" in capsys.readouterr().err
@@ -120,9 +120,9 @@ def test_refused_reset_exits_1_and_says_why(start_kernel):
 def test_without_a_name_the_only_kernel_is_meant_and_two_must_be_told_apart(
     start_kernel, monkeypatch, capsys
 ):
-    # Other kernels may run on this machine: only those of this test are looked at.
+    # Other kernels may run on this machine: only those of this test are checked.
     names: list[str] = []
-    monkeypatch.setattr(kernel_process, "running_kernels", lambda: names)
+    monkeypatch.setattr(kernel_process, "running_kernels", lambda user="": [] if user else names)
     first = start_kernel(stacked(2), without_world=True, reset_cooldown_s=0.05)
     names = [first.instance]
     first.estop("now")
@@ -148,7 +148,7 @@ def test_stop_without_a_name_stops_every_kernel_even_if_one_is_gone(start_kernel
     second = start_kernel(stacked(2), without_world=True)
     third = start_kernel(stacked(2), without_world=True)
     names = [first.instance, "one-that-is-gone", second.instance]
-    monkeypatch.setattr(kernel_process, "running_kernels", lambda: names)
+    monkeypatch.setattr(kernel_process, "running_kernels", lambda user="": [] if user else names)
     assert run(["estop", "--reason", "smoke"]) == 2
     assert "one-that-is-gone" in capsys.readouterr().err
     assert [kernel.status().reason for kernel in (first, second)] == ["smoke", "smoke"]
@@ -263,3 +263,29 @@ def test_kernel_run_becomes_the_kernel_and_ends_cleanly(tmp_path):
     kernel.communicate(timeout=10)
     assert kernel.returncode == 0
     assert not _core.kernel_is_alive(instance)
+
+
+def test_warn_only_is_told_by_the_status_and_its_absence_too(start_kernel):
+    lenient = start_kernel(stacked(2), without_world=True, warn_only=True)
+    strict = start_kernel(stacked(2), without_world=True)
+    assert (lenient.status().warn_only, strict.status().warn_only) == (True, False)
+    for kernel, is_lenient in ((lenient, True), (strict, False)):
+        said = lastgate("status", "--robot", kernel.instance)
+        assert (said.returncode, said.stdout.startswith("active")) == (0, True)
+        assert ("warn only: chunks that break a rule pass" in said.stdout) is is_lenient
+        assert ("warning: warn only" in said.stderr) is is_lenient
+        fields = json.loads(lastgate("status", "--robot", kernel.instance, "--json").stdout)
+        assert fields["warn_only"] is is_lenient
+    lenient.estop("a real stop")
+    assert lenient.status().reason == "a real stop"  # which still stops
+
+
+def test_escape_sequences_in_a_reason_are_shown_and_not_obeyed(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True)
+    kernel.estop("\x1b[2Jgone \x07\u202e")
+    said = lastgate("status", "--robot", kernel.instance)
+    assert "\x1b" not in said.stdout
+    assert r"\x1b[2Jgone \x07\u202e" in said.stdout
+    # As data it is what it was.
+    fields = json.loads(lastgate("status", "--robot", kernel.instance, "--json").stdout)
+    assert fields["reason"] == "\x1b[2Jgone \x07\u202e"

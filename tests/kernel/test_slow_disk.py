@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from paper_robots import stacked
 
-from lastgate import KernelState, _core
+from lastgate import SphereShape, _core
 
 DISK_S = 3
 SLOW_DISK = f"""
@@ -29,19 +29,22 @@ def slow_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", str(library))
 
 
-def test_stop_after_a_reset_does_not_wait_for_the_disk(start_kernel, slow_disk):
+def test_stop_does_not_wait_for_the_disk_and_a_reset_does(start_kernel, slow_disk):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    kernel.estop("first")
+    registration = _core.Registration(kernel.instance, "human")
+    registration.press("first")
+    time.sleep(0.1)
     assert kernel.status().latched
-    time.sleep(0.05)
     began = time.monotonic()
     assert kernel.reset().success
-    seat = _core.Seat(kernel.instance, "human")
-    time.sleep(0.1)  # the reset is on its way to the disk
+    assert time.monotonic() - began > 0.9 * DISK_S  # it is answered when the disk has kept it
     kernel.observe(np.zeros(3))
     assert kernel.submit(np.zeros((1, 3))).accepted
-    seat.press("second")
-    while seat.kernel_state != KernelState.LATCHED and time.monotonic() - began < DISK_S:
+    kernel.attach("ring0", SphereShape(radius_m=0.001), object_id="part")
+    time.sleep(0.1)  # that is on its way to the disk
+    began = time.monotonic()
+    registration.press("second")
+    while kernel.status().reason != "second" and time.monotonic() - began < DISK_S:
         time.sleep(0.001)
     took_s = time.monotonic() - began
     assert took_s < 1.0, f"the stop was heard after {took_s:.1f} s"

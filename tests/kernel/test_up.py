@@ -86,10 +86,10 @@ def start_up(tmp_path):
 def test_group_arms_lets_chunks_pass_and_ends_without_a_trace(start_up):
     up = start_up("--safe-action-deadline-s", "60")
     wait_until(lambda: up.said("armed"))
-    door = _core.DoorClient(up.name)
-    door.observe(_core.encode_joint_state(["j0", "j1"], np.zeros(2), None, time.time()))
+    channel = _core.ChannelClient(up.name)
+    channel.observe(_core.encode_joint_state(["j0", "j1"], np.zeros(2), None, time.time()))
     chunk = _core.encode_action_chunk(np.zeros((1, 2)), 0, time.time(), "", "", "", "", 0)
-    assert door.wait_verdict(door.submit(chunk), 1.0, 0.0)["passed"]
+    assert channel.wait_verdict(channel.submit(chunk), 1.0, 0.0)["passed"]
     assert up.end() == 0
     assert not _core.kernel_is_alive(up.name)
     # The kernel went first: nobody was missed, so the next start is not latched.
@@ -117,8 +117,8 @@ def test_every_stop_and_every_return_is_said_where_the_group_was_started(start_u
     wait_until(lambda: up.said("armed"))
     kernel_process.stop_kernel(up.name, source="somebody", reason="smoke")
     wait_until(lambda: up.said("a stop is latched: smoke (somebody); `lastgate reset --robot"))
-    door = _core.DoorClient(up.name)
-    wait_until(lambda: door.command("reset", 2.0)[0])
+    channel = _core.ChannelClient(up.name)
+    wait_until(lambda: channel.command("reset", 2.0)[0])
     wait_until(lambda: up.said("armed", times=2))
     assert up.end() == 0
 
@@ -129,7 +129,7 @@ def test_kernel_that_dies_ends_the_group(start_up):
     os.kill(up.child("lastgate-kernel"), signal.SIGKILL)
     assert up.process.wait(30) == 3
     assert up.said("kernel is gone (code -9)")
-    assert list(Path("/dev/shm").glob(f"lastgate.{up.name}.*")) == []
+    assert list(Path(_core.memory_folder()).glob(f"lastgate.{up.name}.*")) == []
 
 
 @pytest.mark.parametrize("installed", [True, False])
@@ -151,6 +151,23 @@ def test_group_that_is_killed_takes_its_kernel_with_it(start_up):
     up.process.kill()
     up.process.wait()
     wait_until(lambda: not _core.kernel_is_alive(up.name))
+
+
+def test_group_that_is_killed_before_its_kernel_has_started_leaves_none(start_up):
+    up = start_up("--safe-action-deadline-s", "60")
+
+    def kernel_is_on_its_way() -> bool:
+        try:
+            return up.child("kernel") > 0
+        except AssertionError:
+            return False
+
+    wait_until(kernel_is_on_its_way)  # an interpreter still, which becomes the kernel later
+    kernel = up.child("kernel")
+    up.process.kill()
+    up.process.wait()
+    wait_until(lambda: not Path(f"/proc/{kernel}").exists())
+    assert not _core.kernel_is_alive(up.name)
 
 
 def test_without_its_deadman_the_kernel_is_not_armed_and_up_says_so(start_up):

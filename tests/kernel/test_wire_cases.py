@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 import pytest
 import ros_messages as ros
-from fleet_poses import FLEET_POSES
+from library_poses import LIBRARY_POSES
 from paper_robots import (
     PAPER_SAFETY,
     allowed,
@@ -29,11 +29,13 @@ from paper_robots import (
     stacked,
     wall_beyond_x,
 )
+from root_frame_robot import BASE, ROOT, mounted_arm
 from talking import submit
 
 import lastgate as lg
 from lastgate import _core
 from lastgate.adapters.driver import SafeActionDriver, StopReason
+from lastgate.contracts import RobotFrames
 from lastgate.kernel_config import flat_config
 from lastgate.kernel_process import kernel_program
 from lastgate.lowering.lower import joints_with_frames, lower_robot
@@ -122,7 +124,7 @@ def test_k10_k11_upright_arm_passes_and_folded_is_refused_as_deep_as_mujoco_says
 def test_k15_no_grid_is_dropped_free_grid_passes_and_an_occupied_cell_is_named(start_kernel):
     kernel = start_kernel(arm_of_one_link(), on_stale="drop")
     failures = _core.RingReader(kernel.instance, "failures")
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     assert only_violation(submit(kernel, [[0.0]])).code == lg.ViolationCode.world_unavailable
     assert not kernel.status().latched
     assert last_failure(failures).kind == lg.FailureKind.CONTROLLER
@@ -139,7 +141,9 @@ def test_k15_no_grid_is_dropped_free_grid_passes_and_an_occupied_cell_is_named(s
             size_z=24,
             occupancy=cells.ravel(),
         )
-        assert door.wait_world(door.publish_wire_world(("occupancy_voxels", ros.to_bytes(message))), 1.0)
+        assert channel.wait_world(
+            channel.publish_wire_world(("occupancy_voxels", ros.to_bytes(message))), 1.0
+        )
 
     publish()
     assert submit(kernel, [[0.0]]).accepted
@@ -224,7 +228,7 @@ def test_k24_mobile_panda_in_a_full_box_is_refused_by_a_voxel(start_kernel, fill
 
 def test_k25_h1_stands_and_an_arm_in_its_body_is_refused(start_kernel):
     kernel = start_kernel("h1", without_world=True, rate_hz=50.0)
-    pose = FLEET_POSES["h1"]
+    pose = LIBRARY_POSES["h1"]
     home = [pose.home.get(name, 0.0) for name in kernel.joint_names]
     folded = [{**pose.home, **pose.folded}.get(name, 0.0) for name in kernel.joint_names]
     assert submit(kernel, [home], at=home).accepted
@@ -234,9 +238,9 @@ def test_k25_h1_stands_and_an_arm_in_its_body_is_refused(start_kernel):
 
 
 @pytest.mark.parametrize(("name", "steps"), [("rizon4", 30), ("openarm", 20), ("so100_follower", 30)])
-def test_k26_small_sinusoids_of_the_fleet_pass(start_kernel, name, steps):
+def test_k26_small_sinusoids_of_the_library_pass(start_kernel, name, steps):
     kernel = start_kernel(name, without_world=True, rate_hz=30.0)
-    pose = FLEET_POSES[name].home if name in FLEET_POSES else {}
+    pose = LIBRARY_POSES[name].home if name in LIBRARY_POSES else {}
     home = np.array([pose.get(joint_name, 0.0) for joint_name in kernel.joint_names])
     limits = {one.name: one.position_limits for one in kernel.robot.actuated_joints}
     lows, highs = np.array([limits[joint_name] for joint_name in kernel.joint_names]).T
@@ -340,10 +344,10 @@ def test_x22_label_of_an_obstacle_survives_the_evidence_of_the_kernel(start_kern
 
 def test_x23_joint_state_of_the_gripper_alone_does_not_refresh_the_arm(start_kernel):
     kernel = start_kernel(gripper_arm(), without_world=True, on_stale="drop")
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
 
     def finger_says():
-        door.observe(_core.encode_joint_state(["finger_joint"], np.zeros(1), None, time.time()))
+        channel.observe(_core.encode_joint_state(["finger_joint"], np.zeros(1), None, time.time()))
 
     finger_says()
     kernel.observe(np.zeros(1))
@@ -356,14 +360,14 @@ def test_x23_joint_state_of_the_gripper_alone_does_not_refresh_the_arm(start_ker
 
 def test_x24_horizon_of_65535_is_refused_in_bounded_time(start_kernel):
     kernel = start_kernel(stacked(1), without_world=True)
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     kernel.observe(np.zeros(1))
     whole = ros.to_bytes(ros.action_chunk(np.zeros((65535, 1))))
     with pytest.raises(ValueError, match="does not fit"):
-        door.submit(whole)
+        channel.submit(whole)
     # One that says so and brings a few numbers only fits the slot, and is refused as fast as any other.
     said = ros.to_bytes(ros.action_chunk(np.zeros((4, 1)), horizon=65535))
-    answer = door.wait_verdict(door.submit(said), 1.0, 0.0)
+    answer = channel.wait_verdict(channel.submit(said), 1.0, 0.0)
     assert answer["verdict"].violation.code == lg.ViolationCode.dim_mismatch.number
     assert answer["duration_s"] < 0.05
 
@@ -414,3 +418,46 @@ def test_x26_twin_stop_that_a_kernel_died_with_is_there_for_the_next_driver(star
     assert not submit(second, np.full((2, 2), 0.01)).accepted
     assert not driver.tick()
     driver.close()
+
+
+def test_world_message_in_the_root_frame_is_moved_and_one_without_a_frame_is_rejected(start_kernel):
+    robot = mounted_arm()
+    motion = np.array(RobotFrames.of(robot).root_in_base)
+    kernel = start_kernel(robot, on_violation="hold", on_stale="drop")
+    channel = _core.ChannelClient(kernel.instance)
+
+    def outcome(frame_id: str, in_base: tuple[float, float, float]) -> str:
+        x, y, z = (motion[:, :3].T @ (np.array(in_base) - motion[:, 3])).tolist()
+        obstacle = ros.make(
+            "openral_msgs/msg/WorldCollision",
+            header=ros.header(time.time(), frame_id),
+            radius=np.array([0.02]),
+            half_length=np.array([0.0]),
+            origin_xyzrpy=np.array([x, y, z, 0.0, 0.0, 0.0]),
+            object_id=["cup"],
+        )
+        assert channel.wait_world(
+            channel.publish_wire_world(("world_collision", ros.to_bytes(obstacle))), 1.0
+        )
+        verdict = submit(kernel, np.zeros((1, 2)))
+        return "accepted" if verdict.accepted else only_violation(verdict).code
+
+    above, inside = (0.3, 0.0, 0.6), (0.3, 0.0, 0.2)
+    assert outcome("", above) == "world_unavailable"
+    assert outcome(ROOT, above) == "accepted"
+    assert outcome(ROOT, inside) == "world_collision"
+
+
+def test_client_hands_over_a_world_of_the_root_frame_and_the_gate_in_process_agrees(start_kernel):
+    kernel = start_kernel(mounted_arm(), on_violation="hold", on_stale="drop")
+    motion = np.array(RobotFrames.of(mounted_arm()).root_in_base)
+    for in_base, accepted in (((0.3, 0.0, 0.6), True), ((0.3, 0.0, 0.2), False)):
+        xyz = motion[:, :3].T @ (np.array(in_base) - motion[:, 3])
+        cloud = lg.World(points=xyz[np.newaxis], stamp_s=time.time(), frame_id=ROOT)
+        kernel.publish_world(cloud)
+        said = submit(kernel, np.zeros((1, 2)))
+        assert said.accepted is accepted
+    kernel.publish_world(lg.World(primitives=[], stamp_s=time.time()))
+    violation = only_violation(submit(kernel, np.zeros((1, 2))))
+    assert violation.code == "world_unavailable"
+    assert f"must name `{BASE}` or `{ROOT}`" in violation.sentence()

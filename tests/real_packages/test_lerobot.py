@@ -91,9 +91,11 @@ def test_gated_robot_is_a_robot_and_sends_accepted_actions_unchanged():
         assert robot.is_connected
         robot.get_observation()
         wanted = action(shoulder_pan=2.0)
-        assert robot.send_action(wanted) is wanted
-        assert robot.robot.sent[-1] is wanted
-        assert robot.gate.last_refusal is None
+        assert robot.send_action(wanted) == wanted
+        assert robot.robot.sent[-1] == wanted
+        wanted["shoulder_pan.pos"] = 150.0  # whatever becomes of it, what was checked was sent
+        assert robot.robot.sent[-1] == action(shoulder_pan=2.0)
+        assert robot.gate.last_rejection is None
     assert not robot.is_connected
 
 
@@ -111,18 +113,31 @@ def test_gated_robot_sends_nothing_that_was_refused(changes, code):
     robot.get_observation()
     assert robot.send_action(action(**changes)) == pytest.approx(action())
     assert robot.robot.sent == []
-    assert robot.gate.last_refusal.code == code
+    assert robot.gate.last_rejection.code == code
+
+
+@pytest.mark.parametrize("extra", ["x.vel", "theta.vel"])
+def test_gated_robot_sends_nothing_with_a_key_that_the_gate_does_not_know(extra):
+    robot = GatedRobot(PaperFollower(), named())
+    robot.get_observation()
+    robot.send_action(action() | {extra: 0.3})
+    assert robot.robot.sent == []
+    assert robot.gate.last_rejection.code == "not_checked"
+    robot = GatedRobot(PaperFollower(), named(unchecked_keys=(extra,)))
+    robot.get_observation()
+    robot.send_action(action() | {extra: 0.3})
+    assert robot.robot.sent == [action() | {extra: 0.3}]
 
 
 def test_gated_robot_that_never_observed_sends_nothing():
     robot = GatedRobot(PaperFollower(), named())
     robot.send_action(action())
-    assert robot.gate.last_refusal.code == "state_unavailable"
+    assert robot.gate.last_rejection.code == "state_unavailable"
     assert robot.robot.sent == []
 
 
 def test_gated_robot_raises_when_asked_to():
-    robot = GatedRobot(PaperFollower(), named(), raise_on_refusal=True)
+    robot = GatedRobot(PaperFollower(), named(), raise_on_rejection=True)
     robot.get_observation()
     with pytest.raises(lg.RejectedChunkError, match="nan_in_action"):
         robot.send_action(action(gripper=float("nan")))
@@ -136,16 +151,16 @@ def through_pipeline(step, **changes):
 def test_step_in_a_pipeline_passes_accepted_actions_and_holds_for_refused_ones():
     step = GateStep(gate=named())
     assert through_pipeline(step, elbow_flex=2.0)[TransitionKey.ACTION] == action(elbow_flex=2.0)
-    assert step.gate.last_refusal is None
+    assert step.gate.last_rejection is None
     assert through_pipeline(step, elbow_flex=80.0)[TransitionKey.ACTION] == pytest.approx(action())
-    assert step.gate.last_refusal.code == "joint_velocity_limit"
+    assert step.gate.last_rejection.code == "joint_velocity_limit"
 
 
 def test_step_without_a_gate_or_asked_to_raise_lets_nothing_pass():
     with pytest.raises(lg.ROSConfigError, match="needs a gate"):
         through_pipeline(GateStep())
     with pytest.raises(lg.RejectedChunkError, match="joint_velocity_limit"):
-        through_pipeline(GateStep(gate=named(), raise_on_refusal=True), elbow_flex=80.0)
+        through_pipeline(GateStep(gate=named(), raise_on_rejection=True), elbow_flex=80.0)
 
 
 def test_synthetic_dataset_is_read_by_lerobot_itself(tmp_path: Path):
@@ -209,8 +224,8 @@ def test_client_of_openpi_talks_through_the_proxy():
             proxy = PolicyProxy(
                 gate, world=lg.NO_WORLD, upstream=upstream, options=ProxyOptions(state_key="state")
             )
-            async with await proxy.serve(port=0) as door:
-                ports.append(door.sockets[0].getsockname()[1])
+            async with await proxy.serve(port=0) as listening:
+                ports.append(listening.sockets[0].getsockname()[1])
                 while not stop.is_set():
                     await asyncio.sleep(0.01)
 

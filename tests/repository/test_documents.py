@@ -132,12 +132,12 @@ def test_wrapper_of_the_readme_runs_and_refuses(name: str, move: float, ends_wit
     assert done.stdout.splitlines()[-1] == ends_with
 
 
-def test_policy_server_of_the_readme_opens_its_door():
+def test_policy_server_of_the_readme_opens_its_port():
     wrapper = wrappers_of_the_readme()["A policy server"].replace("8001", "0")
-    waits = "await door.serve_forever()"
+    waits = "await listening.serve_forever()"
     assert waits in wrapper
     # It would wait for ever, which is its job.
-    opened = wrapper.replace(waits, "print('open', door.is_serving())")
+    opened = wrapper.replace(waits, "print('open', listening.is_serving())")
     indented = "\n".join(f"    {line}" for line in opened.splitlines())
     program = f"{OWN_LOOP.format(move=0.0)}\nasync def main():\n{indented}\nasyncio.run(main())"
     done = _run(["-c", program])
@@ -192,6 +192,71 @@ def test_every_test_named_in_the_documents_exists():
     assert not missing
 
 
+# Without backticks too: comments and docstrings name tests as they like.
+NAMED_IN_SOURCE = re.compile(
+    r"(?<![\w./-])((?:tests|core/tests|kernel/tests)/[\w./-]+\.(?:py|cpp))(?:::(\w+))?"
+)
+SOURCE_ENDINGS = {".py", ".pyi", ".cpp", ".hpp", ".inc", ".txt", ".toml", ".sh", ".js"}
+
+
+def sources() -> list[Path]:
+    folders = (
+        "core",
+        "kernel",
+        "gateway",
+        "fitting",
+        "bindings",
+        "src",
+        "tests",
+        "tools",
+        "benchmarks",
+        "examples",
+    )
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    kept = [path for path in found if path.suffix in SOURCE_ENDINGS and path.name != "convex_pieces.txt"]
+    return [path for path in kept if path != Path(__file__)] + [ROOT / "pyproject.toml", ROOT / "Makefile"]
+
+
+def test_every_test_named_in_a_source_file_exists():
+    missing = []
+    for path in sources():
+        for file, name in NAMED_IN_SOURCE.findall(path.read_text(encoding="utf-8", errors="replace")):
+            text = (ROOT / file).read_text(encoding="utf-8") if (ROOT / file).is_file() else None
+            if text is None or (name and not re.search(rf"^def {name}\(", text, re.MULTILINE)):
+                missing.append(f"{path.relative_to(ROOT)}: {file}::{name}")
+    assert not missing
+
+
+MAKE = re.compile(r"\bmake ((?:-C benchmarks )?)([a-z]+(?:-[a-z]+)*)")
+IN_CODE = re.compile(r"`[^`\n]+`|^```sh\n.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def make_targets(folder: Path) -> set[str]:
+    text = (folder / "Makefile").read_text(encoding="utf-8")
+    return set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
+
+
+def test_every_make_target_named_in_the_documents_exists():
+    known = {"": make_targets(ROOT), "-C benchmarks ": make_targets(ROOT / "benchmarks")}
+    missing = [
+        f"{path.relative_to(ROOT)}: make {folder}{target}"
+        for path in [*DOCUMENTS, ROOT / ".ci" / "run", ROOT / ".pre-commit-config.yaml"]
+        if path.name != "CHANGELOG.md"  # tells of targets as they were called
+        for code in (
+            IN_CODE.findall(path.read_text(encoding="utf-8")) if path.suffix == ".md" else [path.read_text()]
+        )
+        for folder, target in MAKE.findall(code)
+        if target not in known[folder]
+    ]
+    assert not missing
+
+
+def test_help_shows_a_person_about_ten_targets():
+    shown = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"demo", "test", "check", "format"} <= set(shown)
+    assert len(shown) <= 12
+
+
 def test_every_claim_of_safety_md_names_a_test():
     section = (ROOT / "SAFETY.md").read_text(encoding="utf-8").split("## Not claimed")[0]
     rows = [
@@ -208,6 +273,15 @@ def test_generated_blocks_of_the_readme_are_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
+NAMED_PATH = re.compile(r"`((?:core|kernel|src|tests|tools|docs|bindings)/[\w./-]+)`")
+
+
+def test_every_path_named_for_contributors_exists():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    missing = [path for path in NAMED_PATH.findall(text) if not (ROOT / path).exists()]
+    assert missing == []
+
+
 def test_rejection_shown_in_the_readme_is_one_that_looking_at_rows_would_miss():
     from lastgate.demo.panda_scene import PandaScene, table_world
     from lastgate.robots import load_robot
@@ -217,4 +291,4 @@ def test_rejection_shown_in_the_readme_is_one_that_looking_at_rows_would_miss():
     start = np.array(json.loads((files / "measured.json").read_text())["positions"])
     scene = PandaScene(load_robot("franka_panda"), table_world())
     assert not any(scene.contacts_at(row) for row in rows)
-    assert scene.contacts_along(start, rows, looks_per_row=16).robot_world
+    assert scene.contacts_along(start, rows, samples_per_row=16).robot_world

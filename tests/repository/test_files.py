@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about the files themselves that a person would forget to look at."""
+"""Rules about the files themselves that a person would forget to check."""
 
+import ast
 import importlib.util
 import json
 import os
@@ -93,38 +94,68 @@ def test_version_is_the_same_everywhere():
     assert project["version"] == lastgate.__version__
 
 
+# What may hold braces and parentheses that mean nothing: comments, strings, characters, preprocessor lines.
+_SILENT = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'|^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*""",
+    re.DOTALL | re.MULTILINE,
+)
+# Of what stands before a brace: no function, whatever parentheses there are. A `struct` may be a return type.
+_NO_FUNCTION = re.compile(
+    r"\s*(?:extern|namespace|enum|union|(?:template\s*<[^;{]*>\s*)?(?:class|struct)\b(?!(?:(?!alignas)[\s\S])*\)))"
+)
+
+
+def _closing_brace(text: str, opening: int) -> int:
+    depth = 0
+    for at in range(opening, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            return at
+    return len(text) - 1
+
+
 def function_lengths(text: str) -> list[tuple[int, int]]:
-    """Returns first line and length of every C++ function, from its definition to the closing brace."""
-    lines = text.splitlines()
+    """Returns first line and length of every C++ function, from the first line of its signature to the closing brace.
+
+    A brace with a parenthesis somewhere between it and the end of the statement before it opens a function.
+    """
+    text = _SILENT.sub(lambda silent: re.sub(r"[^\n]", " ", silent[0]), text)
     found = []
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        is_definition = re.match(r"^(?:\w|\[\[|~)[^;]*\)[^;]*\{\s*$", line) and not line.startswith(
-            ("namespace", "if", "for", "while")
-        )
-        if not is_definition:
-            number += 1
-            continue
-        indent = re.match(r"\s*", line)
-        assert indent is not None
-        end = next(
-            (
-                after
-                for after in range(number + 1, len(lines))
-                if lines[after].startswith(indent.group(0) + "}")
-            ),
-            len(lines) - 1,
-        )
-        found.append((number + 1, end - number + 1))
-        number = end + 1
+    head = at = open_parentheses = 0
+    while at < len(text):
+        character = text[at]
+        open_parentheses += {"(": 1, ")": -1}.get(character, 0)
+        before = text[head:at] if character == "{" else ""
+        if character in ";}" and open_parentheses == 0:
+            head = at + 1
+        elif character == "{" and (
+            open_parentheses or re.search(r"[\w>]$|=\s*$", before)
+        ):  # an initialiser, `a_{1}` or `= {`
+            at = _closing_brace(text, at)
+        elif character == "{" and ")" in before and not _NO_FUNCTION.match(before):
+            first = head + len(before) - len(before.lstrip())
+            at = _closing_brace(text, at)
+            found.append((text.count("\n", 0, first) + 1, text.count("\n", first, at) + 1))
+            head = at + 1
+        elif character == "{":
+            head = at + 1
+        at += 1
     return found
 
 
-def test_no_function_of_the_core_is_longer_than_a_page():
+def python_function_lengths(text: str) -> list[tuple[int, int]]:
+    """Returns first line and length of every Python function, signature and docstring included."""
+    return [
+        (node.lineno, (node.end_lineno or node.lineno) - node.lineno + 1)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def test_no_native_function_is_longer_than_a_page():
     sources = [
         path
-        for folder in ("core/src", "kernel")
+        for folder in ("core", "kernel", "gateway", "fitting")
         for path in (ROOT / folder).rglob("*")
         if path.suffix in {".cpp", ".hpp", ".inc"}
     ]
@@ -137,13 +168,45 @@ def test_no_function_of_the_core_is_longer_than_a_page():
     assert long == []
 
 
+def test_no_python_function_is_longer_than_a_page():
+    long = [
+        f"{path.relative_to(ROOT)}:{first}: {length} lines"
+        for path in (ROOT / "src").rglob("*.py")
+        for first, length in python_function_lengths(path.read_text(encoding="utf-8"))
+        if length > FUNCTION_LINES_MAX
+    ]
+    assert long == []
+
+
 def test_function_that_is_too_long_is_seen():
     text = "void check() noexcept {\n" + "    step();\n" * 80 + "}\n"
     assert function_lengths(text) == [(1, 82)]
+    assert python_function_lengths("def check(\n    a,\n):\n" + "    step()\n" * 80) == [(1, 83)]
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "Verdict check(const Chunk& chunk,\n              double now_s) noexcept {",
+        "Gate::Gate(const Model& model)\n    : model_(model), count_{0} {",
+        "template <typename T>\nstruct Pair make(T a,\n                 T b) {",
+        "auto Gate::path() const\n    -> std::span<const double> {",
+    ],
+)
+def test_function_with_a_wrapped_signature_is_measured(signature):
+    text = "namespace a {\nint zero = 0;\n\n" + signature + "\n" + "    step({1}, '{');\n" * 80 + "}\n}\n"
+    assert function_lengths(text) == [(4, 82 + signature.count("\n"))]
+
+
+def test_member_function_is_measured_apart_from_its_class():
+    text = "class Gate {\n    int a() { return 1; }\n    int b(int c\n          = {}) {\n        return c;\n    }\n};\n"
+    assert function_lengths(text) == [(2, 1), (3, 4)]
 
 
 def test_functions_of_the_core_are_seen():
-    assert len(function_lengths((ROOT / "core" / "src" / "gate.cpp").read_text())) >= 10
+    assert len(function_lengths((ROOT / "core" / "src" / "gate_setup.cpp").read_text())) >= 10
+    found = sum(len(function_lengths(path.read_text())) for path in (ROOT / "core").rglob("*.cpp"))
+    assert found >= 500
 
 
 @pytest.mark.parametrize("name", load_tool("generate_stubs").MODULES)
@@ -151,6 +214,12 @@ def test_committed_stub_is_what_the_native_module_says(name):
     stubs = load_tool("generate_stubs")
     committed = (stubs.PACKAGE / f"_{name}.pyi").read_text()
     assert committed == stubs.stub_text(name), "the stub is old: run `make generate`"
+
+
+def test_modules_that_are_checked_strictly_exist():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["basedpyright"]
+    assert len(settings["strict"]) >= 30
+    assert [path for path in settings["strict"] if not (ROOT / path).is_file()] == []
 
 
 def test_package_says_that_it_is_typed():
@@ -178,23 +247,23 @@ def test_type_hashes_are_those_of_the_message_files():
     assert hashes.TARGET.read_text() == hashes.text(), "run `make generate`"
 
 
-def test_fleet_page_is_what_the_stored_numbers_say():
-    fleet = load_tool("measure_fleet")
-    results = json.loads(fleet.RESULTS.read_text())
-    assert fleet.PAGE.read_text() == fleet.page(results), "run `python tools/measure_fleet.py --render`"
+def test_library_page_is_what_the_stored_numbers_say():
+    library = load_tool("measure_library")
+    results = json.loads(library.RESULTS.read_text())
+    assert library.PAGE.read_text() == library.page(results), "run `python tools/measure_library.py --render`"
     assert all(row["missed"] == 0 and row["hidden"] == 0 for row in results.values())
 
 
 def test_error_page_is_what_the_stored_counts_say():
     from lastgate.lowering.error_page import render_page
-    from lastgate.lowering.error_rates import JUDGES
+    from lastgate.lowering.error_rates import CHECKERS
 
     results = json.loads((ROOT / "benchmarks" / "error_rates.json").read_text())
     assert (ROOT / "docs" / "error-rates.md").read_text() == render_page(results), (
         "run `lastgate bench --errors`"
     )
     named = {name for robot in results.values() for kind in robot["errors"].values() for name in kind}
-    assert named <= set(JUDGES), "a judge would be left out of the page"
+    assert named <= set(CHECKERS), "a checker would be left out of the page"
 
 
 @pytest.mark.parametrize("script", ["render.py", "latency.py"])
@@ -205,5 +274,5 @@ def test_benchmark_page_is_what_the_result_files_say(script):
         env={**os.environ, "PYTHONWARNINGS": "error"},
     )
     assert done.returncode == 0, (
-        "docs/benchmarks.md or docs/latency.md is old: run `make generate` or `make latency`"
+        "docs/benchmarks.md or docs/latency.md is old: run `make generate` or `make -C benchmarks latency`"
     )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imports point downwards, and `import lastgate` needs NumPy and Pydantic only."""
+"""What the import contracts of pyproject.toml cannot say, and that `import lastgate` needs NumPy and Pydantic only."""
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,12 +13,6 @@ import lastgate
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "lastgate"
-
-# Who may import whom, among our own rooms. A module that is not a folder counts as the room of its name.
-DOWNWARDS = ("contracts", "assets", "lowering", "cli")
-TOOLS = {"assets", "lowering", "telemetry", "dashboard", "audit", "bench", "demo", "cli"}
-ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
-RUN_TIME = sorted(ROOMS - TOOLS)
 
 BLOCKED_IMPORT = """
 import importlib.abc, sys
@@ -47,60 +42,75 @@ ALLOWED = {
 }
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """Returns the rooms of our own package that a file imports, inside functions too."""
-    rooms = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            assert node.level == 0, f"{path.name}:{node.lineno}: relative import"
-            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
-        rooms |= {name.split(".")[1] for name in names if name.startswith("lastgate.")}
-    return {room for room in rooms if (PACKAGE / room).is_dir() or (PACKAGE / f"{room}.py").exists()}
+NATIVE = {"_core", "_fitting"}
 
 
-def files_of(room: str) -> list[Path]:
-    return sorted((PACKAGE / room).rglob("*.py")) or [PACKAGE / f"{room}.py"]
+def imports_of_the_package_itself(text: str) -> list[str]:
+    """Returns the names that a file takes from `lastgate` itself, where the layers of pyproject.toml are blind."""
+    taken = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: relative import"
+            if node.module == "lastgate":
+                taken += [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            taken += [alias.name for alias in node.names if alias.name == "lastgate"]
+    return taken
 
 
-@pytest.mark.parametrize("room", DOWNWARDS)
-def test_room_imports_only_rooms_below_it(room: str):
-    above = set(DOWNWARDS[DOWNWARDS.index(room) + 1 :])
+def test_package_itself_gives_its_own_files_native_modules_only():
+    modules = {path.stem for path in PACKAGE.iterdir()} | NATIVE
     offenders = [
-        f"{path.relative_to(ROOT)} imports {found}"
-        for path in files_of(room)
-        for found in imported_rooms(path) & above
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path != PACKAGE / "__init__.py"
+        for name in imports_of_the_package_itself(path.read_text(encoding="utf-8"))
+        if name not in modules
     ]
     assert offenders == []
 
 
-def test_contracts_import_nothing_of_ours():
-    offenders = [
-        str(path.relative_to(ROOT)) for path in files_of("contracts") if imported_rooms(path) - {"contracts"}
-    ]
-    assert offenders == []
+def test_public_name_taken_from_the_package_itself_is_seen():
+    assert imports_of_the_package_itself("def check():\n    from lastgate import Gate\n") == ["Gate"]
+    assert imports_of_the_package_itself("import lastgate as lg\n") == ["lastgate"]
 
 
-def test_every_tool_is_a_room():
-    assert sorted(TOOLS - ROOMS) == []
+# The installed package has a finder of its own, which would find the real one.
+LINT = """
+import sys
+sys.meta_path = [finder for finder in sys.meta_path if "ScikitBuild" not in type(finder).__name__]
+sys.path.insert(0, {folder!r})
+from importlinter.cli import lint_imports
+sys.exit(lint_imports(config_filename={config!r}, cache_dir=None))
+"""
 
 
-@pytest.mark.parametrize("room", RUN_TIME)
-def test_run_time_room_never_imports_tools(room: str):
-    offenders = [
-        f"{path.relative_to(ROOT)} imports {found}"
-        for path in files_of(room)
-        for found in imported_rooms(path) & TOOLS
-    ]
-    assert offenders == []
+@pytest.mark.parametrize(
+    ("file", "planted", "contract"),
+    [
+        ("verdict.py", "", None),
+        (
+            "gate.py",
+            "def upwards():\n    from lastgate.cli import app\n    return app\n",
+            "Dependencies point down",
+        ),
+        ("contracts/shapes.py", "from lastgate.world import World\n", "Dependencies point down"),
+        ("world/voxels.py", "from lastgate.world import self_filter\n", "in a circle"),
+        ("drawer.py", "from lastgate.contracts import shapes\n", "Dependencies point down"),
+    ],
+)
+def test_contract_of_the_layers_is_broken_by_an_import_upwards(tmp_path: Path, file, planted, contract):
+    def only_python(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if not name.endswith(".py") and not (Path(folder) / name).is_dir()]
 
-
-def test_layer_test_sees_an_import_inside_a_function(tmp_path: Path):
-    path = tmp_path / "upwards.py"
-    path.write_text("def check():\n    from lastgate.cli import app\n    return app\n")
-    assert imported_rooms(path) == {"cli"}
+    copy = tmp_path / "lastgate"
+    shutil.copytree(PACKAGE, copy, ignore=only_python)
+    with (copy / file).open("a", encoding="utf-8") as opened:
+        opened.write("\n" + planted)
+    done = run_python(LINT.format(folder=str(tmp_path), config=str(ROOT / "pyproject.toml")))
+    assert done.returncode == (1 if contract else 0), done.stdout + done.stderr
+    if contract:
+        assert any(contract in line and "BROKEN" in line for line in done.stdout.splitlines()), done.stdout
 
 
 def run_python(program: str) -> subprocess.CompletedProcess[str]:

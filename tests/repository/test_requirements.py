@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A first run stays small: robots' files beyond one wheel come with `make test-fleet`, which CI runs whole."""
+"""A first run stays small: robots' files beyond one wheel come with `make test-library`, which CI runs whole."""
 
 import re
 import subprocess
@@ -22,12 +22,12 @@ def distributions(extra: str) -> set[str]:
 
 
 def test_make_test_needs_no_robot_package_beyond_one() -> None:
-    fleet = distributions("fleet-data")
-    assert {"robosuite", "gym-aloha", "openarm-mujoco"} <= fleet
+    library = distributions("fleet-data")
+    assert {"robosuite", "gym-aloha", "openarm-mujoco"} <= library
     assert "example-robot-data" in distributions("dev")
-    assert distributions("dev") & fleet == set()
+    assert distributions("dev") & library == set()
 
 
-def test_ci_runs_the_fleet_whole() -> None:
+def test_ci_runs_the_library_whole() -> None:
     lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert "make test-fleet" in lines
+    assert "make test-library" in lines

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One robot behind both doors: the gate in this process and a kernel of its own, held to one answer."""
+"""One robot behind both channels: the gate in this process and a kernel of its own, held to one answer."""
 
 import time
 
@@ -41,7 +41,7 @@ def _is_same(a, b) -> bool:
     return repr(a) == repr(b)
 
 
-class TwoDoors:
+class TwoPaths:
     """Asks a `Gate` and a `KernelClient` of one robot the same, and requires the same answer."""
 
     def __init__(self, start_kernel, manifest, *, rate_hz: float = 10.0, **settings) -> None:
@@ -132,3 +132,4 @@ class TwoDoors:
             assert evidence.model_copy(update=ages) == wanted.model_copy(update=ages)
         else:
             assert evidence.kind == wanted.kind
+            assert b.subject in said.evidence_json, (b.subject, said.evidence_json)

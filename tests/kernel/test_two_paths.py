@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Same verdicts through both doors: base motion, maps, held objects, declared contacts, recovery, goals."""
+"""Same verdicts through both channels: base motion, maps, attached objects, declared contacts, recovery, goals."""
 
 import math
 import time
 
 import numpy as np
 import pytest
-from paper_robots import arm_of_one_link, ball, cart, only_violation, planar_two_link, sliders
-from two_doors import TwoDoors
+from paper_robots import arm_of_one_link, cart, only_violation, planar_two_link, sliders, sphere
+from two_paths import TwoPaths
 
 import lastgate as lg
 from lastgate import _core
@@ -38,22 +38,38 @@ def floored(grid, *, xyz=(0.0, 0.0, 0.0), yaw=0.0, age_s_max=60.0, stamp_s=None,
 
 
 def test_twist_passes_as_it_came_and_is_refused_where_the_chunk_is(start_kernel):
-    doors = TwoDoors(start_kernel, cart())
-    follower = _core.RingReader(doors.kernel.instance, "safe_actions")
-    assert doors.drive(AHEAD, at=[3.0], world=floored(room())).accepted
+    channels = TwoPaths(start_kernel, cart())
+    follower = _core.RingReader(channels.kernel.instance, "safe_actions")
+    assert channels.drive(AHEAD, at=[3.0], world=floored(room())).accepted
     assert follower.read(1.0)[3] == _core.encode_twist(AHEAD)
-    assert only_violation(doors.drive([3.0, 0, 0, 0, 0, 0], at=[3.0], world=floored(room()))).code == (
+    assert only_violation(channels.drive([3.0, 0, 0, 0, 0, 0], at=[3.0], world=floored(room()))).code == (
         lg.ViolationCode.base_linear_speed
     )
-    assert not doors.drive([math.nan, 0, 0, 0, 0, 0], at=[3.0], world=floored(room())).accepted
+    assert not channels.drive([math.nan, 0, 0, 0, 0, 0], at=[3.0], world=floored(room())).accepted
     # 1 m/s for 0.1 s: the front of the base is at 0.2 m and gets to 0.3 m.
-    blocked = doors.drive(AHEAD, at=[3.0], world=floored(room((20, 22))))
+    blocked = channels.drive(AHEAD, at=[3.0], world=floored(room((20, 22))))
     assert only_violation(blocked).against == "map_cell_20_22"
     assert follower.read(0.05) is None
 
 
+@pytest.mark.parametrize(
+    ("robot", "mode", "row", "name"),
+    [
+        (planar_two_link, Mode.JOINT_POSITION, [0.0, math.nan], "{second joint}"),
+        (planar_two_link, Mode.CARTESIAN_DELTA, [0.0, 0.0, 0.0, math.nan, 0.0, 0.0], "rx"),
+        (cart, Mode.BODY_TWIST, [math.nan, 0.0, 0.0, 0.0, 0.0, 0.0], "vx"),
+    ],
+)
+def test_number_that_is_none_is_called_by_its_name_in_the_evidence_too(start_kernel, robot, mode, row, name):
+    channels = TwoPaths(start_kernel, robot())
+    # `TwoPaths` requires the subject of the verdict in the evidence of the kernel.
+    violation = only_violation(channels.check([row], mode))
+    assert violation.code == lg.ViolationCode.nan_in_action
+    assert violation.subject == (name if name != "{second joint}" else channels.gate.joint_names[1])
+
+
 def test_body_twist_chunks_against_random_maps(start_kernel):
-    doors = TwoDoors(start_kernel, cart())
+    channels = TwoPaths(start_kernel, cart())
     rng = np.random.default_rng(20260610)
     for _ in range(40):
         grid = room(*map(tuple, rng.integers(45, 75, (6, 2))), side_m=12.0, yaw=rng.uniform(-0.2, 0.2))
@@ -61,57 +77,59 @@ def test_body_twist_chunks_against_random_maps(start_kernel):
         rows = np.zeros((8, 6))
         rows[:, :2] = rng.uniform(-1.0, 1.0, 2)
         rows[:, 5] = rng.uniform(-2.0, 2.0)
-        doors.check(rows, Mode.BODY_TWIST, at=[rng.uniform(-3.0, 3.0)], world=world)
-    assert (doors.accepted > 5, doors.rejected > 5) == (True, True)
+        channels.check(rows, Mode.BODY_TWIST, at=[rng.uniform(-3.0, 3.0)], world=world)
+    assert (channels.accepted > 5, channels.rejected > 5) == (True, True)
 
 
 @pytest.mark.parametrize("stale", ["map", "place"])
 def test_map_that_is_too_old_is_no_map(start_kernel, stale):
-    doors = TwoDoors(start_kernel, cart())
+    channels = TwoPaths(start_kernel, cart())
     rows = [AHEAD] * 3
-    assert doors.check(rows, Mode.BODY_TWIST, at=[3.0], world=floored(room())).accepted
+    assert channels.check(rows, Mode.BODY_TWIST, at=[3.0], world=floored(room())).accepted
     old_s = time.time() - 100.0
     world = floored(room(stamp_s=old_s)) if stale == "map" else floored(room(), stamp_s=old_s)
-    verdict = doors.check(rows, Mode.BODY_TWIST, at=[3.0], world=world)
+    verdict = channels.check(rows, Mode.BODY_TWIST, at=[3.0], world=world)
     assert only_violation(verdict).code == lg.ViolationCode.world_unavailable
 
 
 def test_base_motion_without_a_map_says_so_through_both(start_kernel):
-    doors = TwoDoors(start_kernel, cart())
-    verdict = doors.check(
+    channels = TwoPaths(start_kernel, cart())
+    verdict = channels.check(
         [AHEAD], Mode.BODY_TWIST, at=[3.0], world=lg.World(primitives=[], stamp_s=time.time())
     )
     assert verdict.accepted
     assert verdict.unchecked & lg.Unchecked.FLOOR_MAP
 
 
-def test_held_object_counts_until_it_is_let_go(start_kernel):
-    doors = TwoDoors(start_kernel, arm_of_one_link())
-    cup = ball((1.3, 0.0, 0.0), 0.1, "cup")
+def test_attached_object_counts_until_it_is_let_go(start_kernel):
+    channels = TwoPaths(start_kernel, arm_of_one_link())
+    cup = sphere((1.3, 0.0, 0.0), 0.1, "cup")
     here = [[0.0]]
 
     def world():
         return lg.World(primitives=[cup], stamp_s=time.time())
 
-    assert doors.check(here, world=world()).accepted
-    doors.attach("arm", lg.SphereShape(radius_m=0.15), object_id="tool", origin_xyz_rpy=(1.1, 0, 0, 0, 0, 0))
-    violation = only_violation(doors.check(here, world=world()))
+    assert channels.check(here, world=world()).accepted
+    channels.attach(
+        "arm", lg.SphereShape(radius_m=0.15), object_id="tool", origin_xyz_rpy=(1.1, 0, 0, 0, 0, 0)
+    )
+    violation = only_violation(channels.check(here, world=world()))
     assert (violation.subject, violation.against) == ("tool", "cup")
-    doors.detach("tool")
-    assert doors.check(here, world=world()).accepted
+    channels.detach("tool")
+    assert channels.check(here, world=world()).accepted
 
 
-def test_held_objects_against_the_robot_and_their_touch_links(start_kernel):
-    doors = TwoDoors(start_kernel, planar_two_link())
+def test_attached_objects_against_the_robot_and_their_touch_links(start_kernel):
+    channels = TwoPaths(start_kernel, planar_two_link())
     shape = lg.CapsuleShape(radius_m=0.05, length_m=0.2)
     folded = [[0.0, 2.9]] * 2
     pose = {"at": [0.0, 2.9]}
     for touch_links in ((), ("upper_arm",)):
         options = {"object_id": "stick", "origin_xyz_rpy": (0.9, 0, 0, 0, 0, 0), "touch_links": touch_links}
-        doors.attach("forearm", shape, **options)
-        doors.check(folded, **pose)
-        doors.detach("stick")
-    assert doors.rejected >= 1
+        channels.attach("forearm", shape, **options)
+        channels.check(folded, **pose)
+        channels.detach("stick")
+    assert channels.rejected >= 1
 
 
 def test_what_cannot_be_held_is_refused_and_says_why(start_kernel):
@@ -158,7 +176,7 @@ def test_kernel_that_ended_while_something_was_held_starts_latched(start_kernel)
     assert not start_kernel(arm_of_one_link(), without_world=True, instance=first.instance).status().latched
 
 
-CUP = ball((0.7, 0.0, 0.0), 0.1, "cup")
+CUP = sphere((0.7, 0.0, 0.0), 0.1, "cup")
 POST = {"length_m": 0.0, "safety": {"world_collision_margin_m": 0.1}}
 
 
@@ -179,48 +197,50 @@ def cup_world(**fields):
 
 
 def test_declared_contact_lets_touch_and_holds_for_its_chunk_only(start_kernel):
-    doors = TwoDoors(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    channels = TwoPaths(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
     touching = [[0.4998]]
-    assert not doors.check(touching, world=cup_world()).accepted
+    assert not channels.check(touching, world=cup_world()).accepted
     # Two that are about nothing in this world first: what was used is named by what was sent.
     elsewhere = grasp(name="grasp jug", objects=["jug"])
-    verdict = doors.check(
+    verdict = channels.check(
         touching,
         world=cup_world(),
         declared_contacts=[elsewhere, grasp(name="other", objects=["x"]), grasp()],
     )
     assert (verdict.accepted, verdict.contacts_used) == (True, ("grasp cup",))
     # The next chunk declares nothing, and keeps the margin.
-    assert not doors.check(touching, world=cup_world()).accepted
-    assert not doors.check([[0.5002]], world=cup_world(), declared_contacts=[grasp()]).accepted
-    assert not doors.check(
+    assert not channels.check(touching, world=cup_world()).accepted
+    assert not channels.check([[0.5002]], world=cup_world(), declared_contacts=[grasp()]).accepted
+    assert not channels.check(
         touching, world=cup_world(), declared_contacts=[grasp(expires_s=time.time() - 1.0)]
     ).accepted
 
 
 def test_zone_of_the_same_name_is_not_what_was_declared(start_kernel):
-    doors = TwoDoors(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    channels = TwoPaths(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
     zone = lg.Zone(name="cup", shape=CUP.shape, pose=CUP.pose)
     world = lg.World(primitives=[], zones=[zone], stamp_s=time.time())
-    assert not doors.check([[0.4998]], world=world, declared_contacts=[grasp()]).accepted
+    assert not channels.check([[0.4998]], world=world, declared_contacts=[grasp()]).accepted
 
 
-def test_held_object_may_touch_what_it_was_declared_for(start_kernel):
-    doors = TwoDoors(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
-    doors.attach("post0", lg.SphereShape(radius_m=0.1), object_id="peg", origin_xyz_rpy=(0.1, 0, 0, 0, 0, 0))
+def test_attached_object_may_touch_what_it_was_declared_for(start_kernel):
+    channels = TwoPaths(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    channels.attach(
+        "post0", lg.SphereShape(radius_m=0.1), object_id="peg", origin_xyz_rpy=(0.1, 0, 0, 0, 0, 0)
+    )
     with_peg = grasp(links=[], held_objects=["peg"])
-    assert doors.check([[0.3998]], world=cup_world(), declared_contacts=[with_peg]).contacts_used == (
+    assert channels.check([[0.3998]], world=cup_world(), declared_contacts=[with_peg]).contacts_used == (
         "grasp cup",
     )
-    assert not doors.check([[0.3998]], world=cup_world()).accepted
+    assert not channels.check([[0.3998]], world=cup_world()).accepted
 
 
 def test_contacts_that_name_nobody_known_are_refused_by_both(start_kernel):
-    doors = TwoDoors(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    channels = TwoPaths(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
     for wrong in (grasp(links=["nobody"]), grasp(links=[], held_objects=["nothing"])):
         for submit in (
-            lambda contact: doors.kernel.submit([[0.1]], declared_contacts=[contact]),
-            lambda contact: doors.check([[0.1]], world=cup_world(), declared_contacts=[contact]),
+            lambda contact: channels.kernel.submit([[0.1]], declared_contacts=[contact]),
+            lambda contact: channels.check([[0.1]], world=cup_world(), declared_contacts=[contact]),
         ):
             with pytest.raises(lg.ROSConfigError, match="does not exist"):
                 submit(wrong)
@@ -231,15 +251,15 @@ def test_contacts_that_name_nobody_known_are_refused_by_both(start_kernel):
     [(["nobody"], [], 1, 5), (["post0"], ["x"], 1, 6), (["post0"], [], 9, 0)],
 )
 def test_kernel_itself_refuses_contacts_it_cannot_use(start_kernel, links, held, count, blame):
-    """Somebody may speak to the door without this package."""
+    """Somebody may speak to the channel without this package."""
     kernel = start_kernel(sliders(0.0, **POST), rate_hz=1.0)
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     kernel.publish_world(cup_world())
     kernel.observe(np.zeros(1))
     contact = (links, held, ["cup"], False, False, (0.2,) * 3, (0.5, 0, 0, 0, 0, 0, 1), time.time() + 9.0)
     chunk = _core.encode_action_chunk(np.array([[0.1]]), 0, time.time(), "", "", "", "", 0)
     request = _core.encode_chunk_request(chunk, False, [contact] * count)
-    answer = door.wait_verdict(door.submit_request(request), 1.0, 0.0)
+    answer = channel.wait_verdict(channel.submit_request(request), 1.0, 0.0)
     violation = answer["verdict"].violation
     assert (violation.code, violation.element) == (lg.ViolationCode.declared_contact.number, blame)
     assert (answer["passed"], answer["latched"]) == (False, True)
@@ -249,31 +269,31 @@ def test_kernel_itself_refuses_contacts_it_cannot_use(start_kernel, links, held,
 def test_request_that_is_cut_passes_nothing_and_latches(start_kernel, cut):
     kernel = start_kernel(arm_of_one_link(), without_world=True)
     passed = _core.RingReader(kernel.instance, "safe_actions")
-    door = _core.DoorClient(kernel.instance)
+    channel = _core.ChannelClient(kernel.instance)
     kernel.observe(np.zeros(1))
     chunk = _core.encode_action_chunk(np.zeros((1, 1)), 0, time.time(), "", "", "", "", 0)
     request = _core.encode_chunk_request(chunk, False, [])
-    assert door.wait_verdict(door.submit_request(request), 1.0, 0.0)["passed"]
+    assert channel.wait_verdict(channel.submit_request(request), 1.0, 0.0)["passed"]
     assert passed.read(1.0)[3] == chunk
     broken = request[:cut] if cut else _core.encode_chunk_request(b"", False, [])
-    answer = door.wait_verdict(door.submit_request(broken), 1.0, 0.0)
+    answer = channel.wait_verdict(channel.submit_request(broken), 1.0, 0.0)
     assert (answer["passed"], answer["latched"]) == (False, True)
     assert passed.read(0.05) is None
 
 
 def test_recovery_is_asked_for_and_bounded_through_both(start_kernel):
-    doors = TwoDoors(start_kernel, sliders(0.0), rate_hz=1.0)
-    near = ball((0.25, 0.0, 0.0), 0.1, "near")
+    channels = TwoPaths(start_kernel, sliders(0.0), rate_hz=1.0)
+    near = sphere((0.25, 0.0, 0.0), 0.1, "near")
 
     def world():
         return lg.World(primitives=[near], stamp_s=time.time())
 
-    margin = doors.check([[0.06]], at=[0.06], world=world())
+    margin = channels.check([[0.06]], at=[0.06], world=world())
     assert not margin.accepted
-    away = doors.check([[0.0], [-0.05]], at=[0.06], world=world(), recovery=True)
+    away = channels.check([[0.0], [-0.05]], at=[0.06], world=world(), recovery=True)
     assert (away.accepted, away.recovery) == (True, True)
-    assert not doors.check([[0.07]], at=[0.06], world=world(), recovery=True).accepted
-    assert not doors.check([[0.0], [-0.05]], at=[0.06], world=world()).accepted
+    assert not channels.check([[0.07]], at=[0.06], world=world(), recovery=True).accepted
+    assert not channels.check([[0.0], [-0.05]], at=[0.06], world=world()).accepted
 
 
 SQUARE = [[0.3, 0.2], [-0.3, 0.2], [-0.3, -0.2], [0.3, -0.2]]
@@ -287,13 +307,13 @@ def test_goals_get_one_answer_from_both(start_kernel, shape, margin_m):
     safety = {"max_base_linear_speed_m_s": 2.0, "max_base_angular_speed_rad_s": 20.0}
     manifest = cart(safety=safety | ({"world_collision_margin_m": margin_m} if margin_m else {}), **shape)
     manifest = {key: value for key, value in manifest.items() if value is not None}
-    doors = TwoDoors(start_kernel, manifest)
+    channels = TwoPaths(start_kernel, manifest)
     rng = np.random.default_rng(7)
     counts = {True: 0, False: 0}
     for _ in range(6):
         grid = room(*map(tuple, rng.integers(0, 60, (25, 2))), side_m=6.0, yaw=rng.uniform(-3.0, 3.0))
         world = floored(grid)
-        doors.kernel.publish_world(world)
+        channels.kernel.publish_world(world)
         for _ in range(60):
             yaw = rng.uniform(-3.0, 3.0)
             goal = lg.Pose6D(
@@ -301,19 +321,21 @@ def test_goals_get_one_answer_from_both(start_kernel, shape, margin_m):
                 quat_xyzw=(0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)),
                 frame_id="map",
             )
-            theirs = doors.kernel.check_nav_goal(goal)
-            assert theirs == doors.gate.check_nav_goal(goal, floor_map=world.floor_map, now_s=time.time())
+            theirs = channels.kernel.check_nav_goal(goal)
+            assert theirs == channels.gate.check_nav_goal(goal, floor_map=world.floor_map, now_s=time.time())
             counts[theirs.ok] += 1
     assert min(counts.values()) > 30
 
 
-def test_goals_that_cannot_be_judged_are_refused_with_the_same_words(start_kernel):
-    doors = TwoDoors(start_kernel, cart())
+def test_goals_that_cannot_be_evaluated_are_refused_with_the_same_words(start_kernel):
+    channels = TwoPaths(start_kernel, cart())
 
     def both(goal, world):
-        doors.kernel.publish_world(world)
-        ours = doors.gate.check_nav_goal(goal, floor_map=getattr(world, "floor_map", None), now_s=time.time())
-        theirs = doors.kernel.check_nav_goal(goal)
+        channels.kernel.publish_world(world)
+        ours = channels.gate.check_nav_goal(
+            goal, floor_map=getattr(world, "floor_map", None), now_s=time.time()
+        )
+        theirs = channels.kernel.check_nav_goal(goal)
         assert not theirs.ok
         assert theirs.reason.split(" s old")[0][:11] == ours.reason.split(" s old")[0][:11]
         return theirs.reason
@@ -324,10 +346,10 @@ def test_goals_that_cannot_be_judged_are_refused_with_the_same_words(start_kerne
     assert "off the map" in both(here.model_copy(update={"xyz": (9.0, 0.0, 0.0)}), floored(room()))
     assert "leans" in both(here.model_copy(update={"quat_xyzw": (0.6, 0.0, 0.0, 0.8)}), floored(room()))
     assert "s old" in both(here, floored(room(stamp_s=time.time() - 100.0)))
-    assert doors.kernel.check_nav_goal(here.model_copy(update={"xyz": (0.1, 0.0, 0.0)})).ok is False
-    doors.kernel.publish_world(floored(room()))
-    assert doors.kernel.check_nav_goal(here).ok
+    assert channels.kernel.check_nav_goal(here.model_copy(update={"xyz": (0.1, 0.0, 0.0)})).ok is False
+    channels.kernel.publish_world(floored(room()))
+    assert channels.kernel.check_nav_goal(here).ok
     # The map lasts for as long as its maker says, and the world it came with for as long as a world does.
-    time.sleep(doors.kernel.robot.safety.world_age_s_max + 0.2)
-    late = doors.kernel.check_nav_goal(here)
+    time.sleep(channels.kernel.robot.safety.world_age_s_max + 0.2)
+    late = channels.kernel.check_nav_goal(here)
     assert (late.ok, "the map came" in late.reason) == (False, True)

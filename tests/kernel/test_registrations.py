@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may sit where on the board, and what those who were thought dead can still do."""
+"""Who may sit where on the status block, and what those who were thought dead can still do."""
 
 import time
 
 import pytest
-from paper_robots import stacked
+from paper_robots import PAPER_SAFETY, stacked
 
 from lastgate import KernelState, _core
 from lastgate.cli.operator import estop_command
 from lastgate.contracts import read_evidence
 
-SEATS = 16
-# A seat that does not beat for 0.5 s is nobody's.
+REGISTRATIONS = 16
+# A robot that asks for no deadman: every registration is free.
+ALONE = stacked(3, safety={**PAPER_SAFETY, "deadman_required": False})
+# A registration that does not beat for 0.5 s is nobody's.
 DEAD_AFTER_S = 0.6
 
 
@@ -30,55 +32,65 @@ def failures_in(reader: _core.RingReader) -> list[bytes]:
     return found
 
 
-def test_seats_of_the_dead_keep_nobody_from_stopping(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    left_behind = [_core.Seat(kernel.instance, f"operator-{number}") for number in range(SEATS)]
+def test_registrations_of_the_dead_keep_nobody_from_stopping(start_kernel):
+    kernel = start_kernel(ALONE, without_world=True, reset_cooldown_s=0.01)
+    left_behind = [
+        _core.Registration(kernel.instance, f"operator-{number}") for number in range(REGISTRATIONS)
+    ]
     time.sleep(DEAD_AFTER_S)
-    seat = _core.Seat(kernel.instance, "late")
-    seat.press("still possible")
+    registration = _core.Registration(kernel.instance, "late")
+    registration.press("still possible")
     settle()
     assert kernel.status().source == "late"
-    assert len(left_behind) == SEATS
+    assert len(left_behind) == REGISTRATIONS
 
 
-def test_seat_of_a_dead_source_that_held_a_stop_goes_to_nobody_else(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    _core.Seat(kernel.instance, "pendant").hold("button down")
-    others = [_core.Seat(kernel.instance, f"operator-{number}") for number in range(SEATS - 1)]
+def test_registration_of_a_dead_source_that_held_a_stop_goes_to_nobody_else(start_kernel):
+    kernel = start_kernel(ALONE, without_world=True, reset_cooldown_s=0.01)
+    _core.Registration(kernel.instance, "pendant").hold("button down")
+    others = [
+        _core.Registration(kernel.instance, f"operator-{number}") for number in range(REGISTRATIONS - 1)
+    ]
     settle()
     time.sleep(DEAD_AFTER_S)
-    newcomers = [_core.Seat(kernel.instance, f"newcomer-{number}") for number in range(SEATS - 1)]
-    with pytest.raises(RuntimeError, match="all seats are taken"):
-        _core.Seat(kernel.instance, "one-too-many")
+    newcomers = [
+        _core.Registration(kernel.instance, f"newcomer-{number}") for number in range(REGISTRATIONS - 1)
+    ]
+    with pytest.raises(RuntimeError, match="all registrations are taken"):
+        _core.Registration(kernel.instance, "one-too-many")
     assert "`pendant` is still asserted" in kernel.reset().message
     assert len(others) == len(newcomers)
 
 
-def test_stop_needs_no_seat(start_kernel, capsys):
-    kernel = start_kernel(stacked(3), without_world=True)
-    seats = [_core.Seat(kernel.instance, f"operator-{number}") for number in range(SEATS)]
-    for seat in seats:
-        seat.beat()
+def test_stop_needs_no_registration(start_kernel, capsys):
+    kernel = start_kernel(ALONE, without_world=True)
+    registrations = [
+        _core.Registration(kernel.instance, f"operator-{number}") for number in range(REGISTRATIONS)
+    ]
+    for registration in registrations:
+        registration.beat()
     assert estop_command(robot=kernel.instance, reason="all chairs are taken") == 0
     assert capsys.readouterr().out == "latched\n"
     assert kernel.status().latched
 
 
-def test_client_stops_though_every_seat_is_taken(start_kernel):
-    kernel = start_kernel(stacked(3), without_world=True)
-    seats = [_core.Seat(kernel.instance, f"operator-{number}") for number in range(SEATS)]
-    for seat in seats:
-        seat.beat()
+def test_client_stops_though_every_registration_is_taken(start_kernel):
+    kernel = start_kernel(ALONE, without_world=True)
+    registrations = [
+        _core.Registration(kernel.instance, f"operator-{number}") for number in range(REGISTRATIONS)
+    ]
+    for registration in registrations:
+        registration.beat()
     kernel.estop("all chairs are taken")
     assert kernel.status().latched
 
 
-def test_source_that_was_taken_for_dead_cannot_speak_for_who_has_its_seat(start_kernel):
+def test_source_that_was_taken_for_dead_cannot_speak_for_who_has_its_registration(start_kernel):
     """A process that was paused, and goes on after another has taken over."""
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    paused = _core.Seat(kernel.instance, "pendant")
+    paused = _core.Registration(kernel.instance, "pendant")
     time.sleep(DEAD_AFTER_S)
-    pendant = _core.Seat(kernel.instance, "pendant")
+    pendant = _core.Registration(kernel.instance, "pendant")
     pendant.hold("button down")
     settle()
     paused.release()
@@ -99,9 +111,9 @@ def test_source_that_was_taken_for_dead_cannot_speak_for_who_has_its_seat(start_
 
 def test_driver_that_was_taken_for_dead_acknowledges_nothing(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, required_actuators=["arm"], reset_cooldown_s=0.01)
-    paused = _core.Seat(kernel.instance, "arm", actuator=True)
+    paused = _core.Registration(kernel.instance, "arm", actuator=True)
     time.sleep(DEAD_AFTER_S)
-    arm = _core.Seat(kernel.instance, "arm", actuator=True)
+    arm = _core.Registration(kernel.instance, "arm", actuator=True)
     kernel.estop("stop")
     settle()
     arm.beat()
@@ -113,9 +125,9 @@ def test_driver_that_was_taken_for_dead_acknowledges_nothing(start_kernel):
 
 
 def test_source_that_sits_down_holding_is_never_seen_without_its_stop(start_kernel):
-    """A kernel that waits for its pendant must not be armed before somebody has looked at the button."""
+    """A kernel that waits for its pendant must not be armed before somebody has checked the button."""
     kernel = start_kernel(stacked(3), without_world=True, required_sources=["pendant"], reset_cooldown_s=0.01)
-    pendant = _core.Seat(kernel.instance, "pendant", holding="button down")
+    pendant = _core.Registration(kernel.instance, "pendant", holding="button down")
     for _ in range(10):
         assert kernel.status().state is not KernelState.ACTIVE
         pendant.beat()
@@ -126,9 +138,9 @@ def test_source_that_sits_down_holding_is_never_seen_without_its_stop(start_kern
 
 def test_pendant_that_comes_back_with_its_button_down_lets_no_reset_through(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
-    _core.Seat(kernel.instance, "pendant").hold("button down")
+    _core.Registration(kernel.instance, "pendant").hold("button down")
     time.sleep(DEAD_AFTER_S)
-    again = _core.Seat(kernel.instance, "pendant", holding="button down")
+    again = _core.Registration(kernel.instance, "pendant", holding="button down")
     for _ in range(20):
         assert not kernel.reset().success
     again.release()
@@ -139,7 +151,7 @@ def test_pendant_that_comes_back_with_its_button_down_lets_no_reset_through(star
 def test_required_sources_whose_names_begin_alike_are_each_missed(start_kernel):
     names = ["pendant-at-the-gate-left", "pendant-at-the-gate-right"]
     kernel = start_kernel(stacked(3), without_world=True, required_sources=names, reset_cooldown_s=0.01)
-    left, right = (_core.Seat(kernel.instance, name) for name in names)
+    left, right = (_core.Registration(kernel.instance, name) for name in names)
     settle()
     assert kernel.status().state is KernelState.ACTIVE
     time.sleep(DEAD_AFTER_S)  # both are gone
@@ -157,8 +169,8 @@ def test_required_sources_whose_names_begin_alike_are_each_missed(start_kernel):
 @pytest.mark.parametrize("ask", ["press", "hold"])
 def test_reason_that_must_be_cut_is_cut_between_characters(start_kernel, ask):
     kernel = start_kernel(stacked(3), without_world=True)
-    seat = _core.Seat(kernel.instance, "person")
-    getattr(seat, ask)("é" * 200)
+    registration = _core.Registration(kernel.instance, "person")
+    getattr(registration, ask)("é" * 200)
     settle()
     reason = kernel.status().reason
     assert reason.startswith("ééé")

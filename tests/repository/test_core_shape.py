@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of the core: what must be written once is written once."""
+
+import re
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+SWEEP = ROOT / "core" / "src" / "sweep"
+PAIR_KIND = SWEEP / "pair_kind.hpp"
+CORE = [
+    path
+    for folder in ("core/src", "core/include")
+    for path in sorted((ROOT / folder).rglob("*"))
+    if path.suffix in {".cpp", ".hpp", ".inc"}
+]
+
+# Rounding outside of the inequality: limits of joints, growth from row to row, which margin a report names, and
+# distances that planners are told.
+ROUNDING_ELSEWHERE = {
+    "core/src/gate_setup.cpp",
+    "core/src/planning/link_distance.cpp",
+    "core/src/paths/joint_path.cpp",
+    "core/src/sweep/bisect.cpp",
+    "core/src/sweep/recovery.cpp",
+}
+
+
+def files_with(pattern: str) -> list[str]:
+    """Returns the files of the core in which a pattern occurs, once per occurrence."""
+    return [
+        str(path.relative_to(ROOT))
+        for path in CORE
+        for _ in re.finditer(pattern, re.sub(r"//.*", "", path.read_text()))
+    ]
+
+
+def test_inequality_of_clearance_is_defined_once():
+    assert files_with(r"\bbool certified\(") == ["core/src/sweep/clearance.hpp"]
+    assert files_with(r"\bbool violated\(") == ["core/src/sweep/clearance.hpp"]
+    assert set(files_with(r"tolerance::rounding_m")) == {"core/src/sweep/clearance.hpp"} | ROUNDING_ELSEWHERE
+
+
+def test_motion_bound_is_defined_once():
+    assert files_with(r"\bdouble motion_bound\(") == ["core/src/sweep/motion_bound.hpp"]
+    assert files_with(r"\bsum \+= step\[[^;]*\* \w*\.?reach\[") == ["core/src/sweep/motion_bound.hpp"]
+
+
+def test_core_has_no_friends():
+    assert files_with(r"\bfriend\b") == []
+
+
+def test_every_kind_of_pair_has_one_file_and_one_line_of_the_table():
+    listed = re.search(r"enum class PairKind[^{]*\{(.*)\};", PAIR_KIND.read_text())
+    assert listed is not None
+    kinds = re.findall(r"\w+", listed.group(1))
+    table = re.findall(r"&(\w+)_pairs", (SWEEP / "pair_table.cpp").read_text())
+    defined = [
+        name
+        for path in sorted((SWEEP / "pairs").glob("*.cpp"))
+        for name in re.findall(r"^constinit const PairFunctions (\w+)_pairs", path.read_text(), re.MULTILINE)
+    ]
+    assert len(kinds) == len(table)
+    assert sorted(table) == sorted(defined)
+
+
+def test_every_file_of_the_core_is_in_the_reading_order_once():
+    order = runpy.run_path(str(ROOT / "tools" / "reading_order.py"))
+    listed = [path for part in (*order["ORDER"], order["DECIDES_NOTHING"]) for path in part.files()]
+    assert sorted(listed) == sorted(CORE)
