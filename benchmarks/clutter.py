@@ -2,7 +2,7 @@
 """The obstacles of the scene as a depth camera would give them: a grid of cells, or points on surfaces, and a table.
 
 What comes closer to the arm than the obstacles do is left out, as a self-filter would, so that the chunk stays
-free of collisions and nobody stops early.
+free of collisions and no checker stops early.
 """
 
 from pathlib import Path
@@ -112,14 +112,14 @@ def require_accepted(scene: Scene, occupancy: NDArray[np.uint8], clouds: list[Ar
 
 
 def sphere_queries(scene: Scene, count: int) -> Array:
-    """Returns balls (x, y, z, radius) along the arm's volumes at random postures, as a planner would ask about."""
+    """Returns spheres (x, y, z, radius) along the arm's volumes at random postures, as a planner would ask about."""
     numbers = np.random.default_rng(SEED + 1)
     postures = HOME + numbers.uniform(-1.0, 1.0, size=(200, HOME.size))
-    balls = []
+    spheres = []
     for radius_m, ends in placed_cores(scene.gate, postures, FINGERS):
         share = numbers.random((4, 1))
-        balls.append(np.hstack([ends[:3] + share * (ends[3:] - ends[:3]), np.full((4, 1), radius_m)]))
-    return np.ascontiguousarray(numbers.permutation(np.concatenate(balls))[:count])
+        spheres.append(np.hstack([ends[:3] + share * (ends[3:] - ends[:3]), np.full((4, 1), radius_m)]))
+    return np.ascontiguousarray(numbers.permutation(np.concatenate(spheres))[:count])
 
 
 def write_clutter(scene: Scene, folder: Path) -> Path:

@@ -5,7 +5,7 @@ A kernel for the Franka Panda, at the priority that `lastgate up` asks for, gets
 with the page take turns, so that whatever else the machine does falls on both. The times are the kernel's own, from
 taking a chunk to its answer. Exit code 0 if the 99th percentile with the page is within 10 % of the one without, 1 if
 it is not, 2 where it cannot be measured. The browsers draw without a graphics card, at lower priority: on a robot they
-run on somebody's desk.
+run on a user's desk.
 """
 
 import argparse

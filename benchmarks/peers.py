@@ -14,7 +14,7 @@ from lastgate.bench.scene import Scene
 
 
 class CompiledMujocoPeer(MujocoPeer):
-    """Looks at single poses with mj_kinematics and mj_collision, in a compiled loop."""
+    """Checks single poses with mj_kinematics and mj_collision, in a compiled loop."""
 
     def __init__(self, scene: Scene, world: lg.World, loop_library: Path) -> None:
         super().__init__(scene, world)

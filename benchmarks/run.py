@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the gate and its peers on one pinned core, in turns, and writes results, page and budget report.
 
-In turns: every round measures everybody once, and a ratio is the median of the ratios within rounds, so that
-a machine that slows down for a while slows down for everybody.
+In turns: every round measures each checker once, and a ratio is the median of the ratios within rounds, so that
+a machine that slows down for a while slows down for all of them.
 """
 
 import argparse
@@ -30,14 +30,14 @@ import lastgate as lg
 from lastgate.bench.peers import PinocchioPeer, require_agreement
 from lastgate.bench.scene import Scene
 from lastgate.bench.speed import python_times_ns
-from lastgate.gate import chosen_lanes
+from lastgate.gate import chosen_simd
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 Samples = dict[str, list[NDArray[np.float64]]]
 
-# Per case: whose time it is divided by the gate's. Peers look at the 16 rows as single poses.
+# Per case: whose time it is divided by the gate's. Peers check the 16 rows as single poses.
 RATIOS = {
     "edge_certified": "edge_sampled",
     "chunk_100": "chunk_14",
@@ -84,7 +84,7 @@ def measure_python(scene: Scene, rounds: int, samples: Samples) -> None:
 
 
 def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene, Samples]:
-    """Runs everybody `rounds` times, each with `calls` calls."""
+    """Runs each checker `rounds` times, each with `calls` calls."""
     os.sched_setaffinity(0, {core})
     scene = make_scene()
     loop = next(binary.parent.glob("libpeer_loop.*"))
@@ -198,7 +198,7 @@ def main() -> int:
         "cores": os.cpu_count(),
         "load_at_start": round(load, 1),
         "commit": commit(),
-        "lanes": chosen_lanes(),
+        "lanes": chosen_simd(),
         "robot": scene.robot.name,
         "volumes": len(scene.robot.collision_geometry),
         "link_pairs": len(scene.gate.checked_pairs),

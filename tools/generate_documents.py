@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the parts of README.md that a tool prints: a real rejection, what was measured, the list of robots.
+"""Writes the parts of README.md that a tool prints: a real rejection, what was measured, the list of robots; and of
+ARCHITECTURE.md the lines of the decision path.
 
 `python tools/generate_documents.py` writes them, `--check` only says whether they are up to date (exit 1
 if not).
@@ -12,6 +13,8 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+
+from reading_order import reading_order
 
 ROOT = Path(__file__).parents[1]
 FILES = ROOT / "examples" / "files"
@@ -37,24 +40,27 @@ def shown(arguments: str, *, messages: bool = True) -> str:
 
 
 def robots() -> str:
-    """Returns the names of the fleet in one paragraph, each with its number of joints."""
-    lines = shown("robot list", messages=False).splitlines()
-    named = [f"{name} ({joints})" for name, joints, *_ in (line.split() for line in lines)]
-    return wrapped(", ".join(named) + ".")
+    """Returns the names of the robot library in one paragraph, each with its number of joints."""
+    entries = json.loads(shown("robot list --json", messages=False))
+    drawn = {entry["name"] for entry in entries if entry["unproved_volumes"]}
+    named = [f"{entry['name']} ({entry['joints']})" for entry in entries if entry["name"] not in drawn]
+    by_hand = [f"{entry['name']} ({entry['joints']})" for entry in entries if entry["name"] in drawn]
+    return wrapped(f"{', '.join(named)}. Volumes drawn by hand, which nothing proves: {', '.join(by_hand)}.")
 
 
 def error_rates() -> str:
-    """Returns what the gate misses and refuses of random configurations, from the stored results."""
-    judged = {
+    """Returns what the gate misses and rejects of random configurations, from the stored results."""
+    evaluated = {
         name: result["errors"]["random"]["tier 1+2: and pieces"]
         for name, result in json.loads(ERROR_RATES.read_text(encoding="utf-8")).items()
     }
-    asked = {found["touching"] + found["clear"] for found in judged.values()}
-    missed = sum(found["misses"] for found in judged.values())
-    refused = [f"{name} {found['phantoms'] / found['clear']:.2%}" for name, found in judged.items()]
+    asked = {found["touching"] + found["clear"] for found in evaluated.values()}
+    missed = sum(found["misses"] for found in evaluated.values())
+    rejected = [f"{name} {found['phantoms'] / found['clear']:.2%}" for name, found in evaluated.items()]
     return (
-        f"`make errors`, against the collision meshes, {min(asked):,} random configurations each ([table with "
-        f"peers](docs/error-rates.md)): **{missed} missed**; refused of what is clear: {', '.join(refused)}."
+        f"`make -C benchmarks errors`, against the collision meshes, {min(asked):,} random configurations each "
+        "([table with "
+        f"peers](docs/error-rates.md)): **{missed} missed**; rejected of what is clear: {', '.join(rejected)}."
     )
 
 
@@ -70,8 +76,8 @@ def speed() -> str:
         for result in measured
     )
     return (
-        f"`make bench`, one core ([table](docs/benchmarks.md)): certifying 16 rows among 14 obstacles takes {chunks}; "
-        f"MuJoCo takes {each('mujoco_rows_14')} times as long for the rows alone. A configuration of a batch is "
+        f"`make bench`, one core ([table](docs/benchmarks.md)): certifying 16 steps among 14 obstacles takes {chunks}; "
+        f"MuJoCo takes {each('mujoco_rows_14')} times as long for the steps alone. A configuration of a batch is "
         f"{each('mujoco_configuration')} times as fast as in MuJoCo, {each('pinocchio_configuration')} times as with "
         "Pinocchio and Coal from Python."
     )
@@ -84,36 +90,43 @@ def wrapped(paragraph: str, *, indent: str = "") -> str:
     )
 
 
-def blocks() -> dict[str, str]:
-    """Returns the text of each generated block."""
+def blocks() -> dict[str, dict[str, str]]:
+    """Returns the text of each generated block, by document."""
     return {
-        "rejection": f"```console\n$ lastgate {REJECTION}\n{shown(REJECTION)}```\n",
-        "measured": "".join(f"{wrapped(f'- {line}', indent='  ')}\n" for line in (error_rates(), speed())),
-        "robots": f"{robots()}\n",
+        "README.md": {
+            "rejection": f"```console\n$ lastgate {REJECTION}\n{shown(REJECTION)}```\n",
+            "measured": "".join(
+                f"{wrapped(f'- {line}', indent='  ')}\n" for line in (error_rates(), speed())
+            ),
+            "robots": f"{robots()}\n",
+        },
+        "ARCHITECTURE.md": {"reading order": reading_order()},
     }
 
 
-def fill(text: str, name: str, block: str) -> str:
+def fill(document: str, text: str, name: str, block: str) -> str:
     """Returns the document with one block replaced; a document without its marks is refused."""
     pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end of generated -->)", re.DOTALL)
     if not pattern.search(text):
-        sys.exit(f"error: README.md has no block `<!-- generated: {name} -->` … `<!-- end of generated -->`")
+        sys.exit(f"error: {document} has no block `<!-- generated: {name} -->` … `<!-- end of generated -->`")
     return pattern.sub(lambda match: match[1] + block + match[2], text)
 
 
 def main() -> int:
     """Writes the blocks, or compares them."""
-    path = ROOT / "README.md"
-    before = path.read_text(encoding="utf-8")
-    after = before
-    for name, block in blocks().items():
-        after = fill(after, name, block)
-    if "--check" in sys.argv[1:]:
-        if after != before:
-            print("README.md is out of date: run `python tools/generate_documents.py`", file=sys.stderr)
-        return int(after != before)
-    path.write_text(after, encoding="utf-8")
-    return 0
+    old = 0
+    for document, named in blocks().items():
+        path = ROOT / document
+        before = path.read_text(encoding="utf-8")
+        after = before
+        for name, block in named.items():
+            after = fill(document, after, name, block)
+        if "--check" not in sys.argv[1:]:
+            path.write_text(after, encoding="utf-8")
+        elif after != before:
+            print(f"{document} is out of date: run `python tools/generate_documents.py`", file=sys.stderr)
+            old = 1
+    return old
 
 
 if __name__ == "__main__":

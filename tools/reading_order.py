@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order in which the code that can accept a chunk is best read, with the lines of each part.
+
+`tools/generate_documents.py` writes the table into ARCHITECTURE.md. Every file of the core is in one part or in
+`DECIDES_NOTHING`, which a repository test holds.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CORE_FOLDERS = ("core/src", "core/include")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some files that are read together; patterns are relative to `core/`."""
+
+    what: str
+    patterns: tuple[str, ...]
+
+    def files(self) -> list[Path]:
+        """Returns the files, in the order of the patterns."""
+        return [path for pattern in self.patterns for path in sorted((ROOT / "core").glob(pattern))]
+
+
+def header(name: str) -> str:
+    """Returns the pattern of a public header."""
+    return f"include/lastgate/{name}.hpp"
+
+
+ORDER = (
+    Part(
+        "what goes in and comes out, and every bound",
+        tuple(
+            header(name)
+            for name in ("gate", "verdict", "gate_config", "control_mode", "capacity", "tolerance")
+        ),
+    ),
+    Part("the order of the checks", ("src/gate.cpp", "src/gate_setup.*", "src/validation.*")),
+    Part("one file per rule", ("src/checks/*.cpp",)),
+    Part("how each control mode becomes a joint path", ("src/paths/*.cpp",)),
+    Part(
+        "the robot: chains, volumes, hulls",
+        (
+            header("math"),
+            header("robot_model"),
+            "src/robot_*.cpp",
+            header("shape_set"),
+            "src/shape_set.cpp",
+            "src/forward_*",
+        ),
+    ),
+    Part("the inequality and the motion bound", ("src/sweep/clearance.hpp", "src/sweep/motion_bound.*")),
+    Part(
+        "the sweep: rows, then bisection",
+        tuple(
+            f"src/sweep/{name}.*"
+            for name in ("sweep", "workspace", "placement", "pair_kind", "pair_table", "pair", "bisect")
+        ),
+    ),
+    Part("one file per kind of pair", ("src/sweep/pairs/*",)),
+    Part(
+        "distances of spheres and capsules",
+        (header("distance"), "src/distance.cpp", header("containment"), "src/containment.cpp"),
+    ),
+    Part(
+        "distances of convex hulls (GJK)",
+        (header("convex"), "src/convex.cpp", "src/placed_corners.hpp", "src/sweep/convex_refine.*"),
+    ),
+    Part(
+        "recovery, declared contacts, reachable sets, footprint, tool speeds",
+        tuple(
+            f"src/sweep/{name}.*"
+            for name in ("recovery", "declared_contact", "reachable_set", "footprint", "tool_speed")
+        ),
+    ),
+    Part(
+        "the world: primitives, voxels, points, floor",
+        (header("world_snapshot"), "src/world_snapshot.cpp", header("obstacle_field"), "src/*_field*.cpp"),
+    ),
+    Part(
+        "the broad phase in SIMD, which may only certify",
+        ("src/sweep/broad_phase.*", header("simd"), header("simd_tables"), "src/simd*"),
+    ),
+)
+
+# For planners, and for what is written down after a verdict.
+DECIDES_NOTHING = Part(
+    "planners and certificates",
+    (
+        "src/planning/*",
+        *(
+            header(name)
+            for name in (
+                "sphere_cover",
+                "certificate",
+                "collision_environment",
+                "hull_planes",
+                "link_distance",
+            )
+        ),
+    ),
+)
+
+
+def line_count(files: list[Path]) -> int:
+    """Returns how many lines the files have together."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+
+
+def reading_order() -> str:
+    """Returns the table of the parts with their lines, and the sum."""
+    rows = [
+        (part.what, ", ".join(f"`{pattern}`" for pattern in part.patterns), part.files()) for part in ORDER
+    ]
+    lines = ["| | read | in `core/` | files | lines |", "| ---: | --- | --- | ---: | ---: |"]
+    for number, (what, patterns, files) in enumerate(rows, 1):
+        lines.append(f"| {number} | {what} | {patterns} | {len(files)} | {line_count(files):,} |")
+    every = [path for _, _, files in rows for path in files]
+    lines.append(f"| | **can accept a chunk** | | **{len(every)}** | **{line_count(every):,}** |")
+    rest = DECIDES_NOTHING.files()
+    lines.append(f"| | decides nothing: {DECIDES_NOTHING.what} | | {len(rest)} | {line_count(rest):,} |")
+    return "\n".join(lines) + "\n"
