@@ -26,19 +26,19 @@ def check(world: lg.World, now_s: float) -> lg.Verdict:
     return gate.check(lg.ActionChunk(chunk), state=state, world=world, now_s=now_s)
 
 
-# An empty world is a statement: somebody looked, and nothing is there.
+# An empty world is a statement: a source looked, and nothing is there.
 empty = lg.World(primitives=[], stamp_s=10.0)
 verdict = check(empty, now_s=10.0)
 print(verdict.explain())
 assert verdict.accepted
 
-# A ball where the hand is going.
-ball = lg.World(primitives=[sphere("ball", 0.10, (0.62, 0.0, 0.35))], stamp_s=10.0)
-verdict = check(ball, now_s=10.0)
+# A sphere where the hand is going.
+in_the_way = lg.World(primitives=[sphere("sphere", 0.10, (0.62, 0.0, 0.35))], stamp_s=10.0)
+verdict = check(in_the_way, now_s=10.0)
 print("\n" + verdict.explain())
-assert verdict.violations[0].against == "ball"
+assert verdict.violations[0].against == "sphere"
 
-# The same empty world, a second later: nobody has looked since.
+# The same empty world, a second later: no source has looked since.
 verdict = check(empty, now_s=11.0)
 print("\n" + verdict.explain())
 assert verdict.violations[0].code == "world_unavailable"

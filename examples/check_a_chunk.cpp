@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks one chunk of motion in C++: build a model, build a gate, ask it.
 //
-// The arm has two joints that turn in one plane, each carrying a ball of 5 cm at the end of a metre
+// The arm has two joints that turn in one plane, each carrying a sphere of 5 cm at the end of a metre
 // of nothing. A pole of 2 cm stands between the measured state and the chunk's only row, where no
 // row touches it; the gate finds it anyway, and says when.
 #include <cstdio>

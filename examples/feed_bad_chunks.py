@@ -15,8 +15,10 @@ import lastgate as lg
 gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)
 start = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 good = start + 0.01 * np.arange(1, 17)[:, np.newaxis] * np.array([1.0, 0, 0, 0, 0, 0, 0])
-ball = lg.WorldCollisionPrimitive(
-    shape=lg.SphereShape(shape="sphere", radius_m=0.2), pose=lg.Pose6D(xyz=(0.5, 0.1, 0.5)), object_id="ball"
+sphere = lg.WorldCollisionPrimitive(
+    shape=lg.SphereShape(shape="sphere", radius_m=0.2),
+    pose=lg.Pose6D(xyz=(0.5, 0.1, 0.5)),
+    object_id="sphere",
 )
 
 
@@ -46,7 +48,7 @@ bad: list[tuple[str, Callable[[], lg.Verdict]]] = [
     ("joint_velocity_limit", lambda: request(rows=spoiled(7, 5, 2.2))),
     ("world_unavailable", lambda: request(world=lg.World(primitives=[], stamp_s=1.0))),
     ("self_collision", lambda: request(rows=folded)),
-    ("world_collision", lambda: request(world=lg.World(primitives=[ball], stamp_s=5.0))),
+    ("world_collision", lambda: request(world=lg.World(primitives=[sphere], stamp_s=5.0))),
 ]
 
 assert request().accepted, "nothing is wrong with the request that all these spoil"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Record what a gate decides, and look at a refusal afterwards.
+"""Record what a gate decides, and check a rejection afterwards.
 
 A recorder checks like the gate it wraps and keeps every verdict with all that it depended on. The file can
-be run again bit for bit, opened in Foxglove, and asked for the picture of a refusal or for the smallest case
-that is still refused.
+be run again bit for bit, opened in Foxglove, and asked for the picture of a rejection or for the smallest case
+that is still rejected.
 """
 
 import tempfile
@@ -39,13 +39,13 @@ outcome = replay(recording)
 print(f"{outcome.same} verdicts are the same to the last bit, {len(outcome.differences)} differ")
 assert outcome.same == 2
 
-refused = recording.checks[1]
-model = recording.models[refused.model_digest]
-verdict = refused.run(model.gate())
-card = rejection_card(model.gate(), verdict, chunk=refused.chunk, state=refused.state, world=refused.world)
+rejected = recording.checks[1]
+model = recording.models[rejected.model_digest]
+verdict = rejected.run(model.gate())
+card = rejection_card(model.gate(), verdict, chunk=rejected.chunk, state=rejected.state, world=rejected.world)
 print(f"\n{card.sentence}\n{card.evidence}")
 (folder / "refusal.png").write_bytes(card.png())
 
-case, violation = shrink(refused, model.gate())
+case, violation = shrink(rejected, model.gate())
 print(f"\n100 rows became {len(case.chunk.rows)}; as a test:\n")
 print(pytest_text(case, violation, model=model, origin="box.mcap#2"))

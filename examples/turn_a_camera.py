@@ -3,7 +3,7 @@
 
 A simulated Panda plans a posture in which its wrist camera looks at a marker, and a way there past all that is on the
 table. The plan is shown by a gate that asks for some more distance, and then crosses the gate again, one waypoint at a
-time. A rendered image says where the marker is in the view; a target under the table is refused before anything moves.
+time. A rendered image says where the marker is in the view; a target under the table is rejected before anything moves.
 """
 
 import lastgate as lg
