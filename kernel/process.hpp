@@ -86,7 +86,9 @@ class KernelProcess {
     bool poll_registrations(Now now);  ///< Whether a program there asked for a stop since the last look.
     void note_change(Now now);
     void write_status(Now now);
-    void report_for(const RegistrationSlot& registration, Now now);
+    void report_for(const RegistrationSlot& registration, Now now);  ///< In the words of the program that asked.
+    void report_absence(std::string_view source, Now now);
+    void report_stop(std::uint32_t kind, std::string_view evidence, Now now);
     Now now() const noexcept;
 
     ProcessOptions options_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "json_text.hpp"
 #include "process.hpp"
 
 namespace lastgate {
@@ -12,6 +13,7 @@ namespace {
 
 /// A status at least this often, so that a late client learns how things stand.
 constexpr std::int64_t status_period_ns = 1'000'000'000;
+constexpr const char* source_is_gone = "a required e-stop source is gone";
 
 }  // namespace
 
@@ -90,18 +92,34 @@ bool KernelProcess::poll_registrations(Now moment) {
     for (std::size_t k = 0; k < required.size(); ++k) {
         const bool alive = std::any_of(status_block_->sources.begin(), status_block_->sources.end(), [&](const RegistrationSlot& registration) { return live_name(registration, now_ns) == required[k]; });
         // Only told here: the latch cuts names, and two that begin alike would be one. `reset` asks `missing_`.
-        if (!alive && !missing_[k]) kernel_.estop(absences_[k], "a required e-stop source is gone", moment);
+        if (!alive && !missing_[k]) {
+            kernel_.estop(absences_[k], source_is_gone, moment);
+            report_absence(required[k], moment);
+        }
         missing_[k] = !alive;
     }
     return asked;
 }
 
 void KernelProcess::report_for(const RegistrationSlot& registration, Now moment) {
-    const std::string_view evidence = text_of(registration.evidence);
+    report_stop(registration.failure_kind.load(std::memory_order_relaxed), text_of(registration.evidence), moment);
+}
+
+void KernelProcess::report_absence(std::string_view source, Now moment) {
+    std::array<char, 256> memory;
+    JsonText evidence(memory);
+    evidence.text("kind", "controller");
+    evidence.text("controller_name", source);
+    evidence.text("state", "estop_source_lost");
+    evidence.text("detail", source_is_gone);
+    report_stop(static_cast<std::uint32_t>(FailureKind::controller), evidence.view(), moment);
+}
+
+void KernelProcess::report_stop(std::uint32_t kind, std::string_view evidence, Now moment) {
     if (evidence.empty() || !CdrReader::is_utf8(evidence)) return;
     FailureTriggerMessage failure;
     failure.stamp = Stamp::of_seconds(moment.wall_s);
-    failure.kind = static_cast<std::uint8_t>(registration.failure_kind.load(std::memory_order_relaxed));
+    failure.kind = static_cast<std::uint8_t>(kind);
     failure.severity = severity_abort;
     failure.evidence_json = evidence;
     std::array<std::byte, 1024> memory;

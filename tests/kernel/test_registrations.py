@@ -185,3 +185,17 @@ def test_stop_is_reported_by_evidence_that_can_be_read_however_long_its_reason(s
     assert read_evidence(evidence).kind == "human"
     assert kernel.status().reason.startswith("\U0001f6d1\U0001f6d1")
     assert capsys.readouterr().out == "latched\n"
+
+
+def test_required_source_that_is_gone_is_reported_by_its_name(start_kernel):
+    kernel = start_kernel(stacked(3), without_world=True, required_sources=["pendant"])
+    registration = _core.Registration(kernel.instance, "pendant")
+    registration.beat()
+    settle()
+    reader = _core.RingReader(kernel.instance, "failures")
+    assert failures_in(reader) == []  # a source that beats is not reported
+    time.sleep(DEAD_AFTER_S)
+    (evidence,) = failures_in(reader)
+    told = read_evidence(evidence)
+    assert (told.kind, told.controller_name, told.state) == ("controller", "pendant", "estop_source_lost")
+    assert kernel.status().latched
