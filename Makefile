@@ -92,7 +92,7 @@ test-threads: $(VENV)/.requirements  #+ What two threads share, under the thread
 
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built  #+ The Python tests.
-	$(call timed,Python tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m "not library and not gateway" $(PYTEST_ARGS))
+	$(call timed,Python tests,$(BIN)/python tools/run_tests.py -q -n $(BUILD_JOBS) --dist worksteal -m "not library and not gateway" $(PYTEST_ARGS))
 
 certificates: $(VENV)/.built  #+ Ten thousand random accepted chunks, each certified and checked by a program that shares nothing with the core.
 	LASTGATE_CERTIFICATES=10000 $(BIN)/python -m pytest -q -s tests/oracles/test_certificates.py -k accepted_chunks
@@ -103,7 +103,7 @@ $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements
 	@touch $@
 
 test-library: $(VENV)/.built $(VENV)/.fleet-data  #+ Installs the asset wheels and holds every robot against its meshes.
-	$(call timed,Robot library tests,$(BIN)/python -m pytest -q -n $(BUILD_JOBS) --dist worksteal -m library $(PYTEST_ARGS))
+	$(call timed,Robot library tests,$(BIN)/python tools/run_tests.py -q -n $(BUILD_JOBS) --dist worksteal -m library $(PYTEST_ARGS))
 
 # LeRobot brings torch and pins of its own along, so it has an environment of its own; openpi's client rides with it.
 # uv, because pip tries versions for half an hour where uv answers in seconds.
@@ -136,7 +136,7 @@ test-gateway: $(VENV)/.built  #+ Puts two releases of ROS 2 into build/ and hold
 	  echo "== gateway tests" && start=$$(date +%s) && \
 	  $(CMAKE) -S . -B build/gateway -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_GATEWAY=ON >/dev/null && \
 	  $(CMAKE) --build build/gateway -j $(BUILD_JOBS) -- --quiet gateway_test cyclone_peer fastdds_peer && build/gateway/gateway/tests/gateway_test && \
-	  LASTGATE_REQUIRE_GATEWAY=1 $(BIN)/python -m pytest -q -m gateway tests/gateway $(PYTEST_ARGS) && \
+	  LASTGATE_REQUIRE_GATEWAY=1 $(BIN)/python tools/run_tests.py -q -m gateway tests/gateway $(PYTEST_ARGS) && \
 	  echo "== gateway tests: $$(( $$(date +%s) - start )) s"; \
 	fi
 
