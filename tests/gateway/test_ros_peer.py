@@ -53,8 +53,18 @@ def evidence_of(failure):
 def evaluated(peer, topic: str):
     """Returns what passed on the topic, or the failure that came instead."""
     answer, payload = peer.take_either(topic, "/openral/failure/safety")
-    assert payload is not None, "neither passed nor reported"
+    assert payload is not None, f"neither passed nor reported; the last status was {last_status(peer)}"
     return payload if answer == topic else ros.from_bytes(payload, FAILURE)
+
+
+def last_status(peer) -> str:
+    """What the kernel last said of itself: a stop in between explains a chunk that nothing answers."""
+    status = None
+    for _ in range(10):  # as many as the node keeps
+        status = peer.take("/openral/safety_status", STATUS, 1.5) or status
+        if status is not None and status.state == LATCHED:
+            break
+    return "none" if status is None else f"state {status.state}, {status.source}: {status.reason}"
 
 
 def propose(peer, chunk, joints=JOINTS, positions=HOME):
