@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 import lastgate as lg
-from lastgate import certificate_checker, naming
+from lastgate.certificate import checker as certificate_checker
 from lastgate.contracts import CATALOGUE, ControlMode, ViolationCode
+from lastgate.gate import naming
 
 HEADERS = Path(__file__).parents[2] / "core" / "include" / "lastgate"
 ENUM = re.compile(r"enum class (\w+) : [\w:]+ \{(.*?)\};", re.DOTALL)
@@ -78,7 +79,7 @@ def test_subjects_and_opponents_are_the_same_in_both_languages(enums):
 
 
 def test_shape_and_joint_kinds_are_the_same_in_both_languages(enums):
-    from lastgate.kernel_config import _JOINT_KIND, SHAPE_KIND
+    from lastgate.robots.kernel_config import _JOINT_KIND, SHAPE_KIND
 
     assert enums["PrimitiveKind"] == SHAPE_KIND
     assert enums["JointKind"] == {
@@ -95,7 +96,7 @@ def test_frames_and_builds_are_the_same_in_both_languages(enums):
 
 
 def test_sources_of_obstacles_are_the_same_in_both_languages(enums):
-    from lastgate.collision import environment
+    from lastgate.planning.collision import environment
 
     # `link` is the answer about two links, which Python asks elsewhere and names itself.
     assert enums["ObstacleSource"] == {
