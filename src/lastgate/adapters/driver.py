@@ -7,9 +7,10 @@ gives it an `Actuator` and calls `tick` at its own rate.
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -331,18 +332,12 @@ class SafeActionDriver:
 
     def _take(self, sequence: int, origin: int, written_s: float, payload: bytes) -> None:
         fields = _core.decode_action_chunk(payload)
-        # A kernel that only warns passes what it rejected, modes that do not exist too.
-        if (
-            fields is None
-            or not fields["horizon"]
-            or not fields["n_dof"]
-            or fields["control_mode"] not in _MODES
-        ):
+        rows = None if fields is None else _rows_of(fields)
+        if fields is None or rows is None:
             self.logic.refused += 1
             self.logic.reason = StopReason.REJECTED
             self.logic.forget()
             return
-        rows = np.array(fields["flat"]).reshape(fields["horizon"], fields["n_dof"])
         self.logic.take(
             AcceptedChunk(
                 sequence=sequence,
@@ -352,3 +347,14 @@ class SafeActionDriver:
                 arrived_s=written_s,
             )
         )
+
+
+def _rows_of(fields: Mapping[str, Any]) -> Float64 | None:
+    """Returns the steps of a message; None where nothing can be sent.
+
+    A kernel that only warns passes what it rejected too: modes that do not exist, and numbers that are none.
+    """
+    if not fields["horizon"] or not fields["n_dof"] or fields["control_mode"] not in _MODES:
+        return None
+    rows = np.array(fields["flat"]).reshape(fields["horizon"], fields["n_dof"])
+    return rows if np.isfinite(rows).all() else None
