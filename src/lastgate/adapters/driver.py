@@ -72,6 +72,7 @@ class Actuator(Protocol):
     """Something that moves: one set point per tick, and a stop that starts from the last one.
 
     A driver that is given a `reach` also reads its `positions`: where the joints were measured, in the order of a step.
+    One that has `modes` is sent steps of these modes alone: a chunk of another is not executed, and stops it.
     """
 
     def command(self, row: Float64, mode: ControlMode) -> None:
@@ -269,6 +270,7 @@ class SafeActionDriver:
         self._instance = instance
         self._name = name
         self._actuator = actuator
+        self._modes = frozenset(getattr(actuator, "modes", ControlMode))
         self.logic = DriverLogic(step_s=step_s, patience_s=patience_s, reach=reach)
         self._connect()
 
@@ -334,19 +336,20 @@ class SafeActionDriver:
         fields = _core.decode_action_chunk(payload)
         rows = None if fields is None else _rows_of(fields)
         if fields is None or rows is None:
-            self.logic.refused += 1
-            self.logic.reason = StopReason.REJECTED
-            self.logic.forget()
+            self._refuse(StopReason.REJECTED)
+            return
+        mode = ControlMode(fields["control_mode"])
+        if mode not in self._modes:
+            self._refuse(StopReason.NOT_EXECUTED)
             return
         self.logic.take(
-            AcceptedChunk(
-                sequence=sequence,
-                origin=origin,
-                rows=rows,
-                mode=ControlMode(fields["control_mode"]),
-                arrived_s=written_s,
-            )
+            AcceptedChunk(sequence=sequence, origin=origin, rows=rows, mode=mode, arrived_s=written_s)
         )
+
+    def _refuse(self, reason: StopReason) -> None:
+        self.logic.refused += 1
+        self.logic.reason = reason
+        self.logic.forget()
 
 
 def _rows_of(fields: Mapping[str, Any]) -> Float64 | None:
