@@ -156,15 +156,15 @@ bool Validation::check_row_limits() noexcept {
 
 bool Validation::check_path_limits() noexcept {
     if (config().unproved_volumes) verdict_.unchecked |= bit(Unchecked::unproved_volumes);
-    if (!config().acceleration_max || mode() == ControlMode::joint_torque) verdict_.unchecked |= bit(Unchecked::joint_acceleration);
-    // A torque leads anywhere the joint speeds allow, and a base carries its tools along: neither has tool speeds
-    // of its own to check.
-    const bool tool_speeds = mode() != ControlMode::joint_torque && mode() != ControlMode::body_twist;
+    // A torque leads anywhere the joint speeds allow, a base carries its tools along, and a gripper says where its fingers go and not how
+    // fast: none of them has speeds along a path to check.
+    const bool timed = is_timed_joint_path();
+    if (!config().acceleration_max || !(timed || mode() == ControlMode::body_twist)) verdict_.unchecked |= bit(Unchecked::joint_acceleration);
     const bool tool_box = config().workspace_box && mode() != ControlMode::body_twist;
     if (!tool_box) verdict_.unchecked |= bit(Unchecked::workspace_box);
-    if (!config().max_ee_speed_m_s || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_speed);
-    if (!config().max_ee_angular_speed_rad_s || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_angular_speed);
-    if (!config().max_ee_accel_m_s2 || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_acceleration);
+    if (!config().max_ee_speed_m_s || !timed) verdict_.unchecked |= bit(Unchecked::ee_speed);
+    if (!config().max_ee_angular_speed_rad_s || !timed) verdict_.unchecked |= bit(Unchecked::ee_angular_speed);
+    if (!config().max_ee_accel_m_s2 || !timed) verdict_.unchecked |= bit(Unchecked::ee_acceleration);
     if (mode() == ControlMode::joint_torque) return check_tube_limits();
     return check_joint_position_path() && check_joint_velocity_path() && check_joint_acceleration_limit() && check_ee_motion() &&
            check_workspace_box();

@@ -131,3 +131,17 @@ def test_empty_list_has_one_dimension():
 def test_refusal_names_the_argument():
     with pytest.raises(lg.ROSConfigError, match="velocities is float32"):
         require_array(np.zeros(3, dtype=np.float32), name="velocities", dimensions=1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.ma.array(GOOD, mask=True),
+        [np.ma.array(GOOD[0], mask=[True, False, False]), GOOD[1]],
+        (np.ma.array(GOOD[0]), GOOD[1]),
+        [[np.ma.masked, 1.0, 2.0], [3.0, 4.0, 5.0]],
+    ],
+)
+def test_mask_is_refused_inside_lists_too(values):
+    with pytest.raises(lg.ROSConfigError, match=r"rows is masked.*pass `rows\.filled\(np\.nan\)`"):
+        rows_from(values)

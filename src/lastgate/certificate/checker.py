@@ -69,8 +69,16 @@ FIXED, REVOLUTE, PRISMATIC = 0, 1, 2
 Array = Any  # NumPy's arrays, without asking for its typing module
 
 
+def shown(text: str) -> str:
+    """Returns the text with what a terminal would obey written out: a file must not draw its own verdict."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
 class Refused(Exception):
     """The certificate does not show what it claims."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(shown(why))
 
 
 @dataclass(frozen=True)
@@ -90,14 +98,14 @@ class Report:
     unmeasured_count: int
 
     def __str__(self) -> str:
-        world = f"world `{self.world_id}`" if self.checked_world else "no world"
+        world = f"world `{shown(self.world_id)}`" if self.checked_world else "no world"
         held = (
             f" with {self.held_count} attached shape{'s' if self.held_count > 1 else ''}"
             if self.held_count
             else ""
         )
         return (
-            f"verified: {self.row_count} steps of `{self.robot}`{held} in {world}; {self.pair_count} pairs, "
+            f"verified: {self.row_count} steps of `{shown(self.robot)}`{held} in {world}; {self.pair_count} pairs, "
             f"{self.record_count} records, each with at least {self.least_spare_m:.6f} m to spare\n"
             f"  model {self.model_digest}\n"
             f"  the world of the file: {self.world_content}\n"
@@ -583,15 +591,18 @@ class Checker:
         """Returns how far a width computed here may be from the true one.
 
         A coordinate is a sum of a few dozen products of coordinates with numbers up to one, and a joint angle is
-        known to its last digit only: 64 roundings of the largest coordinate, per radian of the largest angle.
+        known to its last digit only: 64 roundings of the largest coordinate, per radian of the largest angle, which a
+        joint that mimics another may have beyond what the path says.
         """
         robot_m = sum(float(np.linalg.norm(xyz)) for xyz in self.model.origin_xyz)
         shapes = [*self.volumes, *self.model.pieces, *self.obstacles, *self.model.zones]
         shape_m = max((float(np.abs(shape.corners).max()) + shape.radius_m for shape in shapes), default=0.0)
         point_m = float(np.abs(self.points).max()) if len(self.points) else 0.0
-        slides_m = float(np.abs(self.path).max())
-        extent_m = robot_m + shape_m + point_m + slides_m
-        return 64 * float(np.finfo(np.float64).eps) * extent_m * (1.0 + slides_m)
+        model = self.model
+        gain = max(1.0, float(np.abs(model.multiplier).max()))
+        moved = gain * float(np.abs(self.path).max()) + float(np.abs(model.offset).max())
+        extent_m = robot_m + shape_m + point_m + moved
+        return 64 * float(np.finfo(np.float64).eps) * extent_m * (1.0 + moved)
 
     def _take_held(self, held: list[Held]) -> None:
         """What is held counts as volumes after those of the robot."""

@@ -20,10 +20,7 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
     Raises:
         ROSConfigError: Wrong type, dtype, layout or number of dimensions.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise ROSConfigError(
-            f"{name} is masked, and what is masked is still there: pass `{name}.filled(np.nan)`"
-        )
+    require_unmasked(values, name=name)
     if isinstance(values, np.ndarray):
         if values.dtype != np.float64:
             raise ROSConfigError(
@@ -47,6 +44,24 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
         hint = hints.get((array.ndim, dimensions), "")
         raise ROSConfigError(f"{name} has {array.ndim} dimensions and needs {dimensions}{hint}")
     return immutable(array)
+
+
+def require_unmasked(values: object, *, name: str, unknown: str = "np.nan") -> None:
+    """Refuses an array, or lists that hold one, with a mask: NumPy copies what is below a mask, and drops the mask.
+
+    Raises:
+        ROSConfigError: It is masked; the sentence says what to write for what is not known.
+    """
+    if _is_masked(values):
+        raise ROSConfigError(
+            f"{name} is masked, and what is masked is still there: pass `{name}.filled({unknown})`"
+        )
+
+
+def _is_masked(values: object, depth: int = 3) -> bool:
+    if depth and isinstance(values, list | tuple):
+        return any(_is_masked(value, depth - 1) for value in values)
+    return isinstance(values, np.ma.MaskedArray)
 
 
 def immutable(values: Float64) -> Float64:

@@ -7,9 +7,10 @@ gives it an `Actuator` and calls `tick` at its own rate.
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -71,6 +72,7 @@ class Actuator(Protocol):
     """Something that moves: one set point per tick, and a stop that starts from the last one.
 
     A driver that is given a `reach` also reads its `positions`: where the joints were measured, in the order of a step.
+    One that has `modes` is sent steps of these modes alone: a chunk of another is not executed, and stops it.
     """
 
     def command(self, row: Float64, mode: ControlMode) -> None:
@@ -268,6 +270,7 @@ class SafeActionDriver:
         self._instance = instance
         self._name = name
         self._actuator = actuator
+        self._modes = frozenset(getattr(actuator, "modes", ControlMode))
         self.logic = DriverLogic(step_s=step_s, patience_s=patience_s, reach=reach)
         self._connect()
 
@@ -331,24 +334,30 @@ class SafeActionDriver:
 
     def _take(self, sequence: int, origin: int, written_s: float, payload: bytes) -> None:
         fields = _core.decode_action_chunk(payload)
-        # A kernel that only warns passes what it rejected, modes that do not exist too.
-        if (
-            fields is None
-            or not fields["horizon"]
-            or not fields["n_dof"]
-            or fields["control_mode"] not in _MODES
-        ):
-            self.logic.refused += 1
-            self.logic.reason = StopReason.REJECTED
-            self.logic.forget()
+        rows = None if fields is None else _rows_of(fields)
+        if fields is None or rows is None:
+            self._refuse(StopReason.REJECTED)
             return
-        rows = np.array(fields["flat"]).reshape(fields["horizon"], fields["n_dof"])
+        mode = ControlMode(fields["control_mode"])
+        if mode not in self._modes:
+            self._refuse(StopReason.NOT_EXECUTED)
+            return
         self.logic.take(
-            AcceptedChunk(
-                sequence=sequence,
-                origin=origin,
-                rows=rows,
-                mode=ControlMode(fields["control_mode"]),
-                arrived_s=written_s,
-            )
+            AcceptedChunk(sequence=sequence, origin=origin, rows=rows, mode=mode, arrived_s=written_s)
         )
+
+    def _refuse(self, reason: StopReason) -> None:
+        self.logic.refused += 1
+        self.logic.reason = reason
+        self.logic.forget()
+
+
+def _rows_of(fields: Mapping[str, Any]) -> Float64 | None:
+    """Returns the steps of a message; None where nothing can be sent.
+
+    A kernel that only warns passes what it rejected too: modes that do not exist, and numbers that are none.
+    """
+    if not fields["horizon"] or not fields["n_dof"] or fields["control_mode"] not in _MODES:
+        return None
+    rows = np.array(fields["flat"]).reshape(fields["horizon"], fields["n_dof"])
+    return rows if np.isfinite(rows).all() else None

@@ -50,7 +50,8 @@ class MujocoActuator:
 
     Set points are positions, for every kind of actuator: a velocity servo is given the speed of the set point and what
     brings the joint back to it, a motor the torque of a critically damped spring and of gravity. Joints that mimic
-    another one follow it. In `JOINT_TORQUE` a step goes to the motors as it is.
+    another one follow it. In `JOINT_TORQUE` a step goes to the motors as it is. Other modes (`modes`) are for `MujocoHal`,
+    which has the joint steps of the verdict.
 
     Args:
         joint_names: In the order of a step.
@@ -63,6 +64,13 @@ class MujocoActuator:
             range is narrower than the joint's limits; or it should damp and is a position servo, which falls without a
             set point.
     """
+
+    modes = (
+        ControlMode.JOINT_POSITION,
+        ControlMode.JOINT_TRAJECTORY,
+        ControlMode.DEX_HAND_JOINT,
+        ControlMode.JOINT_TORQUE,
+    )
 
     def __init__(
         self,
@@ -120,7 +128,15 @@ class MujocoActuator:
     # ---- Actuator ------------------------------------------------------------------------------------
 
     def command(self, row: Float64, mode: ControlMode) -> None:
-        """Sends one set point: positions, or torques in `JOINT_TORQUE`."""
+        """Sends one set point: positions, or torques in `JOINT_TORQUE`.
+
+        Raises:
+            ROSConfigError: A step of another mode or width, or with a number that is not finite; nothing is sent.
+        """
+        if mode not in self.modes or row.shape != (len(self._joints),) or not np.isfinite(row).all():
+            raise ROSConfigError(
+                f"a step of {ControlMode(mode).name} with shape {row.shape} sets no {len(self._joints)} joints"
+            )
         self._torque_rows = mode == ControlMode.JOINT_TORQUE
         self._stopping_since_s = None
         if self._torque_rows:

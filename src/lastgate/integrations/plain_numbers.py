@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate.arrays import require_unmasked
 from lastgate.contracts import ROSConfigError
 
 _KINDS = {"c": "complex numbers", "b": "true and false", "O": "objects", "U": "text", "S": "bytes"}
@@ -19,10 +20,7 @@ def plain_array(values: object, *, name: str, shape: tuple[int, ...] | None = No
     Raises:
         ROSConfigError: Complex, masked, no numbers, or not of that shape.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise ROSConfigError(
-            f"{name} is masked, and what is masked is still there: pass `{name}.filled(np.nan)`"
-        )
+    require_unmasked(values, name=name)
     try:
         array = np.array(values)
     except (TypeError, ValueError) as error:

@@ -159,9 +159,9 @@ class PolicyProxy:
             return reply
         self.refused += 1
         violation = verdict.violations[0]
-        # What else is an array or a list may be the rejected actions under another name.
-        others = {key: value for key, value in fields.items() if not isinstance(value, np.ndarray | list)}
-        others.pop(ACTIONS_KEY, None)
+        others = {
+            key: value for key, value in fields.items() if key != ACTIONS_KEY and _holds_no_steps(value)
+        }
         rejection = {"code": str(violation.code), "sentence": violation.sentence(), "step": violation.step}
         return pack({**others, REFUSAL_KEY: rejection})
 
@@ -214,3 +214,10 @@ def _bytes(message: str | bytes) -> bytes:
     if isinstance(message, str):
         raise ValueError(f"words instead of a message: {message[:80]}")
     return message
+
+
+def _holds_no_steps(value: object) -> bool:
+    """Tells whether a value is a text or a number, or names of such: anything else may be the rejected actions again."""
+    if isinstance(value, dict):
+        return all(_holds_no_steps(part) for part in value.values())
+    return value is None or isinstance(value, str | bool | int | float)

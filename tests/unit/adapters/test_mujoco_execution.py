@@ -382,3 +382,25 @@ def test_chunk_of_the_base_is_not_executed():
     assert not_executed(answer)
     assert "BODY_TWIST" in answer.sentence
     assert hal.submit(np.array([[0.01]]), world=lg.NO_WORLD).accepted
+
+
+@pytest.mark.parametrize(
+    ("row", "mode"),
+    [
+        ([1.0], lg.ControlMode.GRIPPER_POSITION),
+        ([0.1, 0.1], lg.ControlMode.JOINT_VELOCITY),
+        ([0.1, 0.1], lg.ControlMode.CARTESIAN_DELTA),
+        ([0.1], lg.ControlMode.JOINT_POSITION),
+        ([0.1, 0.1, 0.1], lg.ControlMode.JOINT_TORQUE),
+        ([0.1, np.nan], lg.ControlMode.JOINT_POSITION),
+    ],
+)
+def test_step_that_is_no_set_point_of_the_joints_is_not_sent(row, mode):
+    hal, data = two_link("torque")
+    controls, set_point = data.ctrl.copy(), hal.set_point
+    with pytest.raises(lg.ROSConfigError, match=mode.name):
+        hal.actuator.command(np.array(row), mode)
+    assert (data.ctrl == controls).all()
+    assert (hal.set_point == set_point).all()
+    hal.actuator.command(set_point + 0.1, lg.ControlMode.JOINT_TRAJECTORY)
+    assert (hal.set_point == set_point + 0.1).all()

@@ -93,6 +93,26 @@ def test_refused_chunk_does_not_reach_the_robot(actions, code, step):
     assert (proxy.accepted, proxy.refused) == (0, 1)
 
 
+REJECTED = jump()
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        REJECTED,
+        REJECTED.tolist(),
+        REJECTED.tobytes(),
+        {"raw": REJECTED},
+        {"deeper": {"raw": REJECTED.tolist()}},
+        REJECTED[0, 0],
+    ],
+)
+def test_rejected_actions_do_not_pass_under_another_name(copy):
+    _, _, _, (got,) = talk({"actions": REJECTED, "again": copy, "model": "pi0"})
+    answer = unpack(got)
+    assert set(answer) == {"model", REFUSAL_KEY}
+
+
 @pytest.mark.parametrize(
     "reply",
     [

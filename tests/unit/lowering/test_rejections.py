@@ -3,6 +3,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from lastgate.cli.app import run
 from lastgate.contracts.robot import RobotDescription
 from lastgate.robots.convex_pieces_file import read_convex_pieces
 from lastgate.tools.lowering.convex_file import lower_convex_pieces
@@ -20,11 +23,16 @@ PEG = '<collision><origin xyz="-0.55 0 -0.07"/><geometry><box size="0.04 0.04 0.
 BLOCK = '<collision><geometry><box size="3 3 0.5"/></geometry></collision>'
 
 
-def lowered(urdf: Path, folder: Path, shapes: str) -> tuple[RobotDescription, list[str]]:
-    """Returns the planar arm with further shapes on its tip, one volume per link, and the notes of lowering."""
+def write_urdf(urdf: Path, folder: Path, shapes: str) -> None:
+    """Writes the planar arm with further shapes on its tip."""
     text = urdf.read_text().replace('<link name="tip">', f'<link name="tip">{shapes}')
     text = text.replace('<origin xyz="0.3 0 0"/><parent', '<origin xyz="0.3 0 0.06"/><parent')
     (folder / "arm.urdf").write_text(text)
+
+
+def lowered(urdf: Path, folder: Path, shapes: str) -> tuple[RobotDescription, list[str]]:
+    """Returns the planar arm with further shapes on its tip, one volume per link, and the notes of lowering."""
+    write_urdf(urdf, folder, shapes)
     manifest = manifest_from_urdf("arm", read_urdf(folder / "arm.urdf"), urdf_ref="file:arm.urdf")
     robot = read_manifest(manifest + "lowering: {volumes_per_link_max: 1}\n", source="arm")
     made = lower_robot(robot, folder)
@@ -58,3 +66,14 @@ def test_pair_that_rejects_every_configuration_is_named(planar_urdf: Path, tmp_p
     rejections = find_rejections(robot, samples=200)
     assert rejections.rejects_everything
     assert (("base", "tip"), 200) in rejections.pairs
+
+
+@pytest.mark.parametrize(("shapes", "code"), [(BLOCK, 1), ("", 0)])
+def test_robot_add_exits_with_1_where_every_configuration_is_rejected(
+    planar_urdf: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], shapes: str, code: int
+) -> None:
+    write_urdf(planar_urdf, tmp_path, shapes)
+    arguments = ["robot", "add", "arm", "--urdf", "file:arm.urdf", "-o", str(tmp_path), "--samples", "100"]
+    assert run(arguments) == code
+    blames = "by `base` / `tip`: no chunk passes" in capsys.readouterr().err
+    assert blames is (code == 1)
