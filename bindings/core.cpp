@@ -8,7 +8,7 @@
 #include "arrays.hpp"
 #include "config.hpp"
 #include "guarded_gate.hpp"
-#include "lastgate/simd.hpp"
+#include "simd/simd_model.hpp"
 #include "link_frames.hpp"
 
 namespace nb = nanobind;

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "lastgate/simd.hpp"
+#include "simd/simd_model.hpp"
 #include "process.hpp"
 
 namespace {

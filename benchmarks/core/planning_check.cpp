@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "simd_builds.hpp"
+#include "simd/simd_kernels.hpp"
 #include "measure.hpp"
 #include "scene.hpp"
 

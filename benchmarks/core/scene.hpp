@@ -13,7 +13,7 @@
 
 #include "config.hpp"
 #include "lastgate/gate.hpp"
-#include "lastgate/simd.hpp"
+#include "simd/simd_model.hpp"
 #include "lastgate/world_snapshot.hpp"
 
 namespace lastgate {

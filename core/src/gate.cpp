@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastgate/gate.hpp"
 
-#include "gate_setup.hpp"
+#include "checks/gate_setup.hpp"
 #include "validation.hpp"
 
 namespace lastgate {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lastgate/gate.hpp"
-#include "lastgate/simd.hpp"
+#include "simd/simd_model.hpp"
 
 namespace lastgate::robots {
 

@@ -18,7 +18,7 @@ CORE = [
 # Rounding outside of the inequality: limits of joints, growth from row to row, which margin a report names, and
 # distances that planners are told.
 ROUNDING_ELSEWHERE = {
-    "core/src/gate_setup.cpp",
+    "core/src/checks/gate_setup.cpp",
     "core/src/planning/link_distance.cpp",
     "core/src/paths/joint_path.cpp",
     "core/src/sweep/bisect.cpp",

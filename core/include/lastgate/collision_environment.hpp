@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "lastgate/obstacle_field.hpp"
+#include "world/obstacle_field.hpp"
 #include "lastgate/verdict.hpp"
 #include "lastgate/world_snapshot.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "lastgate/gate_config.hpp"
 #include "lastgate/robot_model.hpp"
-#include "lastgate/shape_set.hpp"
+#include "robot/shape_set.hpp"
 #include "lastgate/verdict.hpp"
 #include "lastgate/world_snapshot.hpp"
 

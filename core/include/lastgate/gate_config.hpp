@@ -8,7 +8,7 @@
 
 #include "lastgate/capacity.hpp"
 #include "lastgate/control_mode.hpp"
-#include "lastgate/simd_tables.hpp"
+#include "simd/simd_tables.hpp"
 #include "lastgate/math.hpp"
 #include "lastgate/world_snapshot.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lastgate/capacity.hpp"
-#include "lastgate/convex.hpp"
+#include "geometry/convex.hpp"
 #include "lastgate/math.hpp"
 
 namespace lastgate {

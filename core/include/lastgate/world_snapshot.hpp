@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "lastgate/distance.hpp"
-#include "lastgate/simd_tables.hpp"
+#include "geometry/distance.hpp"
+#include "simd/simd_tables.hpp"
 #include "lastgate/math.hpp"
-#include "lastgate/obstacle_field.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace lastgate {
 

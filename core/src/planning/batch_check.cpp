@@ -5,12 +5,12 @@
 #include <cmath>
 #include <limits>
 
-#include "../simd_builds.hpp"
+#include "simd/simd_kernels.hpp"
 #include "lastgate/gate.hpp"
-#include "../sweep/clearance.hpp"
-#include "../sweep/pairs/field.hpp"
-#include "../sweep/pairs/keep_in.hpp"
-#include "../sweep/sweep.hpp"
+#include "sweep/clearance.hpp"
+#include "sweep/pairs/field.hpp"
+#include "sweep/pairs/keep_in.hpp"
+#include "sweep/sweep.hpp"
 
 namespace lastgate::detail {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lastgate/convex.hpp"
-#include "../sweep/clearance.hpp"
-#include "../sweep/motion_bound.hpp"
+#include "geometry/convex.hpp"
+#include "sweep/clearance.hpp"
+#include "sweep/motion_bound.hpp"
 
 namespace lastgate {
 namespace {

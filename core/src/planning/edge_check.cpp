@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "lastgate/gate.hpp"
-#include "../sweep/sweep.hpp"
+#include "sweep/sweep.hpp"
 
 namespace lastgate {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lastgate/convex.hpp"
-#include "lastgate/tolerance.hpp"
-#include "../placed_corners.hpp"
-#include "../sweep/motion_bound.hpp"
+#include "geometry/convex.hpp"
+#include "geometry/tolerance.hpp"
+#include "geometry/placed_corners.hpp"
+#include "sweep/motion_bound.hpp"
 
 namespace lastgate {
 namespace {

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import require_unmasked
+from lastgate.contracts.arrays import require_unmasked
 from lastgate.contracts import ROSConfigError
 
 _KINDS = {"c": "complex numbers", "b": "true and false", "O": "objects", "U": "text", "S": "bytes"}

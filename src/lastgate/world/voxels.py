@@ -8,7 +8,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import require_unmasked
+from lastgate.contracts.arrays import require_unmasked
 from lastgate.contracts import ROSConfigError
 from lastgate.world.finite_numbers import Vector3, require_count, require_finite
 from lastgate.world.grid_layout import GridLayout

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/distance.hpp"
+#include "distance.hpp"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "lastgate/convex.hpp"
-#include "lastgate/distance.hpp"
+#include "convex.hpp"
+#include "distance.hpp"
 #include "lastgate/world_snapshot.hpp"
 
 namespace lastgate {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The descent of Gilbert, Johnson and Keerthi. Nothing in it has to be exact for the lower bound to hold: any
 // direction at all gives a slab, and how the next direction is found only decides how wide that slab gets.
-#include "lastgate/convex.hpp"
+#include "convex.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/simd.hpp"
+#include "simd_model.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
-#include "simd_builds.hpp"
+#include "simd_kernels.hpp"
 
 namespace lastgate {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "lastgate/capacity.hpp"
-#include "lastgate/simd_tables.hpp"
+#include "simd_tables.hpp"
 
 #define LASTGATE_SIMD_BUILD(build)        \
     namespace lastgate::build {           \

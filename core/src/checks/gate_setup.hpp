@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "lastgate/gate_config.hpp"
-#include "lastgate/simd.hpp"
+#include "simd/simd_model.hpp"
 #include "lastgate/robot_model.hpp"
-#include "lastgate/shape_set.hpp"
+#include "robot/shape_set.hpp"
 #include "lastgate/world_snapshot.hpp"
 #include "sweep/workspace.hpp"
 

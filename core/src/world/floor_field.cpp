@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lastgate/capacity.hpp"
-#include "lastgate/obstacle_field.hpp"
+#include "obstacle_field.hpp"
 
 namespace lastgate {
 namespace {

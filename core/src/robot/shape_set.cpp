@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/shape_set.hpp"
+#include "shape_set.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "lastgate/simd_tables.hpp"
+#include "simd_tables.hpp"
 #include "lastgate/robot_model.hpp"
-#include "lastgate/shape_set.hpp"
+#include "robot/shape_set.hpp"
 
 /// The fast path: eight configurations at once in single precision. It may only say "clear", and only
 /// when a distance exceeds what is required by more than its own rounding bound; everything else is

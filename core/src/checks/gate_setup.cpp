@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "lastgate/tolerance.hpp"
+#include "geometry/tolerance.hpp"
 
 namespace lastgate::detail {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Building a field: outside the check, so it may allocate and take its time.
-#include "lastgate/obstacle_field.hpp"
+#include "obstacle_field.hpp"
 
 #include <algorithm>
 #include <bit>

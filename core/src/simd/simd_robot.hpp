@@ -9,7 +9,7 @@
 
 namespace {
 
-#include "simd_math.inc"
+#include "simd_math.hpp"
 
 inline Lanes3 turn(const float* frame, const float* v) {
     return splat(v[0]) * load3(frame) + splat(v[1]) * load3(frame + 24) + splat(v[2]) * load3(frame + 48);
@@ -468,4 +468,4 @@ static std::uint8_t test_self(const SimdTables& tables, const SimdGroup& group, 
     return any;
 }
 
-#include "simd_world.inc"
+#include "simd_world.hpp"

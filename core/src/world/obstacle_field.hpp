@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "lastgate/distance.hpp"
+#include "geometry/distance.hpp"
 #include "lastgate/math.hpp"
 
 namespace lastgate {

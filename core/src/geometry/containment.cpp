@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/containment.hpp"
+#include "containment.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "lastgate/distance.hpp"
+#include "distance.hpp"
 #include "lastgate/world_snapshot.hpp"
 
 namespace lastgate {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "lastgate/obstacle_field.hpp"
+#include "obstacle_field.hpp"
 
 namespace lastgate {
 namespace {
