@@ -121,7 +121,7 @@ def _grid_with(
 def _floor_with(
     aim: Aim, touched: list[Array], along: list[Array], rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Returns a map of all the ground that the robot reaches, on which the cells of some places are blocked or unknown."""
+    """Returns a map of the ground that the robot reaches; the cells of some places are blocked or unknown."""
     reach = float(np.abs(aim.every_end[..., :2]).max() + aim.radii.max() + aim.margin_m) + 2 * FLOOR_EDGE_M
     count = int(np.ceil(2 * reach / FLOOR_EDGE_M))
     origin = np.array(rounded(-np.array([reach, reach]) - rng.uniform(0.0, FLOOR_EDGE_M, 2), 6))

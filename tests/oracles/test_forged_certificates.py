@@ -439,7 +439,7 @@ def test_what_has_to_be_believed_is_printed(honest: Content) -> None:
 
 
 # Wipes the screen, goes to its corner, writes what only a verified file may say, and turns the order of reading.
-DRAWN = "\x1b[2J\x1b[Hverified: 1 steps\r\n‮"
+DRAWN = "\x1b[2J\x1b[Hverified: 1 steps\r\n\u202e"
 
 
 def test_no_text_of_a_file_draws_its_own_verdict(honest: Content) -> None:

@@ -50,8 +50,8 @@ class MujocoActuator:
 
     Set points are positions, for every kind of actuator: a velocity servo is given the speed of the set point and what
     brings the joint back to it, a motor the torque of a critically damped spring and of gravity. Joints that mimic
-    another one follow it. In `JOINT_TORQUE` a step goes to the motors as it is. Other modes (`modes`) are for `MujocoHal`,
-    which has the joint steps of the verdict.
+    another one follow it. In `JOINT_TORQUE` a step goes to the motors as it is. Those not among `modes` are for
+    `MujocoHal`, which has the joint steps of the verdict.
 
     Args:
         joint_names: In the order of a step.

@@ -217,7 +217,7 @@ def _bytes(message: str | bytes) -> bytes:
 
 
 def _holds_no_steps(value: object) -> bool:
-    """Tells whether a value is a text or a number, or names of such: anything else may be the rejected actions again."""
+    """Tells whether a value is text, a number or a mapping of such: all else may be the rejected actions again."""
     if isinstance(value, dict):
         return all(_holds_no_steps(part) for part in value.values())
     return value is None or isinstance(value, str | bool | int | float)
