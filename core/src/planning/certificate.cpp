@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "geometry/convex.hpp"
+#include "geometry/distance.hpp"
 #include "robot/shape_set.hpp"
 #include "sweep/clearance.hpp"
 #include "sweep/motion_bound.hpp"
