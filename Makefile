@@ -187,7 +187,7 @@ ifeq ($(CPP_FORMAT),on)
 endif
 	$(call timed,repository rules,$(BIN)/python -m pytest -q tests/repository)
 
-CPP_FILES := git ls-files -z '*.cpp' '*.hpp' '*.inc'
+CPP_FILES := git ls-files -z '*.cpp' '*.hpp'
 
 check-cpp-format: $(VENV)/.requirements
 	$(call timed,clang-format,$(CPP_FILES) | xargs -0 $(BIN)/clang-format --dry-run --Werror)

@@ -8,12 +8,17 @@
 #include "arrays.hpp"
 #include "config.hpp"
 #include "guarded_gate.hpp"
-#include "simd/simd_model.hpp"
+#include "geometry/convex.hpp"
+#include "geometry/distance.hpp"
 #include "link_frames.hpp"
+#include "robot/shape_set.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace lastgate;
+using namespace lastgate::detail;
+using namespace lastgate::kernel;
 using namespace lastgate::bindings;
 
 namespace {

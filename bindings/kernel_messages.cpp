@@ -23,6 +23,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

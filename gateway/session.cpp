@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace lastgate {
+namespace lastgate::gateway {
 namespace {
 
 constexpr const char* registration_name = "gateway";
@@ -107,4 +107,4 @@ std::string_view Session::last_drop_reason() const noexcept {
     return code == ViolationCode::not_checked ? std::string_view() : controller_state(code);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

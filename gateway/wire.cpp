@@ -18,7 +18,9 @@
 #include "shared_memory.hpp"
 #include "type_hashes.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
+
+using namespace kernel;
 namespace {
 
 // In this process only: exported settings would break other programs with another version of Cyclone. A peer at
@@ -253,7 +255,7 @@ bool Reader::is_believed(std::uint64_t publication) {
     return believed;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway
 
 // ---- Nothing is asked or told about types -----------------------------------------------------------
 

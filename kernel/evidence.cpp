@@ -8,7 +8,7 @@
 
 #include "json_text.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 struct Entry {
@@ -326,4 +326,4 @@ std::string_view write_evidence(const Verdict& verdict, const ActionChunkMessage
     return json.view();
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

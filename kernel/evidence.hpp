@@ -13,7 +13,7 @@
 #include "latch.hpp"
 #include "messages.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// `FailureTrigger.kind`.
 enum class FailureKind : std::uint8_t { timeout = 0, force = 1, workspace = 2, controller = 5, human = 7, collision = 10 };
@@ -46,4 +46,4 @@ inline constexpr std::size_t evidence_bytes_max = 4096;
 /// Puts a rejected verdict into the JSON of `FailureEvidence`, in memory it was given.
 std::string_view write_evidence(const Verdict& verdict, const ActionChunkMessage& chunk, const KernelConfig& config, const WorldNames* world, const AttachedNames& held, std::span<char> memory) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

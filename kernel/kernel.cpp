@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// A JointState may carry other devices' joints beside ours; this many in one message is no robot.
@@ -380,4 +380,4 @@ std::span<const std::byte> Kernel::status(const NamedWorld* world, Now now) noex
     return write_safety_status(status, status_);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

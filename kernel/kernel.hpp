@@ -17,7 +17,7 @@
 #include "requests.hpp"
 #include "ring.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 enum class OnViolation : std::uint8_t { estop, hold };
 enum class OnStale : std::uint8_t { estop, stop, drop };
@@ -190,4 +190,4 @@ class Kernel {
     std::vector<std::byte> status_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

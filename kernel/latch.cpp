@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 constexpr std::uint32_t latch_magic = 0x4C474C31U;  // "LGL1"
@@ -184,4 +184,4 @@ LatchRecord decode_latch(std::span<const std::byte> bytes) noexcept {
     return record;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// `SafetyStatus.state`.
 enum class LifecycleState : std::uint8_t { unconfigured = 0, inactive = 1, active = 2, latched = 3 };
@@ -119,4 +119,4 @@ void encode_latch(const LatchRecord& record, std::span<std::byte, latch_file_byt
 /// Anything but exactly what `encode_latch` writes reads as latched, with the reason.
 LatchRecord decode_latch(std::span<const std::byte> bytes) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <limits>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// Closer than this share of a cell counts as touching: far above all rounding here, far below what a map knows.
@@ -161,4 +161,4 @@ NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const OccupancyMap* know
     return answer(free, "%s %s", what, verdict);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

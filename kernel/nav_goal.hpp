@@ -9,7 +9,7 @@
 #include "latch.hpp"
 #include "requests.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// The whole map of a world, for goals that lie beyond what checks cover.
 struct OccupancyMap {
@@ -29,4 +29,4 @@ struct NavAnswer {
 /// free cells only. The way there is not checked. The same answers as `lastgate.Gate.check_nav_goal`.
 NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const OccupancyMap* map, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// A pose of fixed-axis angles, as URDF writes them, as position and quaternion.
@@ -53,7 +53,7 @@ std::vector<double> points_in_base(const std::vector<double>& xyz, const IntoBas
 
 std::shared_ptr<const ObstacleField> field_of(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy) {
     try {
-        return std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, occupancy));
+        return field_of_voxels(spec, occupancy);
     } catch (const std::invalid_argument&) {
         return nullptr;
     }
@@ -86,7 +86,7 @@ void set_floor(NamedWorld& world, const FloorMapMessage& map, const IntoBase& in
         for (std::size_t column = map.window_first[0]; column < map.window_end[0]; ++column) blocked.push_back(map.is_blocked(column, row) ? 1 : 0);
     }
     try {
-        world.snapshot.set_field(floor_slot, std::make_shared<const ObstacleField>(ObstacleField::from_floor(spec, blocked)), map.placed_stamp_s, map.stamp_s + map.age_s_max);
+        world.snapshot.set_field(floor_slot, field_of_floor(spec, blocked), map.placed_stamp_s, map.stamp_s + map.age_s_max);
     } catch (const std::invalid_argument&) {
         return world.snapshot.spoil_field(floor_slot);
     }
@@ -160,7 +160,7 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
     if (message->has_floor) set_floor(*world, message->floor, into_base);
     if (message->has_points && !message->points.empty()) {
         try {
-            world->snapshot.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(points_in_base(message->points, into_base))), message->points_stamp_s);
+            world->snapshot.set_field(point_slot, field_of_points(points_in_base(message->points, into_base)), message->points_stamp_s);
         } catch (const std::invalid_argument&) {
             world->snapshot.spoil_field(point_slot);
         }
@@ -218,4 +218,4 @@ std::unique_ptr<NamedWorld> WorldBuilder::compose() {
     return world;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -9,7 +9,7 @@
 #include "ring.hpp"
 #include "world_frames.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// Makes worlds of the messages that arrive. Obstacles, cells and a whole snapshot may come from three sources; a
 /// world is made of the newest of each, and is as old as the oldest of them.
@@ -51,4 +51,4 @@ class WorldBuilder {
     MessageSource voxels_source_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -140,8 +140,8 @@ bool Validation::check_row_limits() noexcept {
         case ControlMode::joint_position:
         case ControlMode::joint_trajectory:
         case ControlMode::dex_hand_joint: return check_joint_position_rows();
-        case ControlMode::joint_velocity: return check_joint_velocity_rows();
-        case ControlMode::joint_torque: return check_joint_torque_rows();
+        case ControlMode::joint_velocity: return check_joint_rows(ViolationCode::joint_velocity_limit, config().velocity_max);
+        case ControlMode::joint_torque: return check_joint_rows(ViolationCode::joint_torque_limit, *config().torque_max);
         case ControlMode::cartesian_pose: return check_cartesian_pose_rows();
         case ControlMode::cartesian_delta: return check_cartesian_delta_rows();
         case ControlMode::cartesian_twist: return check_cartesian_twist_rows();

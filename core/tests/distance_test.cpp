@@ -13,6 +13,7 @@
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 
 namespace {
 

@@ -8,10 +8,12 @@
 #include <limits>
 #include <random>
 
+#include "geometry/distance.hpp"
 #include "require.hpp"
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 using namespace lastgate::robots;
 
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lastgate/gate.hpp"
-#include "simd/simd_model.hpp"
 
 namespace lastgate::robots {
 

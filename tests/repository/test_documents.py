@@ -196,7 +196,7 @@ def test_every_test_named_in_the_documents_exists():
 NAMED_IN_SOURCE = re.compile(
     r"(?<![\w./-])((?:tests|core/tests|kernel/tests)/[\w./-]+\.(?:py|cpp))(?:::(\w+))?"
 )
-SOURCE_ENDINGS = {".py", ".pyi", ".cpp", ".hpp", ".inc", ".txt", ".toml", ".sh", ".js"}
+SOURCE_ENDINGS = {".py", ".pyi", ".cpp", ".hpp", ".txt", ".toml", ".sh", ".js"}
 
 
 def sources() -> list[Path]:

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lastgate {
+namespace lastgate::detail {
 namespace {
 
 /// Depth of a point in the box's own frame; `outward` in that frame too.
@@ -60,4 +60,4 @@ double depth_inside_box(const Segment& segment, const Transform& box_in_base, Ve
                     depth_in_box(inverse_times(box_in_base, segment.b), half_extents_m).depth_m);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

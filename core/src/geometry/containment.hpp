@@ -4,7 +4,7 @@
 #include "distance.hpp"
 #include "lastgate/world_snapshot.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 
 /// How far something lies inside a shape, where it comes nearest to leaving it.
 struct Depth {
@@ -20,4 +20,4 @@ Depth depth_inside(const Segment& segment, const Primitive& shape) noexcept;
 /// The same for a box alone.
 double depth_inside_box(const Segment& segment, const Transform& box_in_base, Vec3 half_extents_m) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

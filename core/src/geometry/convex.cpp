@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lastgate {
+namespace lastgate::detail {
 namespace {
 
 /// A corner of the difference of the two polytopes, and the corners it comes from.
@@ -192,4 +192,4 @@ ConvexDistance convex_distance(const ConvexView& first, const ConvexView& second
     return result;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -6,7 +6,7 @@
 #include "lastgate/math.hpp"
 
 /// The distance of two convex polytopes given by their corners, with a certificate.
-namespace lastgate {
+namespace lastgate::detail {
 
 /// Corners of a polytope, by coordinate. One corner is a point, two are a segment; repeated and inner
 /// points do no harm.
@@ -42,4 +42,4 @@ ConvexDistance convex_distance(const ConvexView& first, const ConvexView& second
 /// than this is nearly touching, and is not cleared.
 inline constexpr std::uint32_t convex_iterations_max = 48;
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "distance.hpp"
 
+#include "lastgate/world_snapshot.hpp"
+
 #include <algorithm>
 
-namespace lastgate {
+namespace lastgate::detail {
 namespace {
 
 double clamp01(double value) noexcept { return value > 0.0 ? (value < 1.0 ? value : 1.0) : 0.0; }
@@ -45,6 +47,10 @@ Witness distance_nearly_parallel(const Segment& first, const Segment& second) no
     keep_nearer(best, first.a + nearest_parameter(second.a, first) * d1, second.a);
     keep_nearer(best, first.a + nearest_parameter(second.b, first) * d1, second.b);
     return best;
+}
+
+Segment in_frame(const Transform& frame, const Segment& segment) noexcept {
+    return {inverse_times(frame, segment.a), inverse_times(frame, segment.b)};
 }
 
 }  // namespace
@@ -155,4 +161,29 @@ Witness distance_segment_half_space(const Segment& segment_in_half_space) noexce
     return {lowest.z, lowest, {lowest.x, lowest.y, 0.0}};
 }
 
-}  // namespace lastgate
+Witness distance_segment_primitive(const Segment& segment, const Primitive& primitive) noexcept {
+    Witness witness{};
+    switch (primitive.kind) {
+        case PrimitiveKind::sphere:
+        case PrimitiveKind::capsule: {
+            witness = distance_segment_segment(segment, primitive.core);
+            const double gap = witness.distance_m;
+            if (gap > 0.0) {
+                witness.on_second = witness.on_second + (primitive.radius_m / gap) * (witness.on_first - witness.on_second);
+            }
+            witness.distance_m = gap - primitive.radius_m;
+            return witness;
+        }
+        case PrimitiveKind::box:
+            witness = distance_segment_box(in_frame(primitive.in_base, segment), primitive.half_extents_m);
+            break;
+        case PrimitiveKind::half_space:
+            witness = distance_segment_half_space(in_frame(primitive.in_base, segment));
+            break;
+    }
+    witness.on_first = primitive.in_base * witness.on_first;
+    witness.on_second = primitive.in_base * witness.on_second;
+    return witness;
+}
+
+}  // namespace lastgate::detail

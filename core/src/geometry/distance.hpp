@@ -7,17 +7,9 @@
 /// sphere or a capsule, so core distance minus radii is the distance of the shapes.
 namespace lastgate {
 
-struct Segment {
-    Vec3 a;
-    Vec3 b;
-};
+struct Primitive;
 
-/// A distance and the two points that have it.
-struct Witness {
-    double distance_m;
-    Vec3 on_first;
-    Vec3 on_second;
-};
+namespace detail {
 
 Witness distance_segment_segment(const Segment& first, const Segment& second) noexcept;
 
@@ -28,4 +20,10 @@ Witness distance_segment_box(const Segment& segment_in_box, Vec3 half) noexcept;
 /// The solid z <= 0; negative when the segment reaches below.
 Witness distance_segment_half_space(const Segment& segment_in_half_space) noexcept;
 
+/// Distance of a segment from an obstacle (its radius already subtracted); the first witness lies on
+/// the segment. Never larger than the true distance when positive; when the core runs through a box
+/// it is zero, not the depth.
+Witness distance_segment_primitive(const Segment& segment, const Primitive& primitive) noexcept;
+
+}  // namespace detail
 }  // namespace lastgate

@@ -5,7 +5,7 @@
 #include "distance.hpp"
 #include "lastgate/world_snapshot.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 
 /// A convex shape where it stands: every point within `radius_m` of the hull of its corners. Not copied: it may point
 /// into itself.
@@ -56,4 +56,4 @@ struct PlacedCorners {
     double z[8];
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

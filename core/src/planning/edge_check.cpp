@@ -8,6 +8,9 @@
 #include "sweep/sweep.hpp"
 
 namespace lastgate {
+
+using namespace detail;
+
 namespace {
 
 using detail::Finding;

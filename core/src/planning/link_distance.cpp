@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/link_distance.hpp"
+#include "lastgate/planning.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,8 +8,12 @@
 #include "geometry/tolerance.hpp"
 #include "geometry/placed_corners.hpp"
 #include "sweep/motion_bound.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace lastgate {
+
+using namespace detail;
+
 namespace {
 
 struct Placed : PlacedCorners {

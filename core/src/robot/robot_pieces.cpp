@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "geometry/convex.hpp"
 #include "lastgate/robot_model.hpp"
 
 namespace lastgate {
@@ -83,12 +84,16 @@ void RobotModel::match_pieces() {
         const double y[2] = {volume.end_a.y, volume.end_b.y};
         const double z[2] = {volume.end_a.z, volume.end_b.z};
         for (std::uint32_t at = piece_first_[volume.link]; at < piece_first_[volume.link + std::size_t{1}]; ++at) {
-            const ConvexDistance apart = convex_distance(corners(pieces_[at]), {x, y, z, 2}, Transform{}, {});
+            const detail::ConvexDistance apart = detail::convex_distance(corners(pieces_[at]), {x, y, z, 2}, Transform{}, {});
             if (apart.lower_m > volume.radius_m + pieces_[at].radius_m + slack_m) continue;
             met_pieces_.push_back(static_cast<std::uint16_t>(at));
         }
         met_first_.push_back(static_cast<std::uint32_t>(met_pieces_.size()));
     }
+}
+
+detail::ConvexView RobotModel::corners(const Piece& piece) const noexcept {
+    return {corner_x_.data() + piece.corner_first, corner_y_.data() + piece.corner_first, corner_z_.data() + piece.corner_first, piece.corner_count};
 }
 
 }  // namespace lastgate

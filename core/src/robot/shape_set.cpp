@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace lastgate {
+namespace lastgate::detail {
 
 ShapeSet::ShapeSet(const RobotModel& model) {
     const std::size_t volume_count = model.volumes().size() + capacity::attached_max;
@@ -129,4 +129,4 @@ void ShapeSet::enumerate_pairs(const RobotModel& model) noexcept {
     }
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

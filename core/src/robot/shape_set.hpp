@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <bitset>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "lastgate/robot_model.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 
 struct VolumePair {
     std::uint16_t a = 0;
@@ -29,16 +28,6 @@ struct BodyPair {
 struct Sphere {
     Vec3 centre;
     double radius_m = -1.0;
-};
-
-/// Marks a volume that belongs to the robot itself rather than to something it holds.
-inline constexpr std::uint16_t not_attached = 0xFFFF;
-
-/// Something held: a sphere or capsule that moves with a link.
-struct Attachment {
-    std::uint16_t id = not_attached;  ///< Chosen by the caller; several shapes may share one.
-    VolumeSpec volume;
-    std::bitset<capacity::links_max> touch;  ///< Links it may touch.
 };
 
 /// The volumes in force (the robot's and what it holds), grouped by body, and the pairs to check.
@@ -78,4 +67,4 @@ class ShapeSet {
     std::vector<std::uint32_t> body_volume_first_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#if defined(__AVX__)
-#include <immintrin.h>
-#endif
-
 #include <cstddef>
 #include <cstdint>
 
-#include "lastgate/capacity.hpp"
 #include "simd_tables.hpp"
 
-#define LASTGATE_SIMD_BUILD(build)        \
-    namespace lastgate::build {           \
-    extern const SimdKernels kernels;     \
-    }
+namespace lastgate::detail {
 
-namespace lastgate {
-
-/// One SIMD build. What each function does is said where it is written (simd_kernel.inc, simd_world.inc).
+/// One SIMD build. What each function does is said where it is written (simd_robot.hpp, simd_world.hpp).
 struct SimdKernels {
     void (*fill_rows)(const SimdTables&, const SimdGroup&, const double* path, std::size_t width, std::size_t first, std::size_t last,
                       const double* uncertainty) noexcept;
@@ -44,10 +34,14 @@ struct SimdKernels {
     std::uint8_t (*test_tool_steps)(const float* before, const float* here, float move_m, float turn_chord) noexcept;
 };
 
-}  // namespace lastgate
+namespace simd_generic {
+extern const SimdKernels kernels;
+}
+namespace simd_avx2 {
+extern const SimdKernels kernels;
+}
+namespace simd_neon {
+extern const SimdKernels kernels;
+}
 
-LASTGATE_SIMD_BUILD(simd_generic)
-LASTGATE_SIMD_BUILD(simd_avx2)
-LASTGATE_SIMD_BUILD(simd_neon)
-
-#undef LASTGATE_SIMD_BUILD
+}  // namespace lastgate::detail

@@ -1,5 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Eight numbers at once, and the distances made of them; included by simd_kernel.inc.
+// Eight numbers at once, and the distances made of them.
+//
+// This and the other headers of SIMD code are compiled once per instruction set, each time in a namespace of its own. All of it has internal
+// linkage: of an inline function that two instruction sets share the linker would keep one copy, and a machine without AVX2 would run AVX2 code.
+#pragma once
+
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lastgate/capacity.hpp"
+#include "simd_tables.hpp"
+
+#ifndef LASTGATE_SIMD_ISA
+#error "included by simd_generic.cpp, simd_avx2.cpp and simd_neon.cpp, which name their instruction set"
+#endif
+
+namespace lastgate::detail::LASTGATE_SIMD_ISA {
+namespace {
 
 typedef float Lanes __attribute__((vector_size(32)));
 typedef std::int32_t Mask __attribute__((vector_size(32)));
@@ -18,11 +39,11 @@ inline Lanes load(const float* from) {
     return lanes;
 }
 inline void store(float* to, Lanes lanes) { __builtin_memcpy(to, &lanes, sizeof lanes); }
-inline Lanes3 load3(const float* from) { return {load(from), load(from + 8), load(from + 16)}; }
+inline Lanes3 load3(const float* from) { return {load(from), load(from + lane_count), load(from + 2 * lane_count)}; }
 inline void store3(float* to, Lanes3 v) {
     store(to, v.x);
-    store(to + 8, v.y);
-    store(to + 16, v.z);
+    store(to + lane_count, v.y);
+    store(to + 2 * lane_count, v.z);
 }
 // Of two numbers of which one is NaN both give the second: what an AVX register does, in every build.
 #if defined(__AVX__)
@@ -64,15 +85,6 @@ inline std::uint8_t lanes_not_above(Lanes value, Lanes limit) {
 }
 
 inline bool all_above(Lanes value, Lanes limit) { return lanes_not_above(value, limit) == 0; }
-
-/// Set bits are lanes of a mask that are set.
-inline unsigned lanes_set(LongMask mask) {
-#if defined(__AVX__)
-    return static_cast<unsigned>(__builtin_ia32_movmskpd256(reinterpret_cast<Doubles>(mask)));
-#else
-    return (mask[0] != 0 ? 1U : 0U) | (mask[1] != 0 ? 2U : 0U) | (mask[2] != 0 ? 4U : 0U) | (mask[3] != 0 ? 8U : 0U);
-#endif
-}
 
 /// Eight of the sixteen lanes of two, by number. GCC and clang have a builtin of their own each.
 template <int... from>
@@ -121,7 +133,7 @@ constexpr float direction_floor = 1e-12F;
 /// Never larger than the distance of two segments, whatever the parameters found: any direction v separates
 /// by at most the true distance. With p = a0 + s d1, q = a1 + t d2 and v = q - p the ends of the second lie
 /// v.v - t v.d2 and v.v + (1 - t) v.d2 beyond p along v, those of the first -s v.d1 and (1 - s) v.d1.
-/// Rounding: v is off by 15 u of the coordinates, the dot products by 6 u of lengths; 64 u in all (simd.cpp).
+/// Rounding: v is off by 15 u of the coordinates, the dot products by 6 u of lengths; 64 u in all (simd_model.cpp).
 struct Separation {
     Lanes distance;
     Lanes3 direction;  ///< From the first to the second,
@@ -213,3 +225,6 @@ inline Lanes distance_box(Lanes3 a, Lanes3 b, Lanes3 half) {
     const Lanes support = max(n.x, zero - n.x) * half.x + max(n.y, zero - n.y) * half.y + max(n.z, zero - n.z) * half.z;
     return min(dot(n, a), dot(n, b)) - support;
 }
+
+}  // namespace
+}  // namespace lastgate::detail::LASTGATE_SIMD_ISA

@@ -7,7 +7,7 @@
 
 #include "simd_kernels.hpp"
 
-namespace lastgate {
+namespace lastgate::detail {
 namespace {
 
 /// Unit roundoff of single precision.
@@ -23,7 +23,7 @@ constexpr double rotation_error_per_joint = 64.0 * u;
 constexpr double point_roundings = 8.0 * u;
 
 /// Roundings of one distance, relative to the extent of the robot: differences, dot products and a unit
-/// direction that is a few u long or short (simd_math.inc counts them).
+/// direction that is a few u long or short (simd_math.hpp counts them).
 constexpr double distance_roundings = 64.0 * u;
 
 /// Roundings of a point as seen from a body, and of its distance from a core there, relative to that distance: a difference, three
@@ -43,10 +43,6 @@ void write3(float* to, Vec3 v) noexcept {
     to[1] = static_cast<float>(v.y);
     to[2] = static_cast<float>(v.z);
 }
-
-}  // namespace
-
-namespace {
 
 /// Null where the program does not contain the build or the machine cannot run it.
 const SimdKernels* kernels_of(SimdBuild build) noexcept {
@@ -82,18 +78,9 @@ std::uint8_t axis_of(Vec3 v) noexcept {
 
 }  // namespace
 
-SimdBuild best_simd_build() noexcept {
-    for (const SimdBuild build : {SimdBuild::avx2, SimdBuild::neon}) {
-        if (has_simd_build(build)) return build;
-    }
-    return SimdBuild::generic;
-}
-
-bool has_simd_build(SimdBuild build) noexcept { return kernels_of(build) != nullptr; }
-
 void place_root(const SimdGroup& group) noexcept {
-    std::fill_n(group.frame, 12 * lane_count, 0.0F);
-    for (std::size_t axis = 0; axis < 3; ++axis) std::fill_n(group.frame + 4 * lane_count * axis, lane_count, 1.0F);
+    std::fill_n(group.frame, frame_stride, 0.0F);
+    for (std::size_t axis = 0; axis < 3; ++axis) std::fill_n(group.frame + (vector_stride + lane_count) * axis, lane_count, 1.0F);
 }
 
 SimdModel::SimdModel(const RobotModel& model, const ShapeSet& shapes, SimdBuild build) : kernels_(require_kernels(build)) {
@@ -290,7 +277,7 @@ void SimdModel::write_movers(const RobotModel& model, const ShapeSet& shapes) no
     movers_.clear();
     for (std::uint32_t body = 0; body < bodies_.size(); ++body) {
         if (shapes.volumes_of_body(body).empty() || model.bodies()[body].depth == 0) continue;
-        movers_.push_back({body, 24 * body, 8U * tail_first_[body], bodies_[body].sphere_radius});
+        movers_.push_back({body, vector_stride * body, lane_count * tail_first_[body], bodies_[body].sphere_radius});
     }
 }
 
@@ -381,5 +368,18 @@ void SimdModel::write_tables() noexcept {
     tables.mover_count = static_cast<std::uint32_t>(movers_.size());
     tables.slack = round_up(32.0 * u * extent_m_);
 }
+
+}  // namespace lastgate::detail
+
+namespace lastgate {
+
+SimdBuild best_simd_build() noexcept {
+    for (const SimdBuild build : {SimdBuild::avx2, SimdBuild::neon}) {
+        if (has_simd_build(build)) return build;
+    }
+    return SimdBuild::generic;
+}
+
+bool has_simd_build(SimdBuild build) noexcept { return detail::kernels_of(build) != nullptr; }
 
 }  // namespace lastgate

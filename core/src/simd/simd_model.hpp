@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lastgate/gate_config.hpp"
 #include "simd_tables.hpp"
 #include "lastgate/robot_model.hpp"
 #include "robot/shape_set.hpp"
@@ -11,14 +12,9 @@
 /// The fast path: eight configurations at once in single precision. It may only say "clear", and only
 /// when a distance exceeds what is required by more than its own rounding bound; everything else is
 /// left to the double path, which decides.
-namespace lastgate {
+namespace lastgate::detail {
 
 struct SimdKernels;
-
-/// The fastest build this machine can run.
-SimdBuild best_simd_build() noexcept;
-/// Whether this program contains the build and this machine can run it.
-bool has_simd_build(SimdBuild build) noexcept;
 
 /// The frame of the root in all eight lanes. It never moves, so it is written once.
 void place_root(const SimdGroup& group) noexcept;
@@ -79,4 +75,4 @@ class SimdModel {
     std::uint32_t effector_count_ = 0;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SIMD kernels, included once per build inside a namespace of its own. Nothing here may be inline
-// with external linkage: the linker would keep one copy for both builds, and a machine without AVX2
-// would run AVX2 code.
+// Eight configurations of a robot: read, placed, and tested against each other body by body.
 //
 // Bounds skip what cannot lower the result. A pair counts with the largest of its distance and the bounds
 // that could have skipped it, so the result is the same in whatever order pairs are checked, and a
 // configuration gets the same answer whichever seven stand beside it.
 
-namespace {
+#pragma once
 
 #include "simd_math.hpp"
 
+namespace lastgate::detail::LASTGATE_SIMD_ISA {
+namespace {
+
 inline Lanes3 turn(const float* frame, const float* v) {
-    return splat(v[0]) * load3(frame) + splat(v[1]) * load3(frame + 24) + splat(v[2]) * load3(frame + 48);
+    return splat(v[0]) * load3(frame) + splat(v[1]) * load3(frame + frame_y) + splat(v[2]) * load3(frame + frame_z);
 }
 
-inline Lanes3 place_point(const float* frame, const float* v) { return load3(frame + 72) + turn(frame, v); }
+inline Lanes3 place_point(const float* frame, const float* v) { return load3(frame + frame_origin) + turn(frame, v); }
 
 /// The axes of a body: they stay in registers from one body to the next, which origins would not.
 struct Axes {
     Lanes3 x, y, z;
 };
 
-inline Axes load_axes(const float* frame) { return {load3(frame), load3(frame + 24), load3(frame + 48)}; }
+inline Axes load_axes(const float* frame) { return {load3(frame), load3(frame + frame_y), load3(frame + frame_z)}; }
 
 /// A constant vector in the axes of a body; most are along one of them.
 inline Lanes3 turn(const Axes& axes, const float* v, std::uint8_t axis) {
@@ -51,7 +52,7 @@ inline Lanes3 place_origin(const SimdBody& body, Lanes3 parent, const float* pos
 inline void turn_joint(const SimdBody& body, const float* turned, Axes& axes) {
     if (body.prismatic != 0) return;
     const Lanes sine = load(turned);
-    const Lanes cosine = load(turned + 8);
+    const Lanes cosine = load(turned + lane_count);
     switch (body.joint_axis) {
         case 0: return turn_axes(axes.y, axes.z, sine, cosine);
         case 1: return turn_axes(axes.z, axes.x, sine, cosine);
@@ -67,10 +68,10 @@ inline void turn_joint(const SimdBody& body, const float* turned, Axes& axes) {
 inline void need_middles(const SimdTables& tables, const SimdGroup& group, std::uint32_t body) {
     if ((group.placed[body] & simd_middles) != 0) return;
     group.placed[body] = static_cast<std::uint8_t>(group.placed[body] | simd_middles);
-    const float* frame = group.frame + 96 * body;
+    const float* frame = group.frame + frame_stride * body;
     for (std::uint32_t at = tables.body_volume_first[body]; at < tables.body_volume_first[body + 1]; ++at) {
         const std::uint32_t index = tables.body_volumes[at];
-        store3(group.middle + 24 * index, place_point(frame, tables.volumes[index].middle));
+        store3(group.middle + vector_stride * index, place_point(frame, tables.volumes[index].middle));
     }
 }
 
@@ -89,13 +90,6 @@ inline void store_single(Doubles position, float* to) {
     __builtin_memcpy(to, &single, sizeof single);
 }
 
-/// All eight, in one register: a load cannot wait for two stores of half its size as it can for one.
-inline Lanes to_single(Doubles low, Doubles high) {
-    const HalfLanes first = __builtin_convertvector(low, HalfLanes);
-    const HalfLanes second = __builtin_convertvector(high, HalfLanes);
-    return Lanes{first[0], first[1], first[2], first[3], second[0], second[1], second[2], second[3]};
-}
-
 /// A joint position as a small angle in single precision.
 inline void store_positions(const SimdBody& body, Doubles variable, float* to) {
     const Doubles position = body.multiplier * variable + body.offset;
@@ -108,17 +102,11 @@ inline Doubles load_doubles(const double* from) {
     return lanes;
 }
 
-inline Doubles splat_double(double value) { return Doubles{value, value, value, value}; }
-
-inline void store_doubles(double* to, Doubles lanes) { __builtin_memcpy(to, &lanes, sizeof lanes); }
-
 inline Doubles magnitude(Doubles v) { return v < 0.0 ? -v : v; }
-
-}  // namespace
 
 /// Positions and steps of rows `first` to `first + 7` (idle lanes repeat the last row). Row 0 has no lane: row 1 covers
 /// the whole first segment, every other row half of what is next to it. From 0 to 0 it is row 0 in all lanes.
-static void fill_rows(const SimdTables& tables, const SimdGroup& group, const double* path, std::size_t width, std::size_t first,
+void fill_rows(const SimdTables& tables, const SimdGroup& group, const double* path, std::size_t width, std::size_t first,
                       std::size_t last, const double* uncertainty) noexcept {
     std::size_t at_row[10];
     for (std::size_t at = 0; at < 10; ++at) at_row[at] = (first + at - 1 < last ? first + at - 1 : last) * width;
@@ -128,80 +116,21 @@ static void fill_rows(const SimdTables& tables, const SimdGroup& group, const do
         const SimdBody& body = tables.bodies[index];
         double rows[10];
         for (std::size_t at = 0; at < 10; ++at) rows[at] = path[at_row[at] + body.variable];
-        for (std::uint32_t half = 0; half < 8; half += 4) {
+        for (std::uint32_t half = 0; half < lane_count; half += half_count) {
             const Doubles here = load_doubles(rows + half + 1);
             const Doubles step_before = (half == 0 ? share_before : Doubles{} + 0.5) * magnitude(here - load_doubles(rows + half));
             const Doubles step_after = 0.5 * magnitude(load_doubles(rows + half + 2) - here);
             const Doubles step = (step_before > step_after ? step_before : step_after) + uncertainty[body.variable];
             const HalfLanes single = __builtin_convertvector(step, HalfLanes);
-            __builtin_memcpy(group.step + 8 * index + half, &single, sizeof single);
-            store_positions(body, here, group.position + 8 * index + half);
+            __builtin_memcpy(group.step + lane_count * index + half, &single, sizeof single);
+            store_positions(body, here, group.position + lane_count * index + half);
         }
     }
-}
-
-namespace {
-
-inline void fill_bodies(const SimdTables& tables, const SimdGroup& group, const std::uint16_t* bodies, std::uint32_t count, const double* variables) {
-    for (std::uint32_t at = 0; at < count; ++at) {
-        const SimdBody& body = tables.bodies[bodies[at]];
-        const double* lanes = variables + 8 * std::size_t{body.variable};
-        float* to = group.position + 8 * std::size_t{bodies[at]};
-        store_positions(body, load_doubles(lanes), to);
-        store_positions(body, load_doubles(lanes + 4), to + 4);
-    }
-}
-
-}  // namespace
-
-/// The bodies that joint rows do not move, from `variables` x 8 numbers: the same for all configurations.
-static void fill_resting(const SimdTables& tables, const SimdGroup& group, const double* variables) noexcept {
-    fill_bodies(tables, group, tables.resting, tables.resting_count, variables);
-}
-
-/// Single configurations, one joint row each; idle lanes repeat the last. `variables` x 8 numbers get what rows command, for
-/// its mimic joints. Set bits are outside the limits (NaN included) and stand at zero instead, which keeps NaN and huge angles
-/// out of the SIMD code.
-static std::uint8_t fill_configurations(const SimdTables& tables, const SimdGroup& group, const double* rows, std::size_t count,
-                                        double* variables) noexcept {
-    const std::size_t width = tables.column_count;
-    const double* row[8] = {rows};
-    for (std::size_t lane = 1; lane < 8; ++lane) row[lane] = row[lane - 1] + (lane < count ? width : 0);
-    float* const positions = group.position;
-    const SimdColumn* const columns = tables.columns;
-    const bool followed = tables.derived_count != 0;
-    LongMask kept_low = LongMask{} - 1;
-    LongMask kept_high = kept_low;
-    const auto take_column = [&](const SimdColumn& column, Doubles given_low, Doubles given_high) {
-        const Doubles least = splat_double(column.position_min);
-        const Doubles most = splat_double(column.position_max);
-        const LongMask inside_low = (given_low >= least) & (given_low <= most);
-        const LongMask inside_high = (given_high >= least) & (given_high <= most);
-        kept_low &= inside_low;
-        kept_high &= inside_high;
-        Doubles low = reinterpret_cast<Doubles>(reinterpret_cast<LongMask>(given_low) & inside_low);
-        Doubles high = reinterpret_cast<Doubles>(reinterpret_cast<LongMask>(given_high) & inside_high);
-        if (followed) {
-            store_doubles(variables + 8 * std::size_t{column.variable}, low);
-            store_doubles(variables + 8 * std::size_t{column.variable} + 4, high);
-        }
-        if (column.body == 0) return;
-        if (column.wrapped != 0) {
-            low = reduce(low);
-            high = reduce(high);
-        }
-        store(positions + 8 * std::size_t{column.body}, splat(column.sign) * to_single(low, high));
-    };
-    for (std::size_t at = 0; at < width; ++at) {
-        take_column(columns[at], Doubles{row[0][at], row[1][at], row[2][at], row[3][at]}, Doubles{row[4][at], row[5][at], row[6][at], row[7][at]});
-    }
-    fill_bodies(tables, group, tables.derived, tables.derived_count, variables);
-    return static_cast<std::uint8_t>(~(lanes_set(kept_low) | lanes_set(kept_high) << 4));
 }
 
 /// The frames of all bodies but the root: forward kinematics. Sines come first, all of them: they wait for no other result, and their constants stay in
 /// registers.
-static void place(const SimdTables& tables, const SimdGroup& group) noexcept {
+void place(const SimdTables& tables, const SimdGroup& group) noexcept {
     const std::size_t body_count = tables.body_count;
     const SimdBody* const bodies = tables.bodies;
     const float* const positions = group.position;
@@ -209,61 +138,61 @@ static void place(const SimdTables& tables, const SimdGroup& group) noexcept {
     for (std::size_t body = 1; body < body_count; ++body) {
         if (bodies[body].prismatic != 0) continue;
         Lanes sine, cosine;
-        sine_cosine(load(positions + 8 * body), sine, cosine);
-        store(turns + 16 * body, sine);
-        store(turns + 16 * body + 8, cosine);
+        sine_cosine(load(positions + lane_count * body), sine, cosine);
+        store(turns + turn_stride * body, sine);
+        store(turns + turn_stride * body + lane_count, cosine);
     }
     float* const frames = group.frame;
     Axes axes = load_axes(frames);  // of the body before: most often the parent
     for (std::size_t body = 1; body < body_count; ++body) {
-        const float* const parent = frames + 96 * std::size_t{bodies[body].parent};
-        float* const frame = frames + 96 * body;
-        if (parent + 96 != frame) axes = load_axes(parent);
-        store3(frame + 72, place_origin(bodies[body], load3(parent + 72), positions + 8 * body, axes));
-        turn_joint(bodies[body], turns + 16 * body, axes);
+        const float* const parent = frames + frame_stride * std::size_t{bodies[body].parent};
+        float* const frame = frames + frame_stride * body;
+        if (parent + frame_stride != frame) axes = load_axes(parent);
+        store3(frame + frame_origin, place_origin(bodies[body], load3(parent + frame_origin), positions + lane_count * body, axes));
+        turn_joint(bodies[body], turns + turn_stride * body, axes);
         store3(frame, axes.x);
-        store3(frame + 24, axes.y);
-        store3(frame + 48, axes.z);
+        store3(frame + frame_y, axes.y);
+        store3(frame + frame_z, axes.z);
     }
 }
 
 /// The middles of the spheres around all bodies; nothing else of their volumes stands there.
-static void place_spheres(const SimdTables& tables, const SimdGroup& group) noexcept {
+void place_spheres(const SimdTables& tables, const SimdGroup& group) noexcept {
     const float* frame = group.frame;
     float* centre = group.centre;
     std::uint8_t* placed = group.placed;
     const SimdBody* const end = tables.bodies + tables.body_count;
-    for (const SimdBody* body = tables.bodies; body != end; ++body, frame += 96, centre += 24) {
+    for (const SimdBody* body = tables.bodies; body != end; ++body, frame += frame_stride, centre += vector_stride) {
         store3(centre, place_point(frame, body->sphere_centre));
         *placed++ = 0;
     }
 }
 
 /// The tools, each with the rotation of its body.
-static void place_tools(const SimdTables& tables, const SimdGroup& group) noexcept {
+void place_tools(const SimdTables& tables, const SimdGroup& group) noexcept {
     for (std::uint32_t index = 0; index < tables.effector_count; ++index) {
         const SimdVolume& tool = tables.volumes[tables.volume_count + index];
-        const float* const frame = group.frame + 96 * tool.body;
-        float* const to = group.tool + 96 * index;
-        for (std::uint32_t at = 0; at < 72; at += 8) store(to + at, load(frame + at));
-        store3(to + 72, place_point(frame, tool.ends));
+        const float* const frame = group.frame + frame_stride * tool.body;
+        float* const to = group.tool + frame_stride * index;
+        for (std::uint32_t at = 0; at < frame_origin; at += lane_count) store(to + at, load(frame + at));
+        store3(to + frame_origin, place_point(frame, tool.ends));
     }
 }
 
 /// Both ends of all volumes of a body, for tests of one lane after the other.
-static void place_cores(const SimdTables& tables, const SimdGroup& group, std::uint32_t body) noexcept {
+void place_cores(const SimdTables& tables, const SimdGroup& group, std::uint32_t body) noexcept {
     if ((group.placed[body] & simd_cores) != 0) return;
     group.placed[body] = static_cast<std::uint8_t>(group.placed[body] | simd_cores);
-    const float* frame = group.frame + 96 * body;
+    const float* frame = group.frame + frame_stride * body;
     for (std::uint32_t at = tables.body_volume_first[body]; at < tables.body_volume_first[body + 1]; ++at) {
         const std::uint32_t index = tables.body_volumes[at];
-        store3(group.core + 48 * index, place_point(frame, tables.volumes[index].ends));
-        store3(group.core + 48 * index + 24, place_point(frame, tables.volumes[index].ends + 3));
+        store3(group.core + core_stride * index, place_point(frame, tables.volumes[index].ends));
+        store3(group.core + core_stride * index + vector_stride, place_point(frame, tables.volumes[index].ends + 3));
     }
 }
 
 /// Sums from the tip to the root, so that each entry holds the motion relative to the frame above it.
-static void sum_tails(const SimdTables& tables, const SimdGroup& group) noexcept {
+void sum_tails(const SimdTables& tables, const SimdGroup& group) noexcept {
     const std::uint16_t* const joints = tables.tail_joint;
     const float* const reach = tables.reach;
     const float* const steps = group.step;
@@ -271,12 +200,10 @@ static void sum_tails(const SimdTables& tables, const SimdGroup& group) noexcept
     Lanes sum = splat(0.0F);
     for (std::size_t entry = tables.tail_count; entry-- > 0;) {
         const std::size_t joint = joints[entry];
-        sum = joint == 0 ? splat(0.0F) : sum + load(steps + 8 * joint) * splat(reach[entry]);
-        store(tails + 8 * entry, sum);
+        sum = joint == 0 ? splat(0.0F) : sum + load(steps + lane_count * joint) * splat(reach[entry]);
+        store(tails + lane_count * entry, sum);
     }
 }
-
-namespace {
 
 /// What is common to a query at all pairs of one group.
 struct Query {
@@ -316,9 +243,9 @@ struct Reaches {
 
 /// The volumes of a body along `direction`, seen from `origin`, with their radii and rounding.
 inline void reach_along(const SimdTables& tables, const SimdGroup& group, std::uint32_t body, Lanes3 direction, Lanes length, Lanes3 origin, Reaches& reach) {
-    const float* frame = group.frame + 96 * body;
-    const Lanes3 turned{dot(direction, load3(frame)), dot(direction, load3(frame + 24)), dot(direction, load3(frame + 48))};
-    const Lanes start = dot(direction, load3(frame + 72) - origin);
+    const float* frame = group.frame + frame_stride * body;
+    const Lanes3 turned{dot(direction, load3(frame)), dot(direction, load3(frame + frame_y)), dot(direction, load3(frame + frame_z))};
+    const Lanes start = dot(direction, load3(frame + frame_origin) - origin);
     reach.greatest = splat(-1e30F);
     const std::uint32_t first = tables.body_volume_first[body];
     for (std::uint32_t at = first; at < tables.body_volume_first[body + 1]; ++at) {
@@ -343,7 +270,7 @@ struct SelfPairQuery {
     /// How far both bodies reach along a direction from the first to the second, times its length. True when they leave more between
     /// them than is of interest.
     [[gnu::always_inline]] bool separated(std::uint32_t a, std::uint32_t b, Lanes3 direction, Lanes length, Reaches& reach_a, Reaches& reach_b) const {
-        const Lanes3 origin = load3(group.frame + 96 * a + 72);
+        const Lanes3 origin = load3(group.frame + frame_stride * a + frame_origin);
         const Lanes3 back{-direction.x, -direction.y, -direction.z};
         reach_along(tables, group, a, direction, length, origin, reach_a);
         reach_along(tables, group, b, back, length, origin, reach_b);
@@ -353,7 +280,7 @@ struct SelfPairQuery {
     /// Bounds by spheres first. True when the pair lowered `local`.
     bool query_pair(std::uint32_t at) {
         const SimdPair& pair = tables.pairs[at];
-        const Lanes3 between = load3(group.middle + 24 * pair.a) - load3(group.middle + 24 * pair.b);
+        const Lanes3 between = load3(group.middle + vector_stride * pair.a) - load3(group.middle + vector_stride * pair.b);
         const Lanes between2 = dot(between, between);
         if (beyond(between2, floor(), pair.sphere_reach)) return false;
         Separation unused;
@@ -363,14 +290,14 @@ struct SelfPairQuery {
     /// Checks one pair that is probably the closest, then at all volumes along the direction that separates it. What
     /// lies farther from the whole other body than is of interest gets a zero in `near`; the result is whether anything
     /// is left. Rounding: three dot products of a direction and points as seen from the first body, 12 u of their
-    /// lengths; the error of each volume holds 64 u for a distance (simd.cpp).
+    /// lengths; the error of each volume holds 64 u for a distance (simd_model.cpp).
     [[gnu::always_inline]] bool query_along(std::uint32_t at, std::uint8_t* near) {
         const SimdPair& pair = tables.pairs[at];
         const SimdVolume& first = tables.volumes[pair.a];
         const SimdVolume& second = tables.volumes[pair.b];
         const std::uint32_t a = first.body;
         const std::uint32_t b = second.body;
-        const Lanes3 between = place_point(group.frame + 96 * a, first.middle) - place_point(group.frame + 96 * b, second.middle);
+        const Lanes3 between = place_point(group.frame + frame_stride * a, first.middle) - place_point(group.frame + frame_stride * b, second.middle);
         Separation apart;
         (void)measure(pair, dot(between, between), apart);
         Reaches reach_a, reach_b;
@@ -392,8 +319,8 @@ struct SelfPairQuery {
     [[gnu::always_inline]] bool measure(const SimdPair& pair, Lanes between2, Separation& apart) {
         const SimdVolume& first = tables.volumes[pair.a];
         const SimdVolume& second = tables.volumes[pair.b];
-        const float* frame_a = group.frame + 96 * first.body;
-        const float* frame_b = group.frame + 96 * second.body;
+        const float* frame_a = group.frame + frame_stride * first.body;
+        const float* frame_b = group.frame + frame_stride * second.body;
         apart = separate_segments(place_point(frame_a, first.ends), place_point(frame_a, first.ends + 3), splat(first.length2),
                                                    splat(first.inverse_length2), place_point(frame_b, second.ends), place_point(frame_b, second.ends + 3),
                                                    splat(second.length2), splat(second.inverse_length2));
@@ -410,8 +337,8 @@ struct SelfPairQuery {
 [[gnu::noinline]] std::uint8_t test_body_pair(const SimdTables& tables, const SimdGroup& group, std::uint32_t index, float margin_m, std::uint32_t* closest,
                                    bool closest_last, Query& query) {
     const SimdBodyPair& bodies = tables.body_pairs[index];
-    const Lanes needed = splat(margin_m) + load(group.tail + 8 * bodies.tail_a) + load(group.tail + 8 * bodies.tail_b);
-    const Lanes3 apart = load3(group.centre + 24 * bodies.a) - load3(group.centre + 24 * bodies.b);
+    const Lanes needed = splat(margin_m) + load(group.tail + lane_count * bodies.tail_a) + load(group.tail + lane_count * bodies.tail_b);
+    const Lanes3 apart = load3(group.centre + vector_stride * bodies.a) - load3(group.centre + vector_stride * bodies.b);
     const Lanes apart2 = dot(apart, apart);
     SelfPairQuery pairs{tables, group, needed, query.best, 0};
     if (!closest_last) {  // the one that was would hardly be certified by the line between the spheres
@@ -437,11 +364,9 @@ struct SelfPairQuery {
     return pairs.bits & lanes_not_above(floor, splat(0.0F));
 }
 
-}  // namespace
-
 /// Tests body pairs; bit k of `unresolved[p]` is set when configuration k does not clear pair p by `margin_m` plus
 /// motion.
-static std::uint8_t test_self(const SimdTables& tables, const SimdGroup& group, float margin_m, bool together, float* min_clearance_m, std::uint8_t* unresolved,
+std::uint8_t test_self(const SimdTables& tables, const SimdGroup& group, float margin_m, bool together, float* min_clearance_m, std::uint8_t* unresolved,
                        SimdHint* hint) noexcept {
     Query query{load(min_clearance_m), together, hint->body_pair, 0};
     const auto closest = [hint](std::uint32_t index) { return hint->closest_pair == nullptr ? nullptr : hint->closest_pair + index; };
@@ -468,4 +393,5 @@ static std::uint8_t test_self(const SimdTables& tables, const SimdGroup& group, 
     return any;
 }
 
-#include "simd_world.hpp"
+}  // namespace
+}  // namespace lastgate::detail::LASTGATE_SIMD_ISA

@@ -6,14 +6,22 @@
 
 /// What the SIMD kernels read and write: plain data, so that builds for different machines share bytes
 /// and no code.
-namespace lastgate {
+namespace lastgate::detail {
 
 /// Configurations per group. Eight floats fill one AVX2 register.
-inline constexpr std::size_t lane_count = 8;
+inline constexpr std::uint32_t lane_count = 8;
+/// Eight doubles are two registers.
+inline constexpr std::uint32_t half_count = lane_count / 2;
 
-/// Which SIMD build runs. All give the same bits, because no operation is contracted,
-/// reassociated or approximated.
-enum class SimdBuild : std::uint8_t { generic = 0, avx2 = 1, neon = 2 };
+/// What lies in a group is written number by number, each in all lanes: floats from one thing to the next.
+inline constexpr std::uint32_t vector_stride = 3 * lane_count;  ///< A point: x, y, z.
+inline constexpr std::uint32_t turn_stride = 2 * lane_count;    ///< Sine, cosine.
+inline constexpr std::uint32_t core_stride = 2 * vector_stride;  ///< Both ends.
+inline constexpr std::uint32_t bounds_stride = 2 * vector_stride;  ///< Low, high; the lanes are obstacles.
+inline constexpr std::uint32_t frame_stride = 4 * vector_stride;  ///< The axes x, y, z, then the origin.
+inline constexpr std::uint32_t frame_y = vector_stride;
+inline constexpr std::uint32_t frame_z = 2 * vector_stride;
+inline constexpr std::uint32_t frame_origin = 3 * vector_stride;
 
 /// Says that the axis of a joint, or a constant offset, is along no axis of the parent.
 inline constexpr std::uint8_t simd_dense = 4;
@@ -148,7 +156,7 @@ struct SimdGroup {
 };
 
 /// What was closest last time. Checked first it lets bounds skip everything farther away. It changes no
-/// answer: a skipped pair could not have lowered the result, whatever the order (simd_kernel.inc).
+/// answer: a skipped pair could not have lowered the result, whatever the order (simd_robot.hpp).
 struct SimdHint {
     std::uint32_t body_pair = 0xFFFFFFFFU;
     std::uint32_t* closest_pair = nullptr;  ///< Per body pair: which of its volume pairs; null when it is not kept.
@@ -199,4 +207,4 @@ struct SimdTables {
     float slack;  ///< More than what two roundings of one distance differ by.
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::detail

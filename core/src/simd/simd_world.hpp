@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies against obstacles, tools against their box; included by simd_kernel.inc.
+// Bodies against obstacles, tools against their box.
+#pragma once
 
+#include "simd_robot.hpp"
+
+namespace lastgate::detail::LASTGATE_SIMD_ISA {
 namespace {
 
 /// Squared distance of a point from the axis-aligned bounds of an obstacle.
@@ -37,12 +41,12 @@ struct VolumesQuery {
 
 /// All volumes of a body against a sphere. Seen from the body its cores are constants: nothing of them has to be
 /// placed. With the sphere's middle D from a core, the frame's rotation moves what is seen by its error times D and the
-/// arm of the core; the first is in `shrink`, the second in the error of the volume (simd.cpp).
+/// arm of the core; the first is in `shrink`, the second in the error of the volume (simd_model.cpp).
 [[gnu::noinline]] VolumesQuery test_volumes_sphere(const SimdTables& tables, const SimdGroup& group, std::uint32_t body, const SimdPrimitive& primitive,
                                                 Lanes needed, Lanes best) {
-    const float* const frame = group.frame + 96 * body;
-    const Lanes3 away = splat3(primitive.core) - load3(frame + 72);
-    const Lanes3 seen{dot(away, load3(frame)), dot(away, load3(frame + 24)), dot(away, load3(frame + 48))};
+    const float* const frame = group.frame + frame_stride * body;
+    const Lanes3 away = splat3(primitive.core) - load3(frame + frame_origin);
+    const Lanes3 seen{dot(away, load3(frame)), dot(away, load3(frame + frame_y)), dot(away, load3(frame + frame_z))};
     const Lanes shrink = splat(tables.bodies[body].shrink);
     const Lanes grow = splat(tables.bodies[body].grow);
     const Lanes needed_and_slack = needed + splat(tables.slack);
@@ -68,7 +72,7 @@ struct VolumesQuery {
 [[gnu::noinline]] VolumesQuery test_volumes(const SimdTables& tables, const SimdGroup& group, std::uint32_t body, const SimdPrimitive& primitive,
                                            Lanes needed, std::uint32_t first_volume, Lanes best) {
     need_middles(tables, group, body);
-    const float* const frame = group.frame + 96 * body;
+    const float* const frame = group.frame + frame_stride * body;
     const float* const middles = group.middle;
     const SimdVolume* const volumes = tables.volumes;
     const std::uint16_t* at = tables.body_volumes + tables.body_volume_first[body];
@@ -85,7 +89,7 @@ struct VolumesQuery {
         const SimdVolume& volume = volumes[index];
         const float reach = volume.radius + volume.error;
         const float sphere_reach = reach + volume.half_length;
-        const Lanes gap2 = gap2_to_bounds(load3(middles + 24 * std::size_t{index}), primitive);
+        const Lanes gap2 = gap2_to_bounds(load3(middles + vector_stride * std::size_t{index}), primitive);
         const Lanes floor = max(query.local, splat(0.0F)) + needed_and_slack;
         if (!beyond(gap2, floor, sphere_reach)) {
             Lanes lower_bound = root(gap2) - (needed + splat(sphere_reach));
@@ -140,8 +144,8 @@ struct VolumesQuery {
 inline std::uint8_t test_entry(const SimdTables& tables, const SimdGroup& group, BodyPrimitive entry, const SimdPrimitive& primitive,
                                float margin_m, std::uint32_t first_volume, Query& query) {
     const std::uint32_t body = entry.body;
-    const Lanes needed = splat(margin_m + primitive.error) + load(group.tail + 8 * tables.tail_first[body]);
-    const Lanes3 centre = load3(group.centre + 24 * body);
+    const Lanes needed = splat(margin_m + primitive.error) + load(group.tail + lane_count * tables.tail_first[body]);
+    const Lanes3 centre = load3(group.centre + vector_stride * body);
     const bool sphere = primitive.kind == 0;
     const Lanes3 between = centre - splat3(primitive.core);
     const Lanes gap2 = sphere ? dot(between, between) : gap2_to_bounds(centre, primitive);
@@ -173,13 +177,13 @@ inline void for_near_boxes(const SimdWorld& world, Lanes3 from, Lanes3 to, Lanes
     const Lanes zero = splat(0.0F);
     const float* bounds = world.bounds;
     const std::uint32_t count = world.count;
-    const std::uint32_t in_last = 0xFFU >> (7 - (count - 1) % 8);  // the last block holds what was there before
-    for (std::uint32_t first = 0; first < count; first += 8, bounds += 48) {
-        const Lanes3 gap{max(max(load(bounds) - to.x, from.x - load(bounds + 24)), zero),
-                         max(max(load(bounds + 8) - to.y, from.y - load(bounds + 32)), zero),
-                         max(max(load(bounds + 16) - to.z, from.z - load(bounds + 40)), zero)};
+    const std::uint32_t in_last = 0xFFU >> (lane_count - 1 - (count - 1) % lane_count);  // the last block holds what was there before
+    for (std::uint32_t first = 0; first < count; first += lane_count, bounds += bounds_stride) {
+        const Lanes3 gap{max(max(load(bounds) - to.x, from.x - load(bounds + 3 * lane_count)), zero),
+                         max(max(load(bounds + lane_count) - to.y, from.y - load(bounds + 4 * lane_count)), zero),
+                         max(max(load(bounds + 2 * lane_count) - to.z, from.z - load(bounds + 5 * lane_count)), zero)};
         std::uint32_t bits = lanes_not_above(dot(gap, gap), wanted2);
-        if (count - first < 8) bits &= in_last;
+        if (count - first < lane_count) bits &= in_last;
         while (bits != 0) {
             const std::uint32_t index = first + static_cast<std::uint32_t>(__builtin_ctz(bits));
             bits &= bits - 1;
@@ -203,10 +207,8 @@ inline void bound_body(const SimdGroup* groups, std::size_t group_count, const S
     high = {greatest_everywhere(to.x), greatest_everywhere(to.y), greatest_everywhere(to.z)};
 }
 
-}  // namespace
-
 /// The obstacle that was closest last time, so that its clearance can skip others. Whatever is unresolved stays so.
-static void test_hint(const SimdTables& tables, const SimdGroup& group, const SimdWorld& world, float margin_m, bool together, float* min_clearance_m,
+void test_hint(const SimdTables& tables, const SimdGroup& group, const SimdWorld& world, float margin_m, bool together, float* min_clearance_m,
                const SimdHint* hint) noexcept {
     if (hint->primitive >= world.count || hint->body >= tables.body_count) return;
     Query query{load(min_clearance_m), together, 0, 0};
@@ -215,38 +217,8 @@ static void test_hint(const SimdTables& tables, const SimdGroup& group, const Si
     store(min_clearance_m, query.best);
 }
 
-/// All bodies that joints carry against all obstacles; set bits are unresolved lanes.
-static std::uint8_t test_world(const SimdTables& tables, const SimdGroup& group, const SimdWorld& world, float margin_m, float* min_clearance_m,
-                        SimdHint* hint) noexcept {
-    const std::uint32_t hinted = hint->body << 16 | (hint->primitive & 0xFFFF);
-    const std::uint32_t hinted_volume = hint->volume;
-    Query query{load(min_clearance_m), false, hinted, hinted_volume};
-    std::uint8_t bits = 0;
-    const float added = margin_m + 2.0F * tables.slack;
-    const float* const tail = group.tail;
-    const SimdMover* const end = tables.movers + tables.mover_count;
-    for (const SimdMover* mover = tables.movers; mover != end; ++mover) {
-        const std::uint32_t body = mover->body;
-        // What is farther from the sphere of one lane than another lane's sphere is, and than is of interest there, is
-        // of interest in neither. A dozen roundings of coordinates are less than the slack.
-        const float* const centre = group.centre + mover->centre;
-        const Lanes3 representative{splat(centre[representative_lane]), splat(centre[8 + representative_lane]), splat(centre[16 + representative_lane])};
-        const Lanes3 away = load3(centre) - representative;
-        const Lanes wanted_m = splat(added + mover->sphere_radius) +
-                               greatest_everywhere(root(dot(away, away)) + load(tail + mover->tail) + max(query.best, splat(0.0F)));
-        for_near_boxes(world, representative, representative, wanted_m, [&](std::uint32_t index) {
-            const BodyPrimitive entry{static_cast<std::uint16_t>(body), static_cast<std::uint16_t>(index)};
-            const std::uint32_t first_volume = (body << 16 | index) == hinted ? hinted_volume : 0xFFFFFFFFU;
-            bits = static_cast<std::uint8_t>(bits | test_entry(tables, group, entry, world.primitives[index], margin_m, first_volume, query));
-        });
-    }
-    remember(query, hinted, hint);
-    store(min_clearance_m, query.best);
-    return bits;
-}
-
 /// Which bodies come within `wanted_m` of which obstacles in any of the groups; `found` has room for all.
-static std::uint32_t shortlist(const SimdTables& tables, const SimdGroup* groups, std::size_t group_count, const SimdWorld& world, float wanted_m,
+std::uint32_t shortlist(const SimdTables& tables, const SimdGroup* groups, std::size_t group_count, const SimdWorld& world, float wanted_m,
                         BodyPrimitive* found) noexcept {
     std::uint32_t count = 0;
     for (std::uint32_t at = 0; at < tables.mover_count; ++at) {
@@ -260,7 +232,7 @@ static std::uint32_t shortlist(const SimdTables& tables, const SimdGroup* groups
 }
 
 /// The entries of a shortlist for one group; `unresolved` gets the unresolved lanes of each, the result those of all.
-static std::uint8_t test_entries(const SimdTables& tables, const SimdGroup& group, const SimdWorld& world, const BodyPrimitive* entries,
+std::uint8_t test_entries(const SimdTables& tables, const SimdGroup& group, const SimdWorld& world, const BodyPrimitive* entries,
                           std::uint32_t count, float margin_m, bool together, float* min_clearance_m, std::uint8_t* unresolved, SimdHint* hint) noexcept {
     const std::uint32_t hinted = hint->body << 16 | (hint->primitive & 0xFFFF);
     const std::uint32_t hinted_volume = hint->volume;
@@ -279,11 +251,11 @@ static std::uint8_t test_entries(const SimdTables& tables, const SimdGroup& grou
 
 /// What the cores from `first` to `second` need. Sums of three and roots of sums of squares are off by less than 16 u, which is
 /// below the millionth that is added.
-static void query_field(const float* first, const float* second, const float* needed_m, float radius_m, const float* min_clearance_m, SimdFieldQuery* query) noexcept {
+void query_field(const float* first, const float* second, const float* needed_m, float radius_m, const float* min_clearance_m, SimdFieldQuery* query) noexcept {
     const Lanes upwards = splat(1.0F + 1e-6F);
     // Distances between points that move straight are convex: the ends bound everything between them.
     const auto away2 = [](const float* points) {
-        const Lanes3 from{splat(points[representative_lane]), splat(points[8 + representative_lane]), splat(points[16 + representative_lane])};
+        const Lanes3 from{splat(points[representative_lane]), splat(points[lane_count + representative_lane]), splat(points[2 * lane_count + representative_lane])};
         const Lanes3 away = load3(points) - from;
         return dot(away, away);
     };
@@ -296,17 +268,17 @@ static void query_field(const float* first, const float* second, const float* ne
 }
 
 /// Lanes that a distance of the representative settles: clear, and by more than the smallest clearance known so far.
-static std::uint8_t settle(const SimdFieldQuery& query, float distance_m, const float* min_clearance_m) noexcept {
+std::uint8_t settle(const SimdFieldQuery& query, float distance_m, const float* min_clearance_m) noexcept {
     const Lanes spare = splat(distance_m * (1.0F - 1e-6F)) - (load(query.shift_m) + load(query.required_m)) * splat(1.0F + 1e-6F);
     const Mask clear = (spare > splat(0.0F)) & (spare >= load(min_clearance_m));
     return static_cast<std::uint8_t>(~lanes_not_above(reinterpret_cast<Lanes>(clear & reinterpret_cast<Mask>(splat(1.0F))), splat(0.5F)));
 }
 
 /// Bit k is set when the tool point of an effector is not certified inside the box for configuration k.
-static std::uint8_t test_box(const SimdTables& tables, const SimdGroup& group, std::uint32_t effector, const float* low, const float* high) noexcept {
+std::uint8_t test_box(const SimdTables& tables, const SimdGroup& group, std::uint32_t effector, const float* low, const float* high) noexcept {
     const SimdVolume& tool = tables.volumes[tables.volume_count + effector];
-    const Lanes needed = load(group.tail + 8 * tables.tail_first[tool.body]) + splat(tool.error);
-    const Lanes3 p = load3(group.tool + 96 * effector + 72);
+    const Lanes needed = load(group.tail + lane_count * tables.tail_first[tool.body]) + splat(tool.error);
+    const Lanes3 p = load3(group.tool + frame_stride * effector + frame_origin);
     const Lanes inside = min(min(min(p.x - splat(low[0]), splat(high[0]) - p.x), min(p.y - splat(low[1]), splat(high[1]) - p.y)),
                              min(p.z - splat(low[2]), splat(high[2]) - p.z));
     return lanes_not_above(inside, needed);
@@ -315,20 +287,20 @@ static std::uint8_t test_box(const SimdTables& tables, const SimdGroup& group, s
 /// Bit k is set when a tool is not certified to move at most `move_m` and to turn so little that its rotation matrix
 /// changes by at most `turn_chord` (Frobenius norm) from the configuration before k to k. Lane 0 follows lane 7 of
 /// `before`.
-static std::uint8_t test_tool_steps(const float* before, const float* here, float move_m, float turn_chord) noexcept {
+std::uint8_t test_tool_steps(const float* before, const float* here, float move_m, float turn_chord) noexcept {
     const auto change2 = [&](std::uint32_t from, std::uint32_t to) {
         Lanes sum = splat(0.0F);
-        for (std::uint32_t at = from; at < to; at += 8) {
+        for (std::uint32_t at = from; at < to; at += lane_count) {
             const Lanes lanes = load(here + at);
             const Lanes shifted = pick_lanes<7, 8, 9, 10, 11, 12, 13, 14>(load(before + at), lanes);
             sum = sum + (lanes - shifted) * (lanes - shifted);
         }
         return sum;
     };
-    const Lanes turned = root(change2(0, 72));
-    const Lanes moved = root(change2(72, 96));
+    const Lanes turned = root(change2(0, frame_origin));
+    const Lanes moved = root(change2(frame_origin, frame_stride));
     return lanes_not_above(splat(move_m), moved) | lanes_not_above(splat(turn_chord), turned);
 }
 
-const SimdKernels kernels{fill_rows, fill_resting, fill_configurations, place, place_spheres, place_tools, place_cores, sum_tails, test_self, test_hint, test_world,
-                          shortlist, test_entries, query_field, settle, test_box, test_tool_steps};
+}  // namespace
+}  // namespace lastgate::detail::LASTGATE_SIMD_ISA

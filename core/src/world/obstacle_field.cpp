@@ -462,4 +462,14 @@ std::size_t ObstacleField::memory_bytes() const noexcept {
            cell_bits_.capacity() * 64;
 }
 
+std::shared_ptr<const ObstacleField> field_of_points(std::span<const double> xyz) { return std::make_shared<const ObstacleField>(ObstacleField::from_points(xyz)); }
+
+std::shared_ptr<const ObstacleField> field_of_voxels(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy) {
+    return std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, occupancy));
+}
+
+std::shared_ptr<const ObstacleField> field_of_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked) {
+    return std::make_shared<const ObstacleField>(ObstacleField::from_floor(spec, blocked));
+}
+
 }  // namespace lastgate

@@ -11,35 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "geometry/distance.hpp"
-#include "lastgate/math.hpp"
+#include "lastgate/world_snapshot.hpp"
 
 namespace lastgate {
-
-/// A grid of cells as it came from a sensor, x fastest. 0 is free, 255 unknown, anything else occupied.
-struct VoxelSpec {
-    Vec3 origin;  ///< Minimum corner of cell 0, 0, 0.
-    double resolution_m = 0.0;
-    std::array<std::uint32_t, 3> size{};
-    bool unknown_is_free = false;  ///< Declared by the source of the snapshot; never the default.
-    bool outside_is_free = false;
-};
-
-/// A cell of a grid too large to be written out.
-struct CellIndex {
-    std::uint32_t x = 0;
-    std::uint32_t y = 0;
-    std::uint32_t z = 0;
-};
-
-/// A 2-D map of the floor, x fastest: what is not 0 is solid from one height to another, and so is all off the map.
-struct FloorSpec {
-    Transform in_base;  ///< Corner of cell 0, 0; columns along its x, rows along its y.
-    double resolution_m = 0.0;
-    std::array<std::uint32_t, 2> size{};  ///< Columns, rows.
-    double low_m = 0.0;                   ///< Along z of `in_base`.
-    double high_m = 0.0;
-};
 
 /// An obstacle that a volume was inside the margin of when a recovery began. It is one pair with that volume, like an obstacle that stands
 /// alone; its neighbours in the field are others.

@@ -4,9 +4,13 @@
 #include <bit>
 #include <cmath>
 
+#include "geometry/distance.hpp"
 #include "obstacle_field.hpp"
 
 namespace lastgate {
+
+using detail::distance_segment_box;
+
 namespace {
 
 /// Square roots of the whole numbers that a gap can be, never rounded: looked up instead of computed.

@@ -5,9 +5,13 @@
 #include <cmath>
 
 #include "lastgate/capacity.hpp"
+#include "simd/simd_tables.hpp"
 
 namespace lastgate {
 namespace {
+
+using detail::lane_count;
+using detail::SimdPrimitive;
 
 bool within_world(Vec3 p) noexcept {
     return std::abs(p.x) <= capacity::world_extent_m_max && std::abs(p.y) <= capacity::world_extent_m_max &&
@@ -96,10 +100,6 @@ SimdPrimitive simd_primitive(const Primitive& primitive) noexcept {
     return lane;
 }
 
-Segment in_frame(const Transform& frame, const Segment& segment) noexcept {
-    return {inverse_times(frame, segment.a), inverse_times(frame, segment.b)};
-}
-
 }  // namespace
 
 PrimitiveSpec make_primitive(PrimitiveKind kind, Vec3 size_m, const double* pose) noexcept {
@@ -124,6 +124,16 @@ WorldSnapshot::WorldSnapshot() {
     simd_primitives_.reserve(capacity::primitives_max);
     static_assert(capacity::primitives_max % lane_count == 0);
     simd_bounds_.resize(6 * capacity::primitives_max);
+}
+
+WorldSnapshot::WorldSnapshot(const WorldSnapshot&) = default;
+WorldSnapshot& WorldSnapshot::operator=(const WorldSnapshot&) = default;
+WorldSnapshot::WorldSnapshot(WorldSnapshot&&) noexcept = default;
+WorldSnapshot& WorldSnapshot::operator=(WorldSnapshot&&) noexcept = default;
+WorldSnapshot::~WorldSnapshot() = default;
+
+detail::SimdWorld WorldSnapshot::for_simd() const noexcept {
+    return {simd_primitives_.data(), simd_bounds_.data(), static_cast<std::uint32_t>(simd_primitives_.size())};
 }
 
 void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept {
@@ -192,31 +202,6 @@ void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
         block[axis * lane_count] = simd_primitives_[index].low[axis];
         block[(axis + 3) * lane_count] = simd_primitives_[index].high[axis];
     }
-}
-
-Witness distance_segment_primitive(const Segment& segment, const Primitive& primitive) noexcept {
-    Witness witness{};
-    switch (primitive.kind) {
-        case PrimitiveKind::sphere:
-        case PrimitiveKind::capsule: {
-            witness = distance_segment_segment(segment, primitive.core);
-            const double gap = witness.distance_m;
-            if (gap > 0.0) {
-                witness.on_second = witness.on_second + (primitive.radius_m / gap) * (witness.on_first - witness.on_second);
-            }
-            witness.distance_m = gap - primitive.radius_m;
-            return witness;
-        }
-        case PrimitiveKind::box:
-            witness = distance_segment_box(in_frame(primitive.in_base, segment), primitive.half_extents_m);
-            break;
-        case PrimitiveKind::half_space:
-            witness = distance_segment_half_space(in_frame(primitive.in_base, segment));
-            break;
-    }
-    witness.on_first = primitive.in_base * witness.on_first;
-    witness.on_second = primitive.in_base * witness.on_second;
-    return witness;
 }
 
 }  // namespace lastgate

@@ -23,7 +23,7 @@ from lastgate.world.voxels import CountsAs, Voxels, require_counts_as
 Flags = NDArray[np.bool_]
 Bounds = tuple[Vector3, Vector3]
 
-# As the core numbers them (core/include/lastgate/collision_environment.hpp).
+# As the core numbers them (core/include/lastgate/planning.hpp).
 _NOTHING, _SPHERES, _PRIMITIVES, _POINTS, _CELLS = 0, 1, 2, 3, 4
 # What the core calls "nothing nearer": farther than any two places it takes.
 _NOTHING_M = 1.0e30
