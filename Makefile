@@ -129,7 +129,7 @@ build/ros/%/.ready: tests/gateway/ros-%.txt tests/gateway/make_ros_environment.s
 	PYTHON=$(PYTHON) BUILD_JOBS=$(BUILD_JOBS) tests/gateway/make_ros_environment.sh $* build/ros/$*
 
 test-gateway: $(VENV)/.built  #+ Puts two releases of ROS 2 into build/ and holds the gateway against them, and against two DDS vendors.
-	@if ! $(BIN)/python -c 'from lastgate.kernel_process import gateway_program; gateway_program()' 2>/dev/null; then \
+	@if ! $(BIN)/python -c 'from lastgate.kernel.process import gateway_program; gateway_program()' 2>/dev/null; then \
 	  echo "== gateway tests: skipped, needs apt-get install cyclonedds-dev libfastrtps-dev, then: touch CMakeLists.txt"; \
 	else \
 	  $(MAKE) --no-print-directory build/ros/jazzy/.ready build/ros/kilted/.ready && \

@@ -5,7 +5,7 @@ import mujoco
 import numpy as np
 from paper_robots import gate_of, gripper_arm, joint, planar_two_link
 
-from lastgate.adapters.mujoco_hal import MujocoHal
+from lastgate.integrations.mujoco_hal import MujocoHal
 
 STEP_S = 0.02
 SERVOS = {

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import lastgate as lg
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.lower import joints_with_frames, lower_robot
-from lastgate.lowering.manifest_splice import read_manifest
-from lastgate.lowering.scaffold import manifest_from_urdf
-from lastgate.lowering.urdf_reader import read_urdf
+from lastgate.tools.lowering.lower import joints_with_frames, lower_robot
+from lastgate.tools.lowering.manifest_splice import read_manifest
+from lastgate.tools.lowering.scaffold import manifest_from_urdf
+from lastgate.tools.lowering.urdf_reader import read_urdf
 
 URDF = Path(__file__).parent / "robots" / "mounted_arm.urdf"
 BASE, ROOT = "base_link", "cell"

@@ -9,8 +9,8 @@ from paper_robots import joint
 
 import lastgate as lg
 from lastgate.contracts.convex_pieces import ConvexPiece
-from lastgate.lowering.convex_pieces import pieces_of_link
-from lastgate.lowering.shapes import LinkShapes, SourceShape
+from lastgate.tools.lowering.convex_pieces import pieces_of_link
+from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
 
 PIECES_FILE = {"file": "convex_pieces.txt", "sha256": "0" * 64}
 

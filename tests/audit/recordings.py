@@ -14,14 +14,14 @@ import pyarrow.parquet as pq
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from lastgate.audit import job as audit_job
-from lastgate.audit import limited_process
-from lastgate.audit.dataset_options import DatasetOptions
-from lastgate.audit.datasets import open_dataset
-from lastgate.audit.episode import Episode
-from lastgate.audit.job import AuditJob, PartResult
-from lastgate.audit.synth.dataset import WORLD_FILE, write_dataset
 from lastgate.robots import load_robot
+from lastgate.tools.audit import job as audit_job
+from lastgate.tools.audit import limited_process
+from lastgate.tools.audit.dataset_options import DatasetOptions
+from lastgate.tools.audit.datasets import open_dataset
+from lastgate.tools.audit.episode import Episode
+from lastgate.tools.audit.job import AuditJob, PartResult
+from lastgate.tools.audit.synth.dataset import WORLD_FILE, write_dataset
 
 ROBOT = "franka_panda"
 EPISODES = 20

@@ -26,18 +26,18 @@ from recordings import (
 )
 from rosbags.rosbag2 import StoragePlugin
 
-from lastgate.audit import job as audit_job
-from lastgate.audit import limited_process, runners
-from lastgate.audit.dataset_options import DatasetOptions
-from lastgate.audit.datasets import open_dataset
-from lastgate.audit.examine import ExamineOptions
-from lastgate.audit.fault_labels import read_labels, score_findings
-from lastgate.audit.job import AuditJob, OpenAudit
-from lastgate.audit.run import run_audit
-from lastgate.audit.synth.dataset import WORLD_FILE, write_dataset
-from lastgate.cli.app import run
 from lastgate.contracts import ROSConfigError
 from lastgate.robots import load_robot
+from lastgate.tools.audit import job as audit_job
+from lastgate.tools.audit import limited_process, runners
+from lastgate.tools.audit.dataset_options import DatasetOptions
+from lastgate.tools.audit.datasets import open_dataset
+from lastgate.tools.audit.examine import ExamineOptions
+from lastgate.tools.audit.fault_labels import read_labels, score_findings
+from lastgate.tools.audit.job import AuditJob, OpenAudit
+from lastgate.tools.audit.run import run_audit
+from lastgate.tools.audit.synth.dataset import WORLD_FILE, write_dataset
+from lastgate.tools.cli.app import run
 
 BAG_EPISODES = 6  # writing bags row by row takes its time
 FILES = ("report.html", "findings.parquet", "episodes.parquet")
@@ -338,8 +338,8 @@ RAY_PROGRAM = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from lastgate.audit import job, runners
-from lastgate.audit.run import run_audit
+from lastgate.tools.audit import job, runners
+from lastgate.tools.audit.run import run_audit
 from recordings import die_once, job_for
 job.EPISODES_PER_PART = 4
 runners.audit_part = die_once

@@ -13,10 +13,10 @@ import pytest
 from ros_messages import header, make, store, to_bytes
 from rosbags.rosbag2 import StoragePlugin, Writer
 
-from lastgate.audit.dataset_options import DatasetOptions
-from lastgate.audit.datasets import open_dataset
-from lastgate.cli.app import run
 from lastgate.contracts import ROSConfigError
+from lastgate.tools.audit.dataset_options import DatasetOptions
+from lastgate.tools.audit.datasets import open_dataset
+from lastgate.tools.cli.app import run
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 ROWS, FPS = 30, 30.0

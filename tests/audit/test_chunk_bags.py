@@ -9,8 +9,8 @@ import pytest
 from ros_messages import action_chunk, header, make, store, to_bytes
 from rosbags.rosbag2 import StoragePlugin, Writer
 
-from lastgate.cli.app import run
 from lastgate.robots import load_robot
+from lastgate.tools.cli.app import run
 
 CHUNK, JOINTS, TEXT = "openral_msgs/msg/ActionChunk", "sensor_msgs/msg/JointState", "std_msgs/msg/String"
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.audit.columns import Columns, match_columns
-from lastgate.audit.episode import Episode, UnreadableEpisodeError
-from lastgate.audit.examine import ExamineOptions, Examiner
-from lastgate.audit.joint_units import parse_units
+from lastgate.tools.audit.columns import Columns, match_columns
+from lastgate.tools.audit.episode import Episode, UnreadableEpisodeError
+from lastgate.tools.audit.examine import ExamineOptions, Examiner
+from lastgate.tools.audit.joint_units import parse_units
 
 LIFT = lg.RobotDescription(
     name="lift",

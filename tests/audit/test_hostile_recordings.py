@@ -17,12 +17,12 @@ import pytest
 from rosbags.rosbag2 import StoragePlugin
 from test_broken_recordings import CLEAN, FPS, ROWS, as_bag, as_hdf5, as_lerobot, as_npz, audited
 
-from lastgate.audit import limited_process
-from lastgate.audit.dataset_options import DatasetOptions
-from lastgate.audit.datasets import open_dataset
-from lastgate.audit.job import AuditJob, EpisodeLimits
-from lastgate.audit.run import run_audit
 from lastgate.contracts import ROSConfigError
+from lastgate.tools.audit import limited_process
+from lastgate.tools.audit.dataset_options import DatasetOptions
+from lastgate.tools.audit.datasets import open_dataset
+from lastgate.tools.audit.job import AuditJob, EpisodeLimits
+from lastgate.tools.audit.run import run_audit
 
 HUGE_ROWS = 10**12
 
@@ -206,7 +206,7 @@ def job_of(folder: Path, **limits) -> AuditJob:
 
 def serve_badly(job: AuditJob, channel: Connection) -> None:
     """`serve_episodes` of a process whose first episode does what the dataset's file `does` says."""
-    from lastgate.audit.job import OpenAudit
+    from lastgate.tools.audit.job import OpenAudit
 
     audit_episode = OpenAudit.audit_episode
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from recordings import job_for
 
-from lastgate.audit.dataset_options import DatasetOptions
-from lastgate.audit.job import AuditJob, OpenAudit
-from lastgate.audit.limits import propose_limits
-from lastgate.audit.limits_diff import propose_diff
-from lastgate.audit.quantile_counter import QuantileCounter
-from lastgate.cli.app import run
 from lastgate.contracts import RobotDescription, ROSConfigError
 from lastgate.robots import find_manifest, load_robot, read_manifest
+from lastgate.tools.audit.dataset_options import DatasetOptions
+from lastgate.tools.audit.job import AuditJob, OpenAudit
+from lastgate.tools.audit.limits import propose_limits
+from lastgate.tools.audit.limits_diff import propose_diff
+from lastgate.tools.audit.quantile_counter import QuantileCounter
+from lastgate.tools.cli.app import run
 
 STEP_S = 0.02
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.adapters.shadow import Shadow
-from lastgate.adapters.shadow_log import read_log
-from lastgate.audit.shadow_report import report_shadow
-from lastgate.cli.app import run
+from lastgate.integrations.shadow import Shadow
+from lastgate.integrations.shadow_log import read_log
+from lastgate.tools.audit.shadow_report import report_shadow
+from lastgate.tools.cli.app import run
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 HAND_XYZ = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02).link_poses(START)["panda_hand"][:, 3]

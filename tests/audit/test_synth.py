@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 from recordings import EPISODES, FAULTS, episodes_of
 
-from lastgate.audit.fault_labels import FaultLabel, PlantedFault, read_labels, score_findings, write_labels
-from lastgate.audit.synth.dataset import write_dataset
-from lastgate.audit.synth.episodes import spread_faults
-from lastgate.audit.synth.roadmap import build_roadmap
 from lastgate.contracts import ROSConfigError, ROSPlanningError
-from lastgate.demo.panda_scene import PandaScene
 from lastgate.robots import load_robot
+from lastgate.tools.audit.fault_labels import (
+    FaultLabel,
+    PlantedFault,
+    read_labels,
+    score_findings,
+    write_labels,
+)
+from lastgate.tools.audit.synth.dataset import write_dataset
+from lastgate.tools.audit.synth.episodes import spread_faults
+from lastgate.tools.audit.synth.roadmap import build_roadmap
+from lastgate.tools.demo.panda_scene import PandaScene
 
 
 def test_exactly_as_many_faults_as_asked_for(small):

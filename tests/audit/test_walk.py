@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.audit.findings import merge_rows
-from lastgate.audit.walk import REJECTIONS_MAX, PathWalker
+from lastgate.tools.audit.findings import merge_rows
+from lastgate.tools.audit.walk import REJECTIONS_MAX, PathWalker
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 

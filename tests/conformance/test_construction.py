@@ -17,7 +17,7 @@ from paper_robots import (
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_config import flat_config
+from lastgate.robots.kernel_config import flat_config
 
 
 def changed(manifest: dict, index: int = 1, **changes: object) -> dict:

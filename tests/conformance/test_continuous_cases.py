@@ -9,7 +9,7 @@ import pytest
 from paper_robots import allowed, joint, sphere_on
 
 import lastgate as lg
-from lastgate.collision import (
+from lastgate.planning.collision import (
     AllowedCollisionMatrix,
     CCDConfig,
     CollisionEnvironment,

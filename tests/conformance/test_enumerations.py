@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import lastgate as lg
-from lastgate import _core, certificate_checker
+from lastgate import _core
+from lastgate.certificate import checker as certificate_checker
 from lastgate.contracts import CATALOGUE, ControlMode, ViolationCode
 
 HEADERS = Path(__file__).parents[2] / "core" / "include" / "lastgate"
@@ -88,7 +89,7 @@ def test_every_value_of_an_enumeration_is_bound(enums, name):
 
 
 def test_shape_and_joint_kinds_are_the_same_in_both_languages(enums):
-    from lastgate.kernel_config import _JOINT_KIND, SHAPE_KIND
+    from lastgate.robots.kernel_config import _JOINT_KIND, SHAPE_KIND
 
     assert enums["PrimitiveKind"] == SHAPE_KIND
     assert enums["JointKind"] == {
@@ -105,7 +106,7 @@ def test_frames_and_builds_are_the_same_in_both_languages(enums):
 
 
 def test_sources_of_obstacles_are_the_same_in_both_languages(enums):
-    from lastgate.collision import environment
+    from lastgate.planning.collision import environment
 
     # `link` is the answer about two links, which Python asks elsewhere and names itself.
     assert enums["ObstacleSource"] == {

@@ -10,8 +10,8 @@ from paper_robots import capsule_on, joint, sphere_on
 from shape_robots import box, capsule, cylinder, mesh, pieces_of, placed, robot_of, sphere
 
 import lastgate as lg
-from lastgate.collision import RobotSphereModel, SphereGenConfig, TwoTierCollisionChecker
-from lastgate.collision.sphere_cutting import cover_pieces
+from lastgate.planning.collision import RobotSphereModel, SphereGenConfig, TwoTierCollisionChecker
+from lastgate.planning.collision.sphere_cutting import cover_pieces
 
 PRESETS = {name: getattr(SphereGenConfig, name)() for name in ("coarse", "default", "fine")}
 

@@ -10,7 +10,7 @@ from paper_robots import capsule_on, joint, sphere_on
 from shape_robots import box, cylinder, mesh, placed, robot_of, sphere
 
 import lastgate as lg
-from lastgate.collision import (
+from lastgate.planning.collision import (
     AllowedCollisionMatrix,
     CollisionEnvironment,
     DetailLevel,

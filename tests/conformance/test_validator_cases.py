@@ -8,7 +8,7 @@ from paper_robots import at, check, code_of, gate_of, only_violation, stacked
 import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import ControlMode, FailureKind
-from lastgate.kernel_config import flat_config
+from lastgate.robots.kernel_config import flat_config
 
 POSE_INSIDE = [0.0, 0.0, 0.0, 1.0, 0.05, 0.0, 0.21]
 

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 import lastgate as lg
-from lastgate.dashboard.access import Token
-from lastgate.dashboard.control import Control, LatchControl
-from lastgate.dashboard.robot_scene import RobotScene
-from lastgate.dashboard.server import DashboardServer
-from lastgate.dashboard.store import LiveStore
-from lastgate.estop import SafetyLatch
+from lastgate.kernel.estop import SafetyLatch
+from lastgate.tools.dashboard.access import Token
+from lastgate.tools.dashboard.control import Control, LatchControl
+from lastgate.tools.dashboard.robot_scene import RobotScene
+from lastgate.tools.dashboard.server import DashboardServer
+from lastgate.tools.dashboard.store import LiveStore
 
 COOLDOWN_S = 0.3
 _numbers = itertools.count()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lastgate as lg
-from lastgate.estop.response import STALE_CODES
+from lastgate.kernel.estop.response import STALE_CODES
 
 
 def until(holds: Callable[[], Any], seconds: float = 40.0) -> Any:

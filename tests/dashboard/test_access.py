@@ -15,8 +15,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from lastgate.contracts import ROSConfigError
-from lastgate.dashboard.access import Token, refusal_of
-from lastgate.dashboard.server import VIEWERS_MAX, DashboardServer
+from lastgate.tools.dashboard.access import Token, refusal_of
+from lastgate.tools.dashboard.server import VIEWERS_MAX, DashboardServer
 
 FOREIGN = {"Origin": "https://evil.example"}
 READS = ("/", "/page/main.js", "/api/status", "/api/ledger")

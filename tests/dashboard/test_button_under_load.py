@@ -19,8 +19,8 @@ from in_its_own_time import until
 from page_load import EXPANDING, SMALL
 
 import lastgate as lg
-from lastgate.dashboard import otlp
-from lastgate.dashboard.button import CONNECTIONS_MAX, IDLE_S
+from lastgate.tools.dashboard import otlp
+from lastgate.tools.dashboard.button import CONNECTIONS_MAX, IDLE_S
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
 PRESSES = 7

@@ -17,7 +17,7 @@ import pytest
 from in_its_own_time import submit_fresh, until
 
 import lastgate as lg
-from lastgate.cli.app import run
+from lastgate.tools.cli.app import run
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])

@@ -10,9 +10,9 @@ from in_its_own_time import until
 from websockets.sync.client import ClientConnection, connect
 
 import lastgate as lg
-from lastgate.dashboard.server import FRAME_S, HIDDEN_FRAME_S
-from lastgate.dashboard.store import GateStatus, LiveStore
-from lastgate.dashboard.world_view import WorldView
+from lastgate.tools.dashboard.server import FRAME_S, HIDDEN_FRAME_S
+from lastgate.tools.dashboard.store import GateStatus, LiveStore
+from lastgate.tools.dashboard.world_view import WorldView
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 FINGERS = np.full(1, 0.02)

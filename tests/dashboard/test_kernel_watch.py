@@ -13,11 +13,11 @@ from paper_robots import stacked
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.dashboard.control import KernelControl, NoControl, WatchedControl
-from lastgate.dashboard.kernel_watch import KernelWatch
-from lastgate.dashboard.store import LiveStore
-from lastgate.dashboard.world_view import WorldView
-from lastgate.kernel_process import running_kernels
+from lastgate.kernel.process import running_kernels
+from lastgate.tools.dashboard.control import KernelControl, NoControl, WatchedControl
+from lastgate.tools.dashboard.kernel_watch import KernelWatch
+from lastgate.tools.dashboard.store import LiveStore
+from lastgate.tools.dashboard.world_view import WorldView
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 INTO_THE_SPHERE = np.linspace(START, START + np.array([0, 0.9, 0, 0.6, 0, 0, 0]), 40)

@@ -18,11 +18,11 @@ from PIL import Image
 
 import lastgate as lg
 from lastgate.contracts import find_violation
-from lastgate.dashboard.control import LatchControl
-from lastgate.dashboard.robot_scene import RobotScene
-from lastgate.dashboard.store import GateStatus, LiveStore, note_gate_check
-from lastgate.demo.panda_scene import table_world
-from lastgate.estop import SafetyLatch
+from lastgate.kernel.estop import SafetyLatch
+from lastgate.tools.dashboard.control import LatchControl
+from lastgate.tools.dashboard.robot_scene import RobotScene
+from lastgate.tools.dashboard.store import GateStatus, LiveStore, note_gate_check
+from lastgate.tools.demo.panda_scene import table_world
 from lastgate.world.freshness import StampedTransform
 
 SHOTS = Path(__file__).parents[2] / "reports" / "page"
@@ -427,7 +427,7 @@ def test_name_of_the_tab_says_when_the_gate_is_latched_or_unheard(shown, visit):
 
 
 def test_files_of_the_page_name_nothing_from_elsewhere():
-    folder = Path(__file__).parents[2] / "src" / "lastgate" / "dashboard" / "page"
+    folder = Path(__file__).parents[2] / "src" / "lastgate" / "tools" / "dashboard" / "page"
     files = sorted(folder.iterdir())
     assert len(files) >= 10
     for file in files:

@@ -15,13 +15,13 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 
 import lastgate as lg
-from lastgate.dashboard import otlp
-from lastgate.dashboard.event_log import ENTRIES_MAX, SPAN_ENTRIES_MAX, EventLog
-from lastgate.dashboard.store import LiveStore
-from lastgate.telemetry.gate_spans import SpanRecorder
-from lastgate.telemetry.map_pictures import png_of
-from lastgate.telemetry.map_spans import MapSpans
-from lastgate.telemetry.span_sender import SpanSender
+from lastgate.tools.dashboard import otlp
+from lastgate.tools.dashboard.event_log import ENTRIES_MAX, SPAN_ENTRIES_MAX, EventLog
+from lastgate.tools.dashboard.store import LiveStore
+from lastgate.tools.telemetry.gate_spans import SpanRecorder
+from lastgate.tools.telemetry.map_pictures import png_of
+from lastgate.tools.telemetry.map_spans import MapSpans
+from lastgate.tools.telemetry.span_sender import SpanSender
 
 START = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 PROTOBUF = {"Content_Type": "application/x-protobuf"}

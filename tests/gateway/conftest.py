@@ -23,7 +23,7 @@ import ros_messages as ros
 
 import lastgate as lg
 from lastgate.contracts import ROSConfigError
-from lastgate.kernel_process import gateway_program
+from lastgate.kernel.process import gateway_program
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent

@@ -16,7 +16,7 @@ from test_ros_peer import HOME, JOINTS, LATCHED, diagnostics, propose, wait_stat
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_client import KernelState
+from lastgate.kernel.client import KernelState
 
 CHUNK_HASH = "RIHS01_eb9c3da09a52bfe54449963c26d8de3ee6609a672f9801585ea2d67629e325c6"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from lastgate import _core
-from lastgate.adapters.driver import SafeActionDriver
 from lastgate.contracts import ROSConfigError
+from lastgate.integrations.driver import SafeActionDriver
 
 JOINTS = ["j0", "j1"]
 STEP_S = 0.1

@@ -109,7 +109,7 @@ class Theatre:
         actor = [sys.executable, str(Path(__file__).with_name("actors.py")), name, self.instance]
         deadman = ["deadman", "--robot", self.instance, "--safe-action-deadline-s", str(DEADLINE_S)]
         commands = {
-            "deadman": [sys.executable, "-m", "lastgate.cli", *deadman],
+            "deadman": [sys.executable, "-m", "lastgate.tools.cli", *deadman],
             "driver": [*actor, str(self.folder / "motors")],
         }
         self.processes[name] = subprocess.Popen(commands.get(name, actor), stderr=subprocess.DEVNULL)

@@ -11,7 +11,7 @@ from paper_robots import stacked
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.adapters.driver import AcceptedChunk, DriverLogic, SafeActionDriver, StopReason
+from lastgate.integrations.driver import AcceptedChunk, DriverLogic, SafeActionDriver, StopReason
 
 MODE = lg.ControlMode.JOINT_POSITION
 

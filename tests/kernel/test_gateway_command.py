@@ -9,7 +9,7 @@ import pytest
 from paper_robots import stacked
 
 from lastgate.contracts import ROSConfigError
-from lastgate.kernel_process import only_kernel
+from lastgate.kernel.process import only_kernel
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
 

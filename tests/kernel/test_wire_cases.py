@@ -34,11 +34,11 @@ from talking import submit
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.adapters.driver import SafeActionDriver, StopReason
 from lastgate.contracts import RobotFrames
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import kernel_program
-from lastgate.lowering.lower import joints_with_frames, lower_robot
+from lastgate.integrations.driver import SafeActionDriver, StopReason
+from lastgate.kernel.process import kernel_program
+from lastgate.robots.kernel_config import flat_config
+from lastgate.tools.lowering.lower import joints_with_frames, lower_robot
 
 Mode = lg.ControlMode
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))

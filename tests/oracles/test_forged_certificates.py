@@ -16,8 +16,8 @@ import pytest
 from paper_robots import NOW_S, arm_of_one_link, at, code_of, gate_of, sphere, world_of
 
 import lastgate as lg
-from lastgate import certificate_checker
-from lastgate.certificate_checker import RECORD_COLUMNS, Checker, Refused, Report, check_text
+from lastgate.certificate import checker as certificate_checker
+from lastgate.certificate.checker import RECORD_COLUMNS, Checker, Refused, Report, check_text
 
 Content = dict[str, Any]
 COLUMN = {name: index for index, name in enumerate(RECORD_COLUMNS)}

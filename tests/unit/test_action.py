@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.arrays import require_number
 from lastgate.contracts import ControlMode
+from lastgate.contracts.arrays import require_number
 
 
 def test_chunk_keeps_its_rows_and_labels():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.arrays import require_array
+from lastgate.contracts.arrays import require_array
 
 GOOD = np.arange(6.0).reshape(2, 3)
 

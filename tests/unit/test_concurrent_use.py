@@ -14,7 +14,7 @@ from paper_robots import NOW_S, gate_of, planar_two_link, sphere, world_of
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.collision import CollisionEnvironment
+from lastgate.planning.collision import CollisionEnvironment
 
 # How long the first caller stays inside; the others come many times meanwhile.
 INSIDE_S = 0.3

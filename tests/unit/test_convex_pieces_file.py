@@ -12,7 +12,6 @@ import pytest
 import lastgate as lg
 from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
 from lastgate.contracts.shapes import LinkCollisionGeometry
-from lastgate.kernel_config import flat_config
 from lastgate.robots import find_manifest
 from lastgate.robots.convex_pieces_file import (
     digest_of,
@@ -20,6 +19,7 @@ from lastgate.robots.convex_pieces_file import (
     read_convex_pieces,
     written_pieces,
 )
+from lastgate.robots.kernel_config import flat_config
 
 PIECES = (
     ConvexPiece("arm", 0.00012, ((0.0, 0.0, 0.0), (0.1, -0.2, 0.30001))),

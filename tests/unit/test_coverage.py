@@ -5,7 +5,7 @@ import pytest
 from paper_robots import gripper_arm, joint, planar_two_link, sphere_on
 
 import lastgate as lg
-from lastgate.coverage import require_coverage, uncovered_links
+from lastgate.gate.coverage import require_coverage, uncovered_links
 
 
 def fixed(name: str, parent_link: str, child_link: str) -> dict:

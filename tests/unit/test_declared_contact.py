@@ -6,8 +6,8 @@ import pytest
 from paper_robots import NOW_S, at, code_of, gate_of, only_violation, sliders, sphere, world_of
 
 import lastgate as lg
-from lastgate.telemetry.recorder import Recorder
-from lastgate.telemetry.recording_reader import read_recording
+from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.recording_reader import read_recording
 
 MARGIN_M = 0.1
 CUP = sphere(

@@ -11,7 +11,7 @@ from ruamel.yaml.error import YAMLError
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_config import flat_config
+from lastgate.robots.kernel_config import flat_config
 
 GOOD = flat_config(lg.RobotDescription(**planar_two_link(name="arm")), step_s=0.1)
 LINES = GOOD.splitlines()

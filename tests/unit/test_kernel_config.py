@@ -12,7 +12,7 @@ import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import ControlMode
 from lastgate.contracts.convex_pieces import ConvexPiece
-from lastgate.kernel_config import capsule_ends, enabled_modes, flat_config, shape_size_m
+from lastgate.robots.kernel_config import capsule_ends, enabled_modes, flat_config, shape_size_m
 
 # Numbers whose shortest text and whose last bit both matter.
 ODD = 0.1 + 0.2

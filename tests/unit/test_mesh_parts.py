@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from lastgate.collision.exact_meshes import ExactMeshes
-from lastgate.collision.mesh_parts import MeshParts
+from lastgate.planning.collision.exact_meshes import ExactMeshes
+from lastgate.planning.collision.mesh_parts import MeshParts
 
 STILL = np.eye(4)[:3]
 

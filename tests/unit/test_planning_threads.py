@@ -10,7 +10,7 @@ import pytest
 from paper_robots import planar_two_link
 
 import lastgate as lg
-from lastgate.collision import (
+from lastgate.planning.collision import (
     CollisionEnvironment,
     ContinuousCollisionDetector,
     RobotSphereModel,

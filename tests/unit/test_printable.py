@@ -3,8 +3,8 @@
 
 import pytest
 
-from lastgate.cli.messages import print_error, print_hint, print_note, print_warning
-from lastgate.printable import printable
+from lastgate.contracts.printable import printable
+from lastgate.tools.cli.messages import print_error, print_hint, print_note, print_warning
 
 
 @pytest.mark.parametrize(

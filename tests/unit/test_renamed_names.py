@@ -8,8 +8,8 @@ import pytest
 from paper_robots import planar_two_link
 
 import lastgate as lg
-from lastgate.collision import CollisionEnvironment, RobotSphereModel
 from lastgate.gate import chosen_simd
+from lastgate.planning.collision import CollisionEnvironment, RobotSphereModel
 
 NAMES = (Path(__file__).parents[2] / "docs" / "reference" / "names.md").read_text(encoding="utf-8")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.coverage import uncovered_links
+from lastgate.gate.coverage import uncovered_links
 
 STEP_S = 0.2
 ROWS = 200  # slow enough for every limit: the longest way below takes 40 s
@@ -120,7 +120,7 @@ def test_every_moving_link_is_covered_or_waived_with_a_reason(name):
 def test_robot_drawn_by_hand_says_so_and_names_the_file_that_is_missing(name, ref, monkeypatch):
     import sys
 
-    from lastgate.assets import resolve_asset
+    from lastgate.tools.assets import resolve_asset
 
     robot = lg.load_robot(name)
     assert robot.assets.mjcf == ref

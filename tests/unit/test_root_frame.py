@@ -11,9 +11,9 @@ from root_frame_robot import BASE, ROOT, URDF, first_manifest, mounted_arm, moun
 import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import RobotFrames, Zone
-from lastgate.lowering.diagnostics import DescriptionError
-from lastgate.lowering.lower import read_description
-from lastgate.lowering.manifest_splice import read_manifest
+from lastgate.tools.lowering.diagnostics import DescriptionError
+from lastgate.tools.lowering.lower import read_description
+from lastgate.tools.lowering.manifest_splice import read_manifest
 from lastgate.world import OccupancyGridIndex
 from lastgate.world.freshness import StampedTransform
 
@@ -239,7 +239,7 @@ def test_point_cloud_is_moved_with_its_stamp() -> None:
 
 
 def test_robot_add_show_and_report_say_where_the_root_stands(tmp_path: Path, capsys) -> None:
-    from lastgate.cli.app import run
+    from lastgate.tools.cli.app import run
 
     (tmp_path / URDF.name).write_bytes(URDF.read_bytes())
     arguments = ["robot", "add", "mounted_arm", "--urdf", f"file:{URDF.name}", "-o", str(tmp_path)]
@@ -255,8 +255,8 @@ def test_robot_add_show_and_report_say_where_the_root_stands(tmp_path: Path, cap
 
 
 def test_mjcf_body_that_stands_off_its_world_is_recorded(tmp_path: Path) -> None:
-    from lastgate.lowering.mjcf_model import compile_mjcf
-    from lastgate.lowering.mjcf_scaffold import manifest_from_mjcf
+    from lastgate.tools.lowering.mjcf_model import compile_mjcf
+    from lastgate.tools.lowering.mjcf_scaffold import manifest_from_mjcf
 
     def manifest(placed: str) -> str:
         path = tmp_path / "arm.xml"

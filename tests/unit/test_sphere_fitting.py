@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from shape_robots import box, cylinder, pieces_of, placed
 
-from lastgate import _core, _fitting
-from lastgate.collision import SphereGenConfig
-from lastgate.collision.link_solid import LinkSolid
-from lastgate.collision.sphere_cutting import GrowingCover, cover_pieces
+from lastgate import _core
+from lastgate.planning import _fitting
+from lastgate.planning.collision import SphereGenConfig
+from lastgate.planning.collision.link_solid import LinkSolid
+from lastgate.planning.collision.sphere_cutting import GrowingCover, cover_pieces
 
 CUBE = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.cli.app import run
-from lastgate.verdict import Unchecked
+from lastgate.gate.verdict import Unchecked
+from lastgate.tools.cli.app import run
 
 DRAWN = ("google_robot", "rizon4")
 

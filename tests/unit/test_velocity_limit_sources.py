@@ -9,8 +9,8 @@ import pytest
 from paper_robots import only_violation
 
 import lastgate as lg
-from lastgate.cli.app import run
 from lastgate.contracts.joints import OPERATING_RAD_S_MAX
+from lastgate.tools.cli.app import run
 
 URDF = Path(__file__).parents[1] / "robots" / "planar_two_link.urdf"
 

@@ -249,7 +249,7 @@ def test_only_pictures_read_the_steps_of_a_rejected_chunk():
         for path in source.rglob("*.py")
         if re.search(r"(path|joint_rows)_to_draw|[^f]\._path\b.*verdict|verdict\._", path.read_text())
     }
-    assert readers == {"dashboard/store.py", "telemetry/moment.py", "verdict.py"}
+    assert readers == {"gate/verdict.py", "tools/dashboard/store.py", "tools/telemetry/moment.py"}
 
 
 def test_verdict_carries_the_digest_of_its_model(accepted, rejected):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import Pose6D, ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import as_float64, require_finite, require_not_negative, require_positive
 from lastgate.world.freshness import StampedTransform, require_transform
 from lastgate.world.grid_layout import GridLayout, require_frame

@@ -7,8 +7,8 @@ from numbers import Real
 
 import numpy as np
 
-from lastgate.arrays import Float64, require_array
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64, require_array
 
 # A metre this far from the origin is still resolved to 0.2 nanometres; a coordinate beyond it is a unit
 # mistake.

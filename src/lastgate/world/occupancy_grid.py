@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.cell_shapes import disc_reach, polygon_touches_cells
 from lastgate.world.finite_numbers import (
     COORDINATE_M_MAX,

@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import (
     COORDINATE_M_MAX,
     Vector3,

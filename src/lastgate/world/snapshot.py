@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 
 from lastgate import _core
-from lastgate.arrays import Float64, require_number
 from lastgate.contracts import RobotFrames, ROSConfigError, WorldCollisionPrimitive, Zone
+from lastgate.contracts.arrays import Float64, require_number
 from lastgate.contracts.robot_frames import moved_pose
-from lastgate.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.robots.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.world.floor_map import FloorMap
 from lastgate.world.grid_layout import require_frame
 from lastgate.world.points import Points

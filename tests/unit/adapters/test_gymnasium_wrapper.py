@@ -8,8 +8,8 @@ from gymnasium.utils.env_checker import check_env
 from paper_robots import gate_of, planar_two_link, sphere
 
 import lastgate as lg
-from lastgate.adapters.gymnasium_wrapper import GatedEnv
-from lastgate.adapters.rejection import Rejection
+from lastgate.integrations.gymnasium_wrapper import GatedEnv
+from lastgate.integrations.rejection import Rejection
 
 STEP_S = 0.1
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.adapters.named_actions import degrees_except
+from lastgate.integrations.named_actions import degrees_except
 
 JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
 # What stands in front of the arm, and to its left, in each base frame.

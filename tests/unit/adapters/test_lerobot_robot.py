@@ -13,9 +13,9 @@ import pytest
 from paper_robots import gate_of, planar_two_link
 
 import lastgate as lg
-from lastgate.adapters.named_actions import NamedActionGate, degrees_except
+from lastgate.integrations.named_actions import NamedActionGate, degrees_except
 
-MODULE = "lastgate.adapters.lerobot_robot"
+MODULE = "lastgate.integrations.lerobot_robot"
 STILL = {"shoulder.pos": 10.0, "elbow.pos": -20.0}
 BROKEN = {"shoulder.pos": float("nan"), "elbow.pos": 0.0}
 TOO_FAR = {**STILL, "elbow.pos": 150.0}

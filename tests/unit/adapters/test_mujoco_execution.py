@@ -8,8 +8,8 @@ from mujoco_arms import STEP_S, gripper_hal, ramp, steps, two_link, two_link_mod
 from paper_robots import cart, gate_of, gripper_arm, planar_two_link, sphere
 
 import lastgate as lg
-from lastgate.adapters.driver import StopReason
-from lastgate.adapters.mujoco_hal import BRAKE_S, MujocoHal
+from lastgate.integrations.driver import StopReason
+from lastgate.integrations.mujoco_hal import BRAKE_S, MujocoHal
 
 TIMESTEP_S = 0.002
 FINGER_SPEED = 0.2

@@ -8,10 +8,10 @@ from mujoco_arms import SERVOS, STEP_S, gripper_hal, ramp, steps, two_link
 from paper_robots import gate_of, planar_two_link, sphere
 
 import lastgate as lg
-from lastgate.adapters.driver import StopBehaviour, StopReason
-from lastgate.adapters.mujoco_actuator import RAMP_S, ActuatorKind
-from lastgate.adapters.mujoco_hal import BRAKE_S, MujocoHal
-from lastgate.adapters.rejection import Rejection
+from lastgate.integrations.driver import StopBehaviour, StopReason
+from lastgate.integrations.mujoco_actuator import RAMP_S, ActuatorKind
+from lastgate.integrations.mujoco_hal import BRAKE_S, MujocoHal
+from lastgate.integrations.rejection import Rejection
 
 
 @pytest.mark.parametrize("kind", list(SERVOS))

@@ -6,7 +6,7 @@ import pytest
 from paper_robots import gate_of, planar_two_link, sliders
 
 import lastgate as lg
-from lastgate.adapters.named_actions import JointUnit, NamedActionGate, degrees_except
+from lastgate.integrations.named_actions import JointUnit, NamedActionGate, degrees_except
 
 
 def gated(**arguments) -> NamedActionGate:

@@ -14,8 +14,8 @@ from websockets.asyncio.client import connect
 from websockets.asyncio.server import serve
 
 import lastgate as lg
-from lastgate.adapters.numpy_messages import pack, unpack
-from lastgate.adapters.policy_proxy import (
+from lastgate.integrations.numpy_messages import pack, unpack
+from lastgate.integrations.policy_proxy import (
     CLIENTS_MAX,
     MESSAGE_BYTES_MAX,
     REFUSAL_KEY,
@@ -316,7 +316,7 @@ def test_page_of_a_browser_drives_nothing_and_a_program_does(origin):
 def test_message_over_the_bound_ends_the_connection_and_one_under_it_is_answered(monkeypatch):
     assert MESSAGE_BYTES_MAX < 64 * 1024 * 1024
     most = 100_000
-    monkeypatch.setattr("lastgate.adapters.policy_proxy.MESSAGE_BYTES_MAX", most)
+    monkeypatch.setattr("lastgate.integrations.policy_proxy.MESSAGE_BYTES_MAX", most)
 
     def of_size(size: int) -> bytes:
         padding = size - len(pack({**OBSERVATION, "image": b"\0" * 70_000})) + 70_000

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from lastgate.approach import OccupancyGridIndex
+from lastgate.planning.approach import OccupancyGridIndex
 
 
 def kitchen_cells() -> np.ndarray:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastgate.approach import compute_gaze_pose, look_at_quat
 from lastgate.contracts import ROSConfigError
+from lastgate.planning.approach import compute_gaze_pose, look_at_quat
 
 AXES = {"-z": (0.0, 0.0, -1.0), "+z": (0.0, 0.0, 1.0), "+x": (1.0, 0.0, 0.0)}
 UPWARDS = {"-z": (0.0, 1.0, 0.0), "+z": (0.0, -1.0, 0.0), "+x": (0.0, 0.0, 1.0)}

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lastgate.approach import OccupancyGridIndex, line_of_sight
 from lastgate.contracts import ROSConfigError, ROSPerceptionStale
+from lastgate.planning.approach import OccupancyGridIndex, line_of_sight
 
 
 def message(**changes):

@@ -6,7 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from lastgate.approach import (
+from lastgate.contracts import ROSConfigError, ROSPerceptionStale
+from lastgate.planning.approach import (
     ApproachViewpoint,
     OccupancyGridIndex,
     Pose6D,
@@ -15,7 +16,6 @@ from lastgate.approach import (
     line_of_sight,
     refine_approach_pose,
 )
-from lastgate.contracts import ROSConfigError, ROSPerceptionStale
 
 TARGET = (2.0, 1.65, 0.8)
 

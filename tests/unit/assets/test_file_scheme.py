@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets import resolve_asset
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import resolve_asset
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastgate.assets import resolve_asset
-from lastgate.assets.joint_rename import parse_rename, rename_joints
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.assets.joint_rename import parse_rename, rename_joints
 
 ROBOTS = "pkg:example-robot-data/cmeel.prefix/share/example-robot-data/robots"
 

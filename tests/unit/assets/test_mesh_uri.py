@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets import resolve_asset, resolve_mesh_uri
-from lastgate.assets.mesh_uri import parse_package_option
-from lastgate.assets.safe_xml import load_xml
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import resolve_asset, resolve_mesh_uri
+from lastgate.tools.assets.mesh_uri import parse_package_option
+from lastgate.tools.assets.safe_xml import load_xml
 
 ROBOTS = "pkg:example-robot-data/cmeel.prefix/share/example-robot-data/robots"
 

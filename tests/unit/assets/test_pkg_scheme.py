@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets import resolve_asset
-from lastgate.assets.pkg_scheme import reference_to
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.assets.pkg_scheme import reference_to
 
 ROBOTS = "pkg:example-robot-data/cmeel.prefix/share/example-robot-data/robots"
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets.provenance import (
+from lastgate.tools.assets.provenance import (
     insert_header,
     licence_near,
     licence_of_distribution,
     recognise_licence,
     render_header,
 )
-from lastgate.assets.safe_xml import read_xml
+from lastgate.tools.assets.safe_xml import read_xml
 
 BSD_START = "Redistribution and use in source and binary\n forms, with or without modification"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets import LiveDescription, resolve_asset
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import LiveDescription, resolve_asset
 
 PANDA_REF = (
     "pkg:example-robot-data/cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/panda.urdf"
@@ -102,7 +102,7 @@ def test_resolver_imports_without_any_extra():
     )
     program = (
         f"import sys; sys.modules.update(dict.fromkeys({blocked!r}))\n"
-        "from lastgate.assets import resolve_asset\n"
+        "from lastgate.tools.assets import resolve_asset\n"
         f"print(resolve_asset({PANDA_REF!r}, 'urdf').name)"
     )
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

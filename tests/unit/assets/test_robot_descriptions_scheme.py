@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets import resolve_asset
-from lastgate.assets.robot_descriptions_scheme import inspect_module
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.assets.robot_descriptions_scheme import inspect_module
 
 ServeRepository = Callable[[str, Mapping[str, str]], Path]
 

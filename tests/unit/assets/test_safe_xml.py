@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets import resolve_asset
-from lastgate.assets.safe_xml import (
+from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.assets.safe_xml import (
     DEPTH_MAX,
     ELEMENTS_MAX,
     FILE_BYTES_MAX,
@@ -16,7 +17,6 @@ from lastgate.assets.safe_xml import (
     load_xml,
     read_xml,
 )
-from lastgate.contracts.exceptions import ROSConfigError
 
 PANDA_REF = (
     "pkg:example-robot-data/cmeel.prefix/share/example-robot-data/robots/panda_description/urdf/panda.urdf"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets import resolve_asset
-from lastgate.assets.closest_names import quote_all
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.assets.closest_names import quote_all
 
 
 def test_missing_gym_aloha_is_refused_with_the_pip_command(monkeypatch):

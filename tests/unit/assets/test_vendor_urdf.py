@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.assets import resolve_asset
-from lastgate.assets.joint_rename import parse_rename
-from lastgate.assets.safe_xml import load_xml
-from lastgate.assets.vendor_urdf import VendoredUrdf, vendor_urdf
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.assets.joint_rename import parse_rename
+from lastgate.tools.assets.safe_xml import load_xml
+from lastgate.tools.assets.vendor_urdf import VendoredUrdf, vendor_urdf
 
 ServeRepository = Callable[[str, Mapping[str, str]], Path]
 Vendor = Callable[..., VendoredUrdf]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.cli.app import run
+from lastgate.tools.cli.app import run
 
 TRANSCRIPT_FILES = Path(__file__).parents[2] / "transcripts" / "files"
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.bench import peers as bench_peers
-from lastgate.bench import speed
-from lastgate.bench.scene import CLEARANCE_M, STEP_S, distance_m, placed_cores, scene_of
-from lastgate.cli.app import run
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.tools.bench import peers as bench_peers
+from lastgate.tools.bench import speed
+from lastgate.tools.bench.scene import CLEARANCE_M, STEP_S, distance_m, placed_cores, scene_of
+from lastgate.tools.cli.app import run
 
 ROBOTS = ("franka_panda", "so101_follower", "pusht_2d")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.cli.app import run
+from lastgate.tools.cli.app import run
 
 URDF = Path(__file__).parents[2] / "robots" / "planar_two_link.urdf"
 BY_HAND = """

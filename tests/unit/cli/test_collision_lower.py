@@ -9,11 +9,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from lastgate.assets import resolve_asset
-from lastgate.cli.collision_lower import check_command, lower_command
-from lastgate.cli.messages import print_error
-from lastgate.cli.robot_add import EXIT_REJECTS_EVERYTHING, add_command, grouped_warnings
-from lastgate.cli.robot_report import report_command
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.cli.collision_lower import check_command, lower_command
+from lastgate.tools.cli.messages import print_error
+from lastgate.tools.cli.robot_add import EXIT_REJECTS_EVERYTHING, add_command, grouped_warnings
+from lastgate.tools.cli.robot_report import report_command
 
 URDF = Path(__file__).parents[2] / "robots" / "planar_two_link.urdf"
 BROKEN = URDF.parent / "broken"

@@ -12,7 +12,7 @@ import pytest
 
 from lastgate import _core
 from lastgate.contracts import CATALOGUE, ROSConfigError
-from lastgate.kernel_config import with_step
+from lastgate.robots.kernel_config import with_step
 
 COMMAND = Path(sys.executable).parent / "lastgate"
 
@@ -274,7 +274,7 @@ def test_installed_command_is_this_one_and_writes_no_colour_into_a_pipe():
 
 def test_help_does_not_import_the_simulator_or_the_progress_bar():
     code = (
-        "import sys; from lastgate.cli.app import run; run(['--help']);"
+        "import sys; from lastgate.tools.cli.app import run; run(['--help']);"
         "print(sorted({'mujoco', 'trimesh', 'scipy', 'lxml', 'ruamel'} & set(sys.modules)))"
     )
     done = subprocess.run(
@@ -337,7 +337,7 @@ WITHOUT_PACKAGES = {
 def test_command_without_its_packages_names_the_extra(tmp_path):
     code = (
         "import sys; sys.modules |= dict.fromkeys(('lxml', 'scipy', 'threadpoolctl', 'trimesh'));"
-        "from lastgate.cli.app import run;"
+        "from lastgate.tools.cli.app import run;"
         f"print([run(words.split()) for words in {list(WITHOUT_PACKAGES)!r}])"
     )
     done = subprocess.run(

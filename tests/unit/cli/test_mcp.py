@@ -35,7 +35,7 @@ def test_server_that_cannot_be_made_says_so_before_anybody_connects(lastgate, ar
 def test_server_whose_parts_fail_ends_with_one_sentence(arguments, why):
     # A process of its own: a server that cannot start leaves its streams to the end of the process.
     said = subprocess.run(
-        [sys.executable, "-m", "lastgate.cli", "mcp", "--robot", "franka_panda", *arguments],
+        [sys.executable, "-m", "lastgate.tools.cli", "mcp", "--robot", "franka_panda", *arguments],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -10,8 +10,8 @@ from refusals import HOME, NOW_S, REFUSALS, gate_with, towards
 from rewriting import rewritten, unbound, unchanged
 
 import lastgate as lg
-from lastgate.telemetry.recorder import Recorder
-from lastgate.telemetry.recording_file import RecordingFile
+from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.recording_file import RecordingFile
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from lastgate.cli.robot_vendor import vendor_urdf_command
+from lastgate.tools.cli.robot_vendor import vendor_urdf_command
 
 URDF = "<robot name='arm'><link name='a'/><joint name='a_joint' type='fixed'/></robot>"
 

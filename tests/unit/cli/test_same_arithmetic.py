@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-import lastgate.cli
-from lastgate.cli.same_arithmetic import rerun_with_same_arithmetic, same_arithmetic
+import lastgate.tools.cli
+from lastgate.tools.cli.same_arithmetic import rerun_with_same_arithmetic, same_arithmetic
 
 SIMD = "SIMD Extensions"
 
@@ -75,5 +75,5 @@ def test_commands_that_lower_start_again_and_no_others(monkeypatch, started, wor
     processor(monkeypatch, baseline=["X86_V2"], found=["X86_V3"])
     monkeypatch.setattr(sys, "argv", ["lastgate", *words])
     with pytest.raises(SystemExit):
-        lastgate.cli.main()
+        lastgate.tools.cli.main()
     assert bool(started) == again

@@ -8,7 +8,7 @@ import pytest
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.collision import CollisionEnvironment
+from lastgate.planning.collision import CollisionEnvironment
 
 BOUNDS = ((-1.0, -1.0, -1.0), (1.0, 1.0, 1.0))
 ONE = np.array([[0.0, 0.0, 0.0, 0.1]])

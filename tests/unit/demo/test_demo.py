@@ -16,16 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lastgate.cli.app import run
 from lastgate.contracts import ROSConfigError
-from lastgate.demo.live_page import LivePage
-from lastgate.demo.panda_scene import PandaScene, table_world
-from lastgate.demo.policy import POSES, TOUR, Fault, Policy
-from lastgate.demo.report import render_page
-from lastgate.demo.run import Simulation, is_clean, summarize
 from lastgate.robots import load_robot
-from lastgate.telemetry.recording_reader import read_recording
-from lastgate.telemetry.replay import replay
+from lastgate.tools.cli.app import run
+from lastgate.tools.demo.live_page import LivePage
+from lastgate.tools.demo.panda_scene import PandaScene, table_world
+from lastgate.tools.demo.policy import POSES, TOUR, Fault, Policy
+from lastgate.tools.demo.report import render_page
+from lastgate.tools.demo.run import Simulation, is_clean, summarize
+from lastgate.tools.telemetry.recording_reader import read_recording
+from lastgate.tools.telemetry.replay import replay
 
 SECONDS = 5.0
 # Long enough for the tour to reach every stop at which collisions are planted.
@@ -230,6 +230,6 @@ def test_demo_without_a_display_says_so_and_runs_headless(tmp_path, capsys, monk
 
 
 def test_demo_exits_with_1_when_the_gate_lets_something_through(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("lastgate.demo.run.is_clean", lambda summary: False)
+    monkeypatch.setattr("lastgate.tools.demo.run.is_clean", lambda summary: False)
     assert run(["demo", "--headless", "--seconds", "0.1", "--report", str(tmp_path)]) == 1
     assert "the gate did not do its job here" in capsys.readouterr().err

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.demo.depth_camera import DepthCameras
-from lastgate.demo.panda_scene import PandaScene, home_configuration
+from lastgate.gate.self_filter import SelfFilter
+from lastgate.tools.demo.depth_camera import DepthCameras
+from lastgate.tools.demo.panda_scene import PandaScene, home_configuration
 from lastgate.world import GridLayout
 from lastgate.world.depth import carve
 from lastgate.world.rasterise import merge_voxels
-from lastgate.world.self_filter import SelfFilter
 
 EYES = [(1.5, -1.1, 2.0), (1.5, 1.1, 2.0), (-0.7, -1.2, 2.0), (-0.7, 1.2, 2.0)]
 START = home_configuration() - [0.9, 0, 0, 0, 0, 0, 0]

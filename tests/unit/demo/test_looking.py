@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.demo.panda_scene import PandaScene, home_configuration, table_world
-from lastgate.demo.scene_camera import SceneCamera
-from lastgate.demo.simulated_arm import SimulatedArm
-from lastgate.memory import SegmentationDetector
-from lastgate.skills import MotionPlanner, look_at
+from lastgate.integrations.agent import SegmentationDetector
+from lastgate.planning.skills import MotionPlanner, look_at
+from lastgate.tools.demo.panda_scene import PandaScene, home_configuration, table_world
+from lastgate.tools.demo.scene_camera import SceneCamera
+from lastgate.tools.demo.simulated_arm import SimulatedArm
 
 STEP_S = 0.02
 # What the servos add on their own; the demo's own margin.
@@ -38,7 +38,7 @@ def free_points(count):
     rng = np.random.default_rng(20260610)
     things = [one for one in table_world() if one.object_id not in ("floor", "table")]
     env = lg.World(primitives=things, stamp_s=0.0)
-    from lastgate.collision import CollisionEnvironment
+    from lastgate.planning.collision import CollisionEnvironment
 
     around = CollisionEnvironment.build(
         np.empty((0, 4)), 0.05, ((-2, -2, -2), (2, 2, 2)), primitives=env.obstacles

@@ -6,7 +6,7 @@ import math
 import pytest
 
 import lastgate as lg
-from lastgate.estop.deadman import Deadman
+from lastgate.kernel.estop.deadman import Deadman
 
 
 def test_m01_no_accepted_chunk_fires_once_with_evidence():

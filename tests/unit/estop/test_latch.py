@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from lastgate.contracts import ROSConfigError
-from lastgate.estop import SafetyLatch, StopSource
-from lastgate.estop.latch import _digest
+from lastgate.kernel.estop import SafetyLatch, StopSource
+from lastgate.kernel.estop.latch import _digest
 
 NOT_A_TIME = [float("nan"), float("inf"), float("-inf"), None, "3", True, 10**400, 1j]
 

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from lastgate.estop import SafetyLatch
+from lastgate.kernel.estop import SafetyLatch
 
 COOLDOWN_S = 0.5
 # The latch subtracts where the event log adds, so the two may round differently; clocks stay below 1e3 s here.

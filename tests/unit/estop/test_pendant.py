@@ -6,8 +6,8 @@ import os
 import pytest
 
 import lastgate as lg
-from lastgate.estop import pendant as pendant_module
-from lastgate.estop.pendant import Pendant, open_pendant
+from lastgate.kernel.estop import pendant as pendant_module
+from lastgate.kernel.estop.pendant import Pendant, open_pendant
 
 
 class Contact:

@@ -2,7 +2,7 @@
 import pytest
 
 from lastgate.contracts import ROSConfigError, ViolationCode
-from lastgate.estop import respond_to
+from lastgate.kernel.estop import respond_to
 
 STALE = [
     ViolationCode.state_unavailable,

@@ -18,8 +18,8 @@ def planar_urdf() -> Path:
 @pytest.fixture
 def planar_manifest(tmp_path: Path, planar_urdf: Path) -> Path:
     """A manifest beside its URDF, as `robot add` starts it."""
-    from lastgate.lowering.scaffold import manifest_from_urdf
-    from lastgate.lowering.urdf_reader import read_urdf
+    from lastgate.tools.lowering.scaffold import manifest_from_urdf
+    from lastgate.tools.lowering.urdf_reader import read_urdf
 
     urdf = tmp_path / "planar.urdf"
     urdf.write_bytes(planar_urdf.read_bytes())

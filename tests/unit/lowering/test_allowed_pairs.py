@@ -7,17 +7,22 @@ import numpy as np
 import pytest
 import trimesh
 
-from lastgate.lowering import allowed_pairs
-from lastgate.lowering.allowed_pairs import is_cross_branch, prove_neighbours, sort_by_structure, verify_srdf
-from lastgate.lowering.always import prove_always
-from lastgate.lowering.kinematics import KinematicTree, TreeJoint
-from lastgate.lowering.mesh_contact import LinkMeshes
-from lastgate.lowering.never import NeverProof, prove_never
-from lastgate.lowering.rigid import transform
-from lastgate.lowering.shapes import LinkShapes, SourceShape
-from lastgate.lowering.srdf_reader import SrdfClaims
-from lastgate.lowering.sweep import SWEEP_SAMPLES, SWEEP_SEED, Sweep
-from lastgate.lowering.volumes import Volume
+from lastgate.tools.lowering import allowed_pairs
+from lastgate.tools.lowering.allowed_pairs import (
+    is_cross_branch,
+    prove_neighbours,
+    sort_by_structure,
+    verify_srdf,
+)
+from lastgate.tools.lowering.always import prove_always
+from lastgate.tools.lowering.kinematics import KinematicTree, TreeJoint
+from lastgate.tools.lowering.mesh_contact import LinkMeshes
+from lastgate.tools.lowering.never import NeverProof, prove_never
+from lastgate.tools.lowering.rigid import transform
+from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
+from lastgate.tools.lowering.srdf_reader import SrdfClaims
+from lastgate.tools.lowering.sweep import SWEEP_SAMPLES, SWEEP_SEED, Sweep
+from lastgate.tools.lowering.volumes import Volume
 
 
 def hinge(
@@ -238,7 +243,7 @@ def test_sweep_is_pinned() -> None:
 def test_package_without_coal_refuses_to_sort_pairs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import sys
 
-    from lastgate.lowering.diagnostics import LoweringError
+    from lastgate.tools.lowering.diagnostics import LoweringError
 
     monkeypatch.setitem(sys.modules, "coal", None)
     with pytest.raises(LoweringError, match=r"lastgate\[oracles\]"):

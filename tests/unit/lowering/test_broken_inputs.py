@@ -14,8 +14,8 @@ import trimesh
 import typer
 from typer.testing import CliRunner
 
-from lastgate.cli.collision_lower import lower_command
-from lastgate.cli.robot_add import add_command
+from lastgate.tools.cli.collision_lower import lower_command
+from lastgate.tools.cli.robot_add import add_command
 
 URDF = """\
 <robot name="arm">

@@ -5,22 +5,22 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from lastgate import _fitting
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.contracts.exceptions import ROSConfigError
-from lastgate.lowering.convex_file import lower_convex_pieces
-from lastgate.lowering.convex_hulls import _farthest_m, convex_piece, distance_to_hull_m
-from lastgate.lowering.convex_pieces import (
+from lastgate.planning import _fitting
+from lastgate.robots import load_robot
+from lastgate.tools.lowering.convex_file import lower_convex_pieces
+from lastgate.tools.lowering.convex_hulls import _farthest_m, convex_piece, distance_to_hull_m
+from lastgate.tools.lowering.convex_pieces import (
     _growing_hulls_m3,
     convex_pieces,
     fine_pieces_of_link,
     pieces_of_link,
 )
-from lastgate.lowering.rigid import apply, transform
-from lastgate.lowering.shapes import LinkShapes, SourceShape
-from lastgate.lowering.surface_points import surface_samples
-from lastgate.lowering.triangles import box_triangles
-from lastgate.robots import load_robot
+from lastgate.tools.lowering.rigid import apply, transform
+from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
+from lastgate.tools.lowering.surface_points import surface_samples
+from lastgate.tools.lowering.triangles import box_triangles
 
 
 def boxes(*placed: tuple[tuple[float, float, float], tuple[float, float, float]]) -> LinkShapes:

@@ -9,9 +9,9 @@ import pytest
 import lastgate as lg
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.diagnostics import DescriptionError
-from lastgate.lowering.drawn import DRAWN_OUTSIDE_MAX_M, drawn_outside, drawn_shapes, far_out
-from lastgate.lowering.lower import read_description
+from lastgate.tools.lowering.diagnostics import DescriptionError
+from lastgate.tools.lowering.drawn import DRAWN_OUTSIDE_MAX_M, drawn_outside, drawn_shapes, far_out
+from lastgate.tools.lowering.lower import read_description
 
 TOOL = '<geometry><box size="0.05 0.05 0.4"/></geometry>'
 URDF = """<robot name="arm">
@@ -97,7 +97,7 @@ def test_waiver_of_something_that_is_not_drawn_is_refused(tmp_path: Path) -> Non
 def test_oracle_meets_what_was_covered_and_not_what_was_waived(
     tmp_path: Path, waived: bool, meets: bool
 ) -> None:
-    from lastgate.lowering.mesh_truth import MeshTruth
+    from lastgate.tools.lowering.mesh_truth import MeshTruth
 
     waiver = {"drawn_waivers": [{"link": "tool", "reason": "a drawing"}]}
     robot = arm(tmp_path, lowering=waiver if waived else {})

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from lastgate.lowering.enclosures import Enclosures
-from lastgate.lowering.rigid import transform
+from lastgate.tools.lowering.enclosures import Enclosures
+from lastgate.tools.lowering.rigid import transform
 
 SHELL, PEA = (np.array(trimesh.creation.box(extents=(side_m,) * 3).triangles) for side_m in (1.0, 0.1))
 COUPLES = [(0, 1, ("pea", "shell"))]

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry, SphereShape
-from lastgate.lowering.capsule_fit import fit_capsule
-from lastgate.lowering.distances import points_to_segment
-from lastgate.lowering.fit import fit_link
-from lastgate.lowering.lower import _entry
-from lastgate.lowering.prove import prove_containment
-from lastgate.lowering.rigid import transform
-from lastgate.lowering.shapes import LinkShapes, SourceShape
+from lastgate.tools.lowering.capsule_fit import fit_capsule
+from lastgate.tools.lowering.distances import points_to_segment
+from lastgate.tools.lowering.fit import fit_link
+from lastgate.tools.lowering.lower import _entry
+from lastgate.tools.lowering.prove import prove_containment
+from lastgate.tools.lowering.rigid import transform
+from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
 
 
 def lowered(shapes: LinkShapes, volumes_max: int) -> list[LinkCollisionGeometry]:

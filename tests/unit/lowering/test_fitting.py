@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull, QhullError
 
-from lastgate import _fitting
-from lastgate.lowering.distances import points_to_segment, segments_to_segments
-from lastgate.lowering.rigid import rotation_from_rpy
+from lastgate.planning import _fitting
+from lastgate.tools.lowering.distances import points_to_segment, segments_to_segments
+from lastgate.tools.lowering.rigid import rotation_from_rpy
 
 Array = np.ndarray
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from lastgate.lowering.joined_hulls import joined_hulls
+from lastgate.tools.lowering.joined_hulls import joined_hulls
 
 
 def box(low: tuple[float, float, float], size_m: float = 0.1) -> np.ndarray:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.joint_frames import fold_links, lower_joint_frames
-from lastgate.lowering.kinematics import KinematicTree
-from lastgate.lowering.lower import joints_with_frames, read_description
-from lastgate.lowering.manifest_splice import read_manifest
-from lastgate.lowering.urdf_reader import read_urdf
+from lastgate.tools.lowering.joint_frames import fold_links, lower_joint_frames
+from lastgate.tools.lowering.kinematics import KinematicTree
+from lastgate.tools.lowering.lower import joints_with_frames, read_description
+from lastgate.tools.lowering.manifest_splice import read_manifest
+from lastgate.tools.lowering.urdf_reader import read_urdf
 
 
 def robot_of(manifest: Path, **changes: object) -> RobotDescription:

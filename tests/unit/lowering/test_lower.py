@@ -8,10 +8,15 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from lastgate.contracts.exceptions import ROSConfigError
-from lastgate.lowering.diagnostics import DescriptionError, LoweringError
-from lastgate.lowering.fit import fit_link
-from lastgate.lowering.lower import lower_robot, prove_geometry, read_description, sort_pairs_of_manifest
-from lastgate.lowering.manifest_splice import read_manifest, splice
+from lastgate.tools.lowering.diagnostics import DescriptionError, LoweringError
+from lastgate.tools.lowering.fit import fit_link
+from lastgate.tools.lowering.lower import (
+    lower_robot,
+    prove_geometry,
+    read_description,
+    sort_pairs_of_manifest,
+)
+from lastgate.tools.lowering.manifest_splice import read_manifest, splice
 
 
 def test_lowered_robot_is_proved_and_repeats_to_the_byte(planar_manifest: Path) -> None:
@@ -45,7 +50,7 @@ def test_lowering_sums_on_one_thread_whatever_the_number_of_cores(
         seen.append([library["num_threads"] for library in threadpool_info()])
         return fit_link(*arguments, **options)
 
-    monkeypatch.setattr("lastgate.lowering.lower.fit_link", fit_and_record)
+    monkeypatch.setattr("lastgate.tools.lowering.lower.fit_link", fit_and_record)
     with threadpool_limits(limits=2):
         assert {library["num_threads"] for library in threadpool_info()} == {2}
         lower_robot(read_manifest(planar_manifest.read_text(), source="r"), planar_manifest.parent)

@@ -6,8 +6,8 @@ import pytest
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import AllowedCollisionPair
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry, SphereShape
-from lastgate.lowering.joint_frames import JointFrame
-from lastgate.lowering.manifest_splice import read_manifest, splice
+from lastgate.tools.lowering.joint_frames import JointFrame
+from lastgate.tools.lowering.manifest_splice import read_manifest, splice
 
 TEXT = """\
 # a comment at the top

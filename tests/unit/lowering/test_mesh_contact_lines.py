@@ -5,7 +5,7 @@ import coal
 import numpy as np
 import pytest
 
-from lastgate.lowering.mesh_contact import mesh_shape
+from lastgate.tools.lowering.mesh_contact import mesh_shape
 
 SQUARE = np.array([[[0, 0, 0], [1, 0, 0], [1, 1, 0]], [[0, 0, 0], [1, 1, 0], [0, 1, 0]]], dtype=float)
 LINE = np.array([[[0, 0, 0], [1, 1, 0], [0.5, 0.5, 0]]], dtype=float)

@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 from lastgate.contracts.exceptions import ROSConfigError
-from lastgate.lowering.mesh_reader import load_triangles
+from lastgate.tools.lowering.mesh_reader import load_triangles
 
 
 @pytest.fixture

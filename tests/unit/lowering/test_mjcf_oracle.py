@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
-from lastgate.lowering.kinematics import KinematicTree
-from lastgate.lowering.lower import joints_with_frames, lower_robot, read_description
-from lastgate.lowering.measure import measure
-from lastgate.lowering.mjcf_oracle import MjcfOracle
+from lastgate.tools.lowering.kinematics import KinematicTree
+from lastgate.tools.lowering.lower import joints_with_frames, lower_robot, read_description
+from lastgate.tools.lowering.measure import measure
+from lastgate.tools.lowering.mjcf_oracle import MjcfOracle
 
 # A stand, two bars and a hand that can fold back onto the stand.
 FOLDING = """\

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.diagnostics import DescriptionError
-from lastgate.lowering.lower import lower_robot, read_description
+from lastgate.tools.lowering.diagnostics import DescriptionError
+from lastgate.tools.lowering.lower import lower_robot, read_description
 
 MJCF = """\
 <mujoco>

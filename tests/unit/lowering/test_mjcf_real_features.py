@@ -9,8 +9,8 @@ import pytest
 
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.diagnostics import DescriptionError
-from lastgate.lowering.lower import lower_robot, read_description
+from lastgate.tools.lowering.diagnostics import DescriptionError
+from lastgate.tools.lowering.lower import lower_robot, read_description
 
 BASE = """\
 <mujoco>

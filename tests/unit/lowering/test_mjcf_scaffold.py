@@ -9,13 +9,13 @@ import typer
 from typer.testing import CliRunner
 
 import lastgate as lg
-from lastgate.cli.collision_lower import check_command
-from lastgate.cli.robot_add import add_command
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.diagnostics import DescriptionError
-from lastgate.lowering.manifest_splice import read_manifest
-from lastgate.lowering.mjcf_model import compile_mjcf
-from lastgate.lowering.mjcf_scaffold import manifest_from_mjcf
+from lastgate.tools.cli.collision_lower import check_command
+from lastgate.tools.cli.robot_add import add_command
+from lastgate.tools.lowering.diagnostics import DescriptionError
+from lastgate.tools.lowering.manifest_splice import read_manifest
+from lastgate.tools.lowering.mjcf_model import compile_mjcf
+from lastgate.tools.lowering.mjcf_scaffold import manifest_from_mjcf
 
 ARM = """\
 <mujoco>

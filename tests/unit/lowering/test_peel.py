@@ -4,14 +4,14 @@
 import numpy as np
 import pytest
 
-from lastgate.lowering.fit import LinkFields, Piece
-from lastgate.lowering.lower import _entry
-from lastgate.lowering.peel import peeled
-from lastgate.lowering.prove import prove_containment
-from lastgate.lowering.refit import Partners
-from lastgate.lowering.shapes import LinkShapes, SourceShape
-from lastgate.lowering.surface_points import first_in_cells, surface_points
-from lastgate.lowering.triangles import box_triangles
+from lastgate.tools.lowering.fit import LinkFields, Piece
+from lastgate.tools.lowering.lower import _entry
+from lastgate.tools.lowering.peel import peeled
+from lastgate.tools.lowering.prove import prove_containment
+from lastgate.tools.lowering.refit import Partners
+from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
+from lastgate.tools.lowering.surface_points import first_in_cells, surface_points
+from lastgate.tools.lowering.triangles import box_triangles
 
 SLAB = box_triangles(np.array([0.5, 0.12, 0.12]))
 

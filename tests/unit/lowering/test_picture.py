@@ -9,9 +9,9 @@ import trimesh
 from matplotlib.image import imread
 
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.picture import drawn_triangles, save_picture
-from lastgate.lowering.rigid import transform
-from lastgate.lowering.shapes import LinkShapes, SourceShape
+from lastgate.tools.lowering.picture import drawn_triangles, save_picture
+from lastgate.tools.lowering.rigid import transform
+from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
 
 HERE = transform((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 

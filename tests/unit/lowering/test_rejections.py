@@ -4,13 +4,13 @@
 from pathlib import Path
 
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.convex_file import lower_convex_pieces
-from lastgate.lowering.lower import joints_with_frames, lower_robot
-from lastgate.lowering.manifest_splice import read_manifest
-from lastgate.lowering.rejections import find_rejections
-from lastgate.lowering.scaffold import manifest_from_urdf
-from lastgate.lowering.urdf_reader import read_urdf
 from lastgate.robots.convex_pieces_file import read_convex_pieces
+from lastgate.tools.lowering.convex_file import lower_convex_pieces
+from lastgate.tools.lowering.lower import joints_with_frames, lower_robot
+from lastgate.tools.lowering.manifest_splice import read_manifest
+from lastgate.tools.lowering.rejections import find_rejections
+from lastgate.tools.lowering.scaffold import manifest_from_urdf
+from lastgate.tools.lowering.urdf_reader import read_urdf
 
 # A plate above the whole arm, with a peg that comes down on the base at some angles. One capsule around a plate is as
 # thick as the plate is wide and reaches the base at every angle; its convex pieces do so only where the peg does.

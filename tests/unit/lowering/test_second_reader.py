@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 import lastgate as lg
 from lastgate.contracts.exceptions import ROSConfigError
-from lastgate.lowering import mesh_reader
-from lastgate.lowering.mesh_reader import load_triangles
-from lastgate.lowering.second_reader import read_again
-from lastgate.lowering.triangle_sets import compare
+from lastgate.tools.lowering import mesh_reader
+from lastgate.tools.lowering.mesh_reader import load_triangles
+from lastgate.tools.lowering.second_reader import read_again
+from lastgate.tools.lowering.triangle_sets import compare
 
 Array = NDArray[np.float64]
 
@@ -224,7 +224,7 @@ URDF = """<robot name="posts">
 @pytest.mark.parametrize("kind", ["dae", "obj"])
 @pytest.mark.parametrize(("x_m", "meets"), [(0.24, True), (0.22, False)])
 def test_oracle_meets_the_part_where_it_is_drawn(tmp_path: Path, kind: str, x_m: float, meets: bool) -> None:
-    from lastgate.lowering.mesh_truth import MeshTruth
+    from lastgate.tools.lowering.mesh_truth import MeshTruth
 
     (tmp_path / "two.dae").write_text(TWO_COLOURS)
     (tmp_path / "two.obj").write_text(obj_text())
@@ -258,8 +258,8 @@ MJCF = """<mujoco><asset><mesh name="q" file="q.obj" scale="1 2 -1" refpos="0.1 
 
 
 def test_mesh_of_an_mjcf_is_held_against_its_file(tmp_path: Path) -> None:
-    from lastgate.lowering.mjcf_meshes import mesh_triangles
-    from lastgate.lowering.mjcf_model import compile_mjcf
+    from lastgate.tools.lowering.mjcf_meshes import mesh_triangles
+    from lastgate.tools.lowering.mjcf_model import compile_mjcf
 
     (tmp_path / "q.obj").write_text(QUADS)
     (tmp_path / "q.xml").write_text(MJCF)

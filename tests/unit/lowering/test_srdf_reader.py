@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lastgate.lowering.diagnostics import DescriptionError
-from lastgate.lowering.srdf_reader import read_srdf
+from lastgate.tools.lowering.diagnostics import DescriptionError
+from lastgate.tools.lowering.srdf_reader import read_srdf
 
 LINKS = frozenset({"a", "b", "c", "d"})
 

@@ -9,10 +9,10 @@ import pytest
 
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.joints import JointSpec
-from lastgate.lowering.corrected_urdf import write_corrected_urdf
-from lastgate.lowering.diagnostics import DescriptionError
-from lastgate.lowering.manifest_splice import read_manifest
-from lastgate.lowering.urdf_reader import read_urdf
+from lastgate.tools.lowering.corrected_urdf import write_corrected_urdf
+from lastgate.tools.lowering.diagnostics import DescriptionError
+from lastgate.tools.lowering.manifest_splice import read_manifest
+from lastgate.tools.lowering.urdf_reader import read_urdf
 
 BROKEN = Path(__file__).parents[2] / "robots" / "broken"
 

@@ -5,4 +5,4 @@ import pytest
 @pytest.fixture(autouse=True)
 def machine_without_kernels(monkeypatch):
     """Other tests, and other people, run kernels of the same robots on this machine."""
-    monkeypatch.setattr("lastgate.memory.kernel_latch.running_kernels", lambda: [])
+    monkeypatch.setattr("lastgate.integrations.agent.kernel_latch.running_kernels", lambda: [])

@@ -9,8 +9,10 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 import lastgate as lg
-from lastgate.approach.viewpoint import yaw_of
-from lastgate.demo.mobile_arm import (
+from lastgate.integrations.agent import AgentTools, SegmentationDetector, SpatialMemory
+from lastgate.integrations.agent.server import LADDER, build_server
+from lastgate.planning.approach.viewpoint import yaw_of
+from lastgate.tools.demo.mobile_arm import (
     SimulatedMobileArm,
     furniture,
     map_of,
@@ -18,8 +20,6 @@ from lastgate.demo.mobile_arm import (
     remember_the_flat,
     things,
 )
-from lastgate.memory import AgentTools, SegmentationDetector, SpatialMemory
-from lastgate.memory.server import LADDER, build_server
 
 LOOKING = {"recall_object", "resolve_place", "locate_in_view"}
 MOVING = {"navigate_to", "look_at", "execute"}
@@ -223,7 +223,7 @@ def test_client_that_leaves_while_the_base_drives_leaves_it_holding():
 def test_command_serves_over_stdio():
     command = StdioServerParameters(
         command=sys.executable,
-        args=["-c", "from lastgate.cli import main; main()", "mcp", "--simulate", "--read-only"],
+        args=["-c", "from lastgate.tools.cli import main; main()", "mcp", "--simulate", "--read-only"],
     )
 
     async def run():

@@ -5,9 +5,9 @@ import pytest
 from pydantic import ValidationError
 
 import lastgate as lg
-from lastgate.memory import ObjectSighting, Place, SpatialMemory
-from lastgate.memory.labels import matches
-from lastgate.memory.spatial_memory import SAME_PLACE_M
+from lastgate.integrations.agent import ObjectSighting, Place, SpatialMemory
+from lastgate.integrations.agent.labels import matches
+from lastgate.integrations.agent.spatial_memory import SAME_PLACE_M
 
 
 def seen(label, x=0.0, *, stamp_s=0.0, frame_id="map", confidence=1.0):
@@ -111,7 +111,7 @@ def test_row_that_somebody_spoiled_is_refused_not_returned(tmp_path):
 
 
 def test_full_memory_refuses_and_says_so(memory, monkeypatch):
-    monkeypatch.setattr("lastgate.memory.spatial_memory.SIGHTINGS_MAX", 3)
+    monkeypatch.setattr("lastgate.integrations.agent.spatial_memory.SIGHTINGS_MAX", 3)
     for x in range(3):
         memory.remember(seen("mug", float(x)))
     with pytest.raises(lg.ROSConfigError, match="holds 3 sightings"):

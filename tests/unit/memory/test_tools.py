@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.approach import line_of_sight
-from lastgate.memory import AgentTools, ObjectSighting, Place, SpatialMemory
-from lastgate.memory.answers import BLOCKED
+from lastgate.integrations.agent import AgentTools, ObjectSighting, Place, SpatialMemory
+from lastgate.integrations.agent.answers import BLOCKED
+from lastgate.planning.approach import line_of_sight
 from tests.unit.approach.conftest import kitchen_cells
 from tests.unit.skills.conftest import HOME, STEP_S, RecordingBody
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.memory import CameraView, Detector, SegmentationDetector
+from lastgate.integrations.agent import CameraView, Detector, SegmentationDetector
 from lastgate.world.depth import DepthImage, PinholeIntrinsics
 
 

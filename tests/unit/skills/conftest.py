@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.skills import MotionPlanner
+from lastgate.planning.skills import MotionPlanner
 
 HOME = np.array([0.0, -0.60, 0.0, -2.20, 0.0, 1.70, 0.785])
 STEP_S = 0.02

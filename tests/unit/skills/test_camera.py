@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.skills import find_camera
+from lastgate.planning.skills import find_camera
 
 AXES = {
     "+x": (1, 0, 0),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.skills import build_joint_goal, build_look_at_goal, build_pose_goal, find_camera
+from lastgate.planning.skills import build_joint_goal, build_look_at_goal, build_pose_goal, find_camera
 from lastgate.world.rigid_motion import composed
 from tests.unit.skills.test_camera import with_sensor
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.skills import find_camera, look_at, plan_look_at
+from lastgate.planning.skills import find_camera, look_at, plan_look_at
 from lastgate.world.rigid_motion import composed
 from tests.unit.skills.conftest import TABLE, RecordingBody, box, world_of
 

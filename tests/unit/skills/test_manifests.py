@@ -2,9 +2,9 @@
 import pytest
 
 import lastgate as lg
-from lastgate.memory.tools import _PARAMETERS
-from lastgate.skills import load_skill_manifest
-from lastgate.skills.manifests import GOAL_BUILDERS
+from lastgate.integrations.agent.tools import _PARAMETERS
+from lastgate.planning.skills import load_skill_manifest
+from lastgate.planning.skills.manifests import GOAL_BUILDERS
 
 
 def test_look_at_takes_a_target_a_camera_and_perhaps_a_standoff():

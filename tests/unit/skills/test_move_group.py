@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.skills import build_joint_goal, build_look_at_goal, find_camera, move_group_goal
-from lastgate.skills.move_group import ORIENTATION_TOLERANCE_RAD, turned_about_free_axis
+from lastgate.planning.skills import build_joint_goal, build_look_at_goal, find_camera, move_group_goal
+from lastgate.planning.skills.move_group import ORIENTATION_TOLERANCE_RAD, turned_about_free_axis
 from lastgate.world.rigid_motion import composed, motion_of_xyz_rpy, rotation_of_quaternion
 from tests.unit.skills.test_camera import with_sensor
 

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.approach.viewpoint import yaw_of
-from lastgate.demo.mobile_arm import (
+from lastgate.planning.approach.viewpoint import yaw_of
+from lastgate.planning.skills import navigate_to
+from lastgate.planning.skills.navigate import find_way
+from lastgate.tools.demo.mobile_arm import (
     FOOTPRINT_RADIUS_M,
     SimulatedMobileArm,
     furniture,
@@ -15,8 +17,6 @@ from lastgate.demo.mobile_arm import (
     mobile_robot,
     things,
 )
-from lastgate.skills import navigate_to
-from lastgate.skills.navigate import find_way
 from tests.unit.skills.conftest import STEP_S, RecordingBody
 
 

@@ -6,7 +6,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lastgate.skills.path_search import PathSearch
+from lastgate.planning.skills.path_search import PathSearch
 
 
 def search(are_clear, seed=1, resolution=0.02):

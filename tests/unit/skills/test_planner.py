@@ -4,8 +4,8 @@ import pytest
 
 import lastgate as lg
 from lastgate.contracts import joint_velocity_limits
-from lastgate.skills import MotionPlanner, build_joint_goal, build_pose_goal
-from lastgate.skills.planner import SPEED_SHARE
+from lastgate.planning.skills import MotionPlanner, build_joint_goal, build_pose_goal
+from lastgate.planning.skills.planner import SPEED_SHARE
 from lastgate.world.rigid_motion import pose_of_motion
 from tests.unit.skills.conftest import HOME, STEP_S, TABLE, box, world_of
 

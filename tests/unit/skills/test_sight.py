@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.skills.sight import TUBE_M, Sight
+from lastgate.planning.skills.sight import TUBE_M, Sight
 from tests.unit.skills.conftest import TABLE, box, world_of
 
 TARGET, ABOVE = np.array([0.5, 0.0, 0.0]), np.array([0.5, 0.0, 0.5])

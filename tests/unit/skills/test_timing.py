@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from lastgate.skills.timing import segment_rows
+from lastgate.planning.skills.timing import segment_rows
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.skills import Trajectory, replay_trajectory
-from lastgate.skills.gated_motion import move_through_gate
+from lastgate.planning.skills import Trajectory, replay_trajectory
+from lastgate.planning.skills.gated_motion import move_through_gate
 from tests.unit.skills.conftest import HOME, STEP_S, TABLE, RecordingBody, box, world_of
 
 TURNED = HOME + np.array([0.2, 0, 0, 0, 0, 0, 0])

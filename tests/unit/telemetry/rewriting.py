@@ -4,7 +4,7 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from lastgate.telemetry.recording_file import recording_writer
+from lastgate.tools.telemetry.recording_file import recording_writer
 
 LINK_TOPIC = "/lastgate/link"
 Message = tuple[str, int, int, bytes]  # topic, time, sequence, data

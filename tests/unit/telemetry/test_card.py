@@ -10,8 +10,8 @@ from refusals import DOWN, EVIL_NAME, HOME, NOW_S, REFUSALS, Case, case, gate_wi
 
 import lastgate as lg
 from lastgate.contracts import read_evidence
-from lastgate.telemetry.card import rejection_card
-from lastgate.telemetry.moment import moment_of, shown_path
+from lastgate.tools.telemetry.card import rejection_card
+from lastgate.tools.telemetry.moment import moment_of, shown_path
 
 
 def card_of(refused: Case):

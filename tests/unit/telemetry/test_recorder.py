@@ -16,15 +16,15 @@ from refusals import DOWN, HOME, NOW_S, REFUSALS, case, gate_with, panda, primit
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.telemetry import recorder as recorder_module
-from lastgate.telemetry import recording_file
-from lastgate.telemetry.kernel_recorder import KernelRecorder
-from lastgate.telemetry.last_seconds import KEPT_MAX
-from lastgate.telemetry.recorder import Recorder
-from lastgate.telemetry.recording_file import RecordingFile
-from lastgate.telemetry.recording_messages import decode_message, schema_text
-from lastgate.telemetry.recording_reader import read_recording
-from lastgate.telemetry.replay import replay
+from lastgate.tools.telemetry import recorder as recorder_module
+from lastgate.tools.telemetry import recording_file
+from lastgate.tools.telemetry.kernel_recorder import KernelRecorder
+from lastgate.tools.telemetry.last_seconds import KEPT_MAX
+from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.recording_file import RecordingFile
+from lastgate.tools.telemetry.recording_messages import decode_message, schema_text
+from lastgate.tools.telemetry.recording_reader import read_recording
+from lastgate.tools.telemetry.replay import replay
 from lastgate.world.freshness import StampedTransform
 
 ROOT = Path(__file__).parents[3]
@@ -266,7 +266,7 @@ def test_disk_that_cannot_be_written_stops_no_check_and_is_told_at_the_end(tmp_p
 
 def test_certificate_is_recorded_on_request_and_verifies(tmp_path: Path):
     """Checked by the program that shares nothing with the core."""
-    from lastgate.certificate_checker import check_text
+    from lastgate.certificate.checker import check_text
 
     accepted, refused = case(towards(rows=8, j1=0.1)), REFUSALS["self_collision"]()
     checks = [
@@ -283,7 +283,7 @@ def test_certificate_is_recorded_on_request_and_verifies(tmp_path: Path):
 
 
 def test_certificate_in_a_recording_speaks_for_what_was_held(tmp_path: Path):
-    from lastgate.certificate_checker import check_text
+    from lastgate.certificate.checker import check_text
 
     accepted = case(towards(rows=8, j1=0.1))
     path = tmp_path / "box.mcap"
@@ -403,7 +403,7 @@ def test_last_bit_of_a_verdict_counts(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_message_texts_are_those_of_the_ros_package():
-    own = ROOT / "src" / "lastgate" / "telemetry" / "messages"
+    own = ROOT / "src" / "lastgate" / "tools" / "telemetry" / "messages"
     shared = [path for path in own.glob("*.msg") if (ROOT / "ros2/openral_msgs/msg" / path.name).exists()]
     assert {path.stem for path in shared} == {"ActionChunk", "WorldCollision", "OccupancyVoxels"}
     for path in shared:

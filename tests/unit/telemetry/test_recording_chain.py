@@ -16,12 +16,12 @@ from refusals import HOME, NOW_S, REFUSALS, gate_with, towards
 from rewriting import LINK_TOPIC, Change, Message, rewritten, unbound, unchanged
 
 import lastgate as lg
-from lastgate.telemetry.recorder import Recorder
-from lastgate.telemetry.recording_file import CHECK_TOPIC, CHUNK_TOPIC
-from lastgate.telemetry.recording_messages import decode_message, encode_message
-from lastgate.telemetry.recording_reader import read_recording
-from lastgate.telemetry.replay import ReplayOutcome, replay
-from lastgate.telemetry.salvage import salvage
+from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.recording_file import CHECK_TOPIC, CHUNK_TOPIC
+from lastgate.tools.telemetry.recording_messages import decode_message, encode_message
+from lastgate.tools.telemetry.recording_reader import read_recording
+from lastgate.tools.telemetry.replay import ReplayOutcome, replay
+from lastgate.tools.telemetry.salvage import salvage
 
 CHECKS = 12
 

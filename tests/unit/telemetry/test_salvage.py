@@ -13,10 +13,10 @@ from mcap.reader import make_reader
 from paper_robots import NOW_S, at, gate_of, planar_two_link, sphere, world_of
 
 import lastgate as lg
-from lastgate.telemetry.recorder import Recorder
-from lastgate.telemetry.recording_reader import read_recording
-from lastgate.telemetry.replay import replay
-from lastgate.telemetry.salvage import salvage
+from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.recording_reader import read_recording
+from lastgate.tools.telemetry.replay import replay
+from lastgate.tools.telemetry.salvage import salvage
 
 CHECKS = 60
 
@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from paper_robots import NOW_S, at, gate_of, planar_two_link
 import lastgate as lg
-from lastgate.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.recorder import Recorder
 recorder = Recorder(gate_of(planar_two_link()), Path(sys.argv[1]), in_background=False)
 for number in range(60):
     chunk = lg.ActionChunk(np.array([[0.001 * number, 0.0]]))

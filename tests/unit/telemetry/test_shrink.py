@@ -12,10 +12,10 @@ from paper_robots import at, gate_of, planar_two_link, sphere, world_of
 from refusals import DOWN, HOME, NOW_S, REFUSALS, case, gate_with, obstacle, towards
 
 import lastgate as lg
-from lastgate.telemetry.recorder import Recorder
-from lastgate.telemetry.recording_reader import Recording, read_recording
-from lastgate.telemetry.shrink import SmallCase, WorldParts, shrink
-from lastgate.telemetry.shrunk_test import pytest_text
+from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.recording_reader import Recording, read_recording
+from lastgate.tools.telemetry.shrink import SmallCase, WorldParts, shrink
+from lastgate.tools.telemetry.shrunk_test import pytest_text
 
 
 def recording_of(path: Path, gate: lg.Gate, chunk, state, world, *, now_s: float = NOW_S) -> Recording:

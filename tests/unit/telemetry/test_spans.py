@@ -13,10 +13,10 @@ from refusals import DOWN, NOW_S, REFUSALS, Case, case, gate_with, primitives, t
 
 import lastgate as lg
 from lastgate.contracts import read_evidence
-from lastgate.telemetry.gate_spans import SpanRecorder
-from lastgate.telemetry.map_spans import MapSpans
-from lastgate.telemetry.recorder import Recorder
-from lastgate.telemetry.span_sender import SpanSender
+from lastgate.tools.telemetry.gate_spans import SpanRecorder
+from lastgate.tools.telemetry.map_spans import MapSpans
+from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.span_sender import SpanSender
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 TRACEPARENT = f"00-{TRACE}-{PARENT}-01"
@@ -223,7 +223,7 @@ def test_grid_is_sent_with_the_robot_on_it(collector: OtlpReceiver):
 
 
 def test_large_map_keeps_every_blocked_cell():
-    from lastgate.telemetry.map_pictures import grid_png
+    from lastgate.tools.telemetry.map_pictures import grid_png
 
     data = np.zeros((3000, 1500), np.int8)
     data[1234, 567] = 100

@@ -7,9 +7,9 @@ from scipy.spatial.transform import Rotation
 
 import lastgate as lg
 from lastgate.contracts import ROSConfigError, ROSPerceptionStale
+from lastgate.gate.self_filter import SelfFilter, padding_to_clear_m
 from lastgate.world import GridLayout, Points, Voxels
 from lastgate.world.rasterise import rasterise_points
-from lastgate.world.self_filter import SelfFilter, padding_to_clear_m
 
 READY = [0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]
 
