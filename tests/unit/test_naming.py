@@ -11,7 +11,7 @@ from paper_robots import cart, planar_two_link
 import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import CATALOGUE, ViolationCode
-from lastgate.naming import VerdictNames
+from lastgate.gate.naming import VerdictNames
 
 SUBJECTS = _core.SubjectKind
 AGAINST = _core.AgainstKind

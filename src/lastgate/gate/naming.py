@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 
 from lastgate import _core
-from lastgate.contracts.action import ActionChunk
 from lastgate.contracts import RobotDescription
+from lastgate.contracts.action import ActionChunk
 from lastgate.gate.verdict import Violation
 from lastgate.world import NoWorld, World
 
