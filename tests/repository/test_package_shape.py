@@ -51,6 +51,19 @@ def test_top_of_the_package_has_few_entries():
     assert len(entries) <= ENTRIES_MAX, entries
 
 
+# The client asks for one status; the driver has the path from a verdict to the motors to itself.
+RING_READERS = {"kernel/ring_follower.py", "kernel/client.py", "integrations/driver.py"}
+
+
+def test_ring_buffers_are_followed_in_one_place():
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if "RingReader(" in path.read_text(encoding="utf-8")
+    }
+    assert found == RING_READERS
+
+
 def test_import_paths_of_the_contract_give_the_same_objects_and_no_warning():
     done = run_python("-W", "error", "-c", CONTRACT_IMPORTS)
     assert done.returncode == 0, done.stderr

@@ -2,9 +2,10 @@
 """Binds an agent's motions to the kernels of its robot that run on this machine: where they stop, so do the tools."""
 
 from lastgate import _core
-from lastgate.contracts import ROSSafetyViolation
+from lastgate.contracts import ROSConfigError, ROSSafetyViolation
 from lastgate.kernel.client import KernelState
 from lastgate.kernel.process import running_kernels
+from lastgate.kernel.ring_follower import open_ring
 
 
 class KernelLatch:
@@ -58,8 +59,8 @@ class KernelLatch:
 def _why(instance: str) -> str:
     """Returns who stopped a kernel and why, as far as it can be read."""
     try:
-        message = _core.RingReader(instance, "statuses", from_newest=True).read(0.0)
-    except RuntimeError:  # it ended in this very moment
+        message = open_ring(instance, "statuses", start="newest").read(0.0)
+    except ROSConfigError:  # it ended in this very moment
         return ""
     said = None if message is None else _core.read_safety_status(message[3])
     return "" if said is None else f": {said['source']}: {said['reason']}"

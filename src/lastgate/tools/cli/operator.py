@@ -104,9 +104,10 @@ def status_command(*, robot: Instance = None, as_json: AsJson = False) -> int:
     from lastgate.contracts import ROSConfigError
     from lastgate.kernel.client import KernelState
     from lastgate.kernel.process import only_kernel
+    from lastgate.kernel.ring_follower import open_ring
 
     robot = robot or only_kernel()
-    reader = _native(robot, lambda name: _core.RingReader(name, "statuses", from_newest=True))
+    reader = open_ring(robot, "statuses", start="newest")
     message = reader.read(ANSWER_TIMEOUT_S) if _core.kernel_is_alive(robot) else None
     fields = None if message is None else _core.read_safety_status(message[3])
     if fields is None:
@@ -140,11 +141,12 @@ def deadman_command(
     from lastgate.kernel.client import KernelState
     from lastgate.kernel.estop.deadman import Deadman
     from lastgate.kernel.process import only_kernel
+    from lastgate.kernel.ring_follower import open_ring
 
     robot = robot or only_kernel()
     deadman = Deadman(deadline_s=deadline_s)
     registration = _native(robot, lambda name: _core.Registration(name, "deadman"))
-    reader = _native(robot, lambda name: _core.RingReader(name, "safe_actions"))
+    reader = open_ring(robot, "safe_actions")
     print_note(f"deadman: {deadline_s:g} s between accepted chunks of `{robot}`")
     while registration.kernel_is_alive and registration.is_mine:
         registration.beat()

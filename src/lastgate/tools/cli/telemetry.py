@@ -27,15 +27,15 @@ def telemetry_command(
     """
     from lastgate import _core
     from lastgate.kernel.process import only_kernel
+    from lastgate.kernel.ring_follower import open_ring, read_messages
     from lastgate.tools.cli.until_asked import until_asked
     from lastgate.tools.telemetry.diagnostics import diagnostic_status
-    from lastgate.tools.telemetry.kernel_feed import open_ring
     from lastgate.tools.telemetry.kernel_maps import KernelMaps
     from lastgate.tools.telemetry.kernel_spans import KernelSpans
     from lastgate.tools.telemetry.span_sender import SpanSender
 
     robot = robot or only_kernel()
-    statuses = open_ring(robot, "statuses", from_newest=True)
+    statuses = open_ring(robot, "statuses", start="newest")
     newest = None
     with SpanSender() as sender, until_asked(seconds) as go_on:
         spans = KernelSpans(robot, sender)
@@ -44,8 +44,8 @@ def telemetry_command(
         while go_on():
             spans.forward(0.1)
             maps.forward()
-            while (message := statuses.read(0.0)) is not None:
-                newest = _core.read_safety_status(message[3])
+            for message in read_messages(statuses):
+                newest = _core.read_safety_status(message.payload)
             if time.monotonic() - shown_s >= _PERIOD_S:
                 shown_s = time.monotonic()
                 alive = _core.kernel_is_alive(robot)

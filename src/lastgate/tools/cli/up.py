@@ -203,22 +203,24 @@ class _Standing:
     """Reports each time the kernel is armed and each time a stop latches, so that a late reader sees how it stands."""
 
     def __init__(self, name: str) -> None:
-        from lastgate import _core
+        from lastgate.contracts import ROSConfigError
+        from lastgate.kernel.ring_follower import open_ring
 
         self._name = name
         self._said: tuple[object, ...] = ()
         try:
-            self._statuses = _core.RingReader(name, "statuses", from_newest=True)
-        except RuntimeError:
+            self._statuses = open_ring(name, "statuses", start="newest")
+        except ROSConfigError:
             self._statuses = None  # it ended just now, and is about to be missed
 
     def follow(self) -> bool:
         """Prints what has changed; returns whether the kernel has been armed or latched yet."""
         from lastgate import _core
         from lastgate.kernel.client import KernelState
+        from lastgate.kernel.ring_follower import read_messages
 
-        while self._statuses is not None and (message := self._statuses.read(0.0)) is not None:
-            fields = _core.read_safety_status(message[3])
+        for message in [] if self._statuses is None else read_messages(self._statuses):
+            fields = _core.read_safety_status(message.payload)
             if fields is None or fields["state"] not in (KernelState.LATCHED, KernelState.ACTIVE):
                 continue
             is_latched = fields["state"] == KernelState.LATCHED

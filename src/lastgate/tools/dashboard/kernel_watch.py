@@ -4,12 +4,8 @@ it."""
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from lastgate import _core
 from lastgate.contracts import ControlMode, RobotDescription, ROSConfigError
@@ -17,6 +13,13 @@ from lastgate.contracts.action import ActionChunk, RobotState
 from lastgate.gate.verdict import Verdict
 from lastgate.kernel.client import KernelState
 from lastgate.kernel.process import running_kernels
+from lastgate.kernel.ring_follower import (
+    ChannelMessages,
+    chunk_of_message,
+    open_channels,
+    open_ring,
+    read_messages,
+)
 from lastgate.robots import load_robot
 from lastgate.tools.dashboard.event_log import Picture
 from lastgate.tools.dashboard.robot_scene import RobotScene
@@ -31,8 +34,6 @@ STATUS_BLOCK_EVERY_S = 0.2
 # A world of more bytes than this is looked at once a second.
 LARGE_WORLD_BYTES = 1_000_000
 CHUNKS_KEPT = 64
-# The longest ring; a writer that floods a ring cannot keep one look going for ever.
-MESSAGES_PER_POLL = 1024
 _STATE_WORDS: dict[KernelState, StateWord] = {
     KernelState.UNCONFIGURED: "unconfigured",
     KernelState.INACTIVE: "inactive",
@@ -48,20 +49,13 @@ class _Rings:
     """Every ring of one life of a kernel."""
 
     def __init__(self, instance: str) -> None:
-        channels = range(_core.CHANNELS_MAX)
-
-        def open_ring(name: str) -> _core.RingReader:
-            ring = _core.RingReader(instance, name)
-            # What happened before the page opened belongs into the event log too, as far back as the rings go.
-            ring.rewind()
-            return ring
-
-        self.traces = open_ring("traces")
-        self.statuses = open_ring("statuses")
-        self.failures = open_ring("failures")
-        self.chunks = [open_ring(f"chunks.{channel}") for channel in channels]
-        self.states = [open_ring(f"states.{channel}") for channel in channels]
-        self.worlds = [open_ring(f"worlds.{channel}") for channel in channels]
+        # What happened before the page opened belongs into the event log too, as far back as the rings go.
+        self.traces = open_ring(instance, "traces", start="oldest")
+        self.statuses = open_ring(instance, "statuses", start="oldest")
+        self.failures = open_ring(instance, "failures", start="oldest")
+        self.chunks = ChannelMessages(instance, "chunks", start="oldest", remembered_max=CHUNKS_KEPT)
+        self.states = open_channels(instance, "states", start="oldest")
+        self.worlds = open_channels(instance, "worlds", start="oldest")
 
 
 class KernelWatch:
@@ -104,7 +98,6 @@ class KernelWatch:
         self._thread.join()
 
     def _forget(self) -> None:
-        self._chunks: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._measured: dict[str, float] = {}
         self._world: WorldView | None = None
         self._built_world: tuple[WorldView, World | NoWorld | None] | None = None
@@ -151,7 +144,7 @@ class KernelWatch:
         assert self.instance is not None
         try:
             self._rings = _Rings(self.instance)
-        except RuntimeError:  # it ended or started in this very moment
+        except ROSConfigError:  # it ended or started in this very moment
             self._rings = None
             return
         self._kernel_id = status_block["kernel_id"]
@@ -196,35 +189,30 @@ class KernelWatch:
 
     def _read(self, rings: _Rings) -> None:
         # Traces before chunks: whatever chunk a trace speaks of is in its ring by then.
-        traces = _all_of(rings.traces)
-        for channel, ring in enumerate(rings.chunks):
-            for message in _all_of(ring):
-                if message.kind == _core.MESSAGE_ACTION_CHUNK:
-                    self._chunks[channel, message.sequence] = message.payload
-        while len(self._chunks) > CHUNKS_KEPT:
-            self._chunks.popitem(last=False)
+        traces = read_messages(rings.traces)
+        rings.chunks.drain()
         self._read_states(rings)
         self._read_worlds(rings)
         for index, message in enumerate(traces):
             trace = _core.decode_trace(message.payload)
             if trace is not None:
-                self._note_trace(trace, is_newest=index == len(traces) - 1)
+                self._note_trace(rings, trace, is_newest=index == len(traces) - 1)
         if rings.traces.lost > self._lost_noted:
             self._store.note_lost(rings.traces.lost - self._lost_noted)
             self._lost_noted = rings.traces.lost
-        for message in _all_of(rings.statuses):
+        for message in read_messages(rings.statuses):
             fields = _core.read_safety_status(message.payload)
             if fields is not None:
                 self._status = fields
                 self._list_stop(fields)
-        for message in _all_of(rings.failures):
+        for message in read_messages(rings.failures):
             if self._scene is None:
                 self._list_failure(_core.decode_failure_trigger(message.payload))
 
     def _read_states(self, rings: _Rings) -> None:
         stamp_s = None
         for ring in rings.states:
-            for message in _all_of(ring):
+            for message in read_messages(ring):
                 fields = _core.decode_joint_state(message.payload)
                 if fields is not None:
                     self._measured.update(fields["positions"])
@@ -238,7 +226,7 @@ class KernelWatch:
             return
         newest = None
         for ring in rings.worlds:
-            for message in _all_of(ring):
+            for message in read_messages(ring):
                 view = WorldView.of_message(message.kind, message.payload, before=self._world)
                 if view is not None and (newest is None or message.written_s >= newest):
                     self._world, newest = view, message.written_s
@@ -247,10 +235,10 @@ class KernelWatch:
         if newest is not None and self._world is not None:
             self._store.note_world(self._world, is_stamped=True)
 
-    def _note_trace(self, trace: dict[str, Any], *, is_newest: bool) -> None:
+    def _note_trace(self, rings: _Rings, trace: dict[str, Any], *, is_newest: bool) -> None:
         native: _core.Verdict = trace["verdict"]
         self._store.note_seen(trace["begun_wall_s"])
-        chunk = None if self._scene is None else self._chunk(trace)
+        chunk = None if self._scene is None else _chunk(rings, trace)
         world = None if native.accepted else self._world_to_ask()
         named = None if self._scene is None or chunk is None else self._named(native, chunk, world)
         if named is None or self._scene is None or chunk is None:
@@ -275,26 +263,6 @@ class KernelWatch:
             trace_id=trace["trace_id"],
             picture=None if native.accepted else self._picture(named, chunk, world),
         )
-
-    def _chunk(self, trace: dict[str, Any]) -> ActionChunk | None:
-        payload = self._chunks.get((trace["door"], trace["chunk_sequence"]))
-        fields = None if payload is None else _core.decode_action_chunk(payload)
-        if fields is None:
-            return None
-        width = fields["n_dof"]
-        if fields["control_mode"] not in set(ControlMode) or not width or len(fields["flat"]) % width:
-            return None
-        try:
-            return ActionChunk(
-                np.array(fields["flat"], dtype=np.float64).reshape(-1, width),
-                mode=fields["control_mode"],
-                ee_name=fields["ee_name"],
-                frame_id=fields["frame_id"],
-                rskill_id=fields["rskill_id"],
-                trace_id=fields["trace_id"],
-            )
-        except ROSConfigError:
-            return None
 
     def _named(
         self, native: _core.Verdict, chunk: ActionChunk, world: World | NoWorld | None
@@ -369,20 +337,17 @@ class KernelWatch:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RingMessage:
-    sequence: int
-    kind: int
-    written_s: float
-    payload: bytes
-
-
-def _all_of(ring: _core.RingReader) -> list[_RingMessage]:
-    """Returns what is there, at most a ring's worth, without waiting: the kernel must wake every reader that waits."""
-    found: list[_RingMessage] = []
-    while len(found) < MESSAGES_PER_POLL and (message := ring.read(0.0)) is not None:
-        sequence, _, written_s, payload = message
-        found.append(
-            _RingMessage(sequence=sequence, kind=ring.last_type, written_s=written_s, payload=payload)
-        )
-    return found
+def _chunk(rings: _Rings, trace: dict[str, Any]) -> ActionChunk | None:
+    found = rings.chunks.find(trace["door"], trace["chunk_sequence"])
+    if found is None or found[0] != _core.MESSAGE_ACTION_CHUNK:
+        return None
+    fields = _core.decode_action_chunk(found[1])
+    if fields is None:
+        return None
+    width = fields["n_dof"]
+    if fields["control_mode"] not in set(ControlMode) or not width or len(fields["flat"]) % width:
+        return None
+    try:
+        return chunk_of_message(fields, steps=len(fields["flat"]) // width)
+    except ROSConfigError:
+        return None

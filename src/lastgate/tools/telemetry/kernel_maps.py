@@ -8,7 +8,7 @@ import numpy as np
 
 from lastgate import _core
 from lastgate.contracts import Pose6D, RobotFrames, ROSConfigError
-from lastgate.tools.telemetry.kernel_feed import ChannelMessages
+from lastgate.kernel.ring_follower import ChannelMessages
 from lastgate.tools.telemetry.map_spans import MapSpans
 from lastgate.tools.telemetry.recorded_world import recorded_world
 from lastgate.tools.telemetry.span_sender import SpanSender
@@ -24,9 +24,7 @@ class KernelMaps:
 
     def __init__(self, instance: str, sender: SpanSender) -> None:
         # Two worlds at most wait in a channel; pictures need only the newest.
-        self._worlds = ChannelMessages(
-            instance, "worlds", from_newest=True, remembered_max=_core.CHANNELS_MAX
-        )
+        self._worlds = ChannelMessages(instance, "worlds", start="newest", remembered_max=_core.CHANNELS_MAX)
         self._spans = MapSpans(sender, source=f"lastgate kernel {instance}")
         self._shown: tuple[int, bytes] | None = None
 

@@ -5,8 +5,8 @@ import hashlib
 
 from lastgate import _core
 from lastgate.contracts import RobotDescription, ROSConfigError, RSkillManifest
+from lastgate.kernel.ring_follower import open_ring
 from lastgate.robots.kernel_config import flat_config, with_step
-from lastgate.tools.telemetry.kernel_feed import open_ring
 
 _STATUS_TIMEOUT_S = 2.0
 # Whole rates up to the fastest control loop in use; another one has to be said.
@@ -19,7 +19,7 @@ def rate_of_kernel(instance: str, robot: RobotDescription, skill: RSkillManifest
     Raises:
         ROSConfigError: There is no such kernel, or none of the rates gives its digest.
     """
-    status = open_ring(instance, "statuses", from_newest=True).read(_STATUS_TIMEOUT_S)
+    status = open_ring(instance, "statuses", start="newest").read(_STATUS_TIMEOUT_S)
     told = None if status is None else _core.read_safety_status(status[3])
     if told is None:
         raise ROSConfigError(f"the kernel `{instance}` gives no status")

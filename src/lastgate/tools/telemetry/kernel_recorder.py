@@ -12,7 +12,7 @@ from lastgate import _core
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.contracts.action import ActionChunk, RobotState
 from lastgate.gate import Gate
-from lastgate.tools.telemetry.kernel_feed import ChannelMessages, open_ring
+from lastgate.kernel.ring_follower import ChannelMessages, chunk_of_message, open_ring
 from lastgate.tools.telemetry.last_seconds import LastSeconds
 from lastgate.tools.telemetry.recorded_world import recorded_world
 from lastgate.tools.telemetry.recording_file import KernelWorld, RecordedInputs, RecordingFile
@@ -43,7 +43,7 @@ class KernelRecorder:
 
     def __init__(self, instance: str, gate: Gate, path: Path, *, last_s: float | None = None) -> None:
         self._last: LastSeconds[RecordedInputs] = LastSeconds(last_s)
-        status = open_ring(instance, "statuses", from_newest=True).read(STATUS_TIMEOUT_S)
+        status = open_ring(instance, "statuses", start="newest").read(STATUS_TIMEOUT_S)
         told = None if status is None else _core.read_safety_status(status[3])
         if told is None:
             raise ROSConfigError(f"the kernel `{instance}` gives no status")
@@ -55,7 +55,7 @@ class KernelRecorder:
         self._gate = gate
         self._inputs = open_ring(instance, "inputs")
         self._worlds = ChannelMessages(
-            instance, "worlds", from_newest=True, remembered_max=_WORLDS_REMEMBERED_MAX
+            instance, "worlds", start="newest", remembered_max=_WORLDS_REMEMBERED_MAX
         )
         self._kernel_worlds: dict[tuple, KernelWorld] = {}
         self._file = RecordingFile(path, gate)
@@ -185,17 +185,9 @@ def _chunk_of(payload: bytes) -> ActionChunk | None:
     told = _core.decode_action_chunk(payload) if payload else None
     if told is None:
         return None
-    rows = np.array(told["flat"], dtype=np.float64)
-    if rows.size != told["horizon"] * told["n_dof"]:
+    if len(told["flat"]) != told["horizon"] * told["n_dof"]:
         return None
-    return ActionChunk(
-        rows.reshape(told["horizon"], told["n_dof"]),
-        mode=told["control_mode"],
-        ee_name=told["ee_name"],
-        frame_id=told["frame_id"],
-        rskill_id=told["rskill_id"],
-        trace_id=told["trace_id"],
-    )
+    return chunk_of_message(told, steps=told["horizon"])
 
 
 def _state_of(told: dict) -> RobotState | None:

@@ -3,8 +3,8 @@
 
 from lastgate import _core
 from lastgate.contracts import FailureEvidence, read_evidence
+from lastgate.kernel.ring_follower import ChannelMessages, open_ring
 from lastgate.tools.telemetry.check_span import CheckedChunk
-from lastgate.tools.telemetry.kernel_feed import ChannelMessages, open_ring
 from lastgate.tools.telemetry.span_sender import SpanSender
 
 
@@ -19,7 +19,7 @@ class KernelSpans:
 
     def __init__(self, instance: str, sender: SpanSender) -> None:
         self._traces = open_ring(instance, "traces")
-        self._verdicts = ChannelMessages(instance, "verdicts", from_newest=False)
+        self._verdicts = ChannelMessages(instance, "verdicts", start="next")
         self._sender = sender
         self.last_drop_reason = ""
 
