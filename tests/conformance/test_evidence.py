@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     NOW_S,
     arm_of_one_link,
     at,

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, at, capsule_on, cart, check, code_of, gate_of, only_violation
+from fixtures.analytic_robots import NOW_S, at, capsule_on, cart, check, code_of, gate_of, only_violation
 
 import lastgate as lg
 from lastgate.world.freshness import StampedTransform
