@@ -42,7 +42,7 @@ ALLOWED = (
     (r"", r"api/ledger|#ledger|\"ledger\""),  # the page's route, element and message
     (r"/page/|^docs/concepts/live-page", r"ledger"),
     (
-        r"/approach/|/skills/|/memory/|/demo/|test_approach_refinement|test_recovery|go-and-see",
+        r"/approach/|/skills/|/agent/|/demo/|test_approach_refinement|test_recovery|go-and-see",
         r"\b\w*door\w*\b",
     ),  # of a room
 )
