@@ -63,8 +63,8 @@ def policy(instance: str) -> None:
         while channel.kernel_is_alive:
             kind = rng.random()
             rows = np.full((3, 2), 9.0 if kind < 0.05 else rng.uniform(-0.05, 0.05))
-            chunk = _core.encode_action_chunk(rows, 0, time.time(), "", "", "", "", 0)
-            channel.observe(_core.encode_joint_state(JOINTS, np.zeros(2), None, time.time()))
+            chunk = _core.encode_action_chunk(rows, control_mode=0, stamp_s=time.time())
+            channel.observe(_core.encode_joint_state(JOINTS, positions=np.zeros(2), stamp_s=time.time()))
             channel.submit(rng.bytes(40) if kind > 0.98 else chunk)
             time.sleep(0.02)
         del channel

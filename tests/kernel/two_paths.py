@@ -82,7 +82,7 @@ class TwoPaths:
         self.kernel.publish_world(world)
         self.kernel.observe(positions, stamp_s=now_s)
         theirs = self.kernel.submit(chunk, recovery=recovery, declared_contacts=declared_contacts)
-        self.require_same(ours, theirs, at_the_ring=_core.MESSAGE_ACTION_CHUNK)
+        self.require_same(ours, theirs, at_the_ring=_core.MessageType.action_chunk)
         return theirs
 
     def drive(self, twist, *, at=None, world=lg.NO_WORLD) -> lg.Verdict:
@@ -95,7 +95,7 @@ class TwoPaths:
         self.kernel.publish_world(world)
         self.kernel.observe(positions, stamp_s=now_s)
         theirs = self.kernel.submit_twist(twist)
-        self.require_same(ours, theirs, at_the_ring=_core.MESSAGE_TWIST)
+        self.require_same(ours, theirs, at_the_ring=_core.MessageType.twist)
         return theirs
 
     def attach(self, *arguments, **options) -> None:

@@ -282,7 +282,7 @@ class SafeActionDriver:
             return False
         while (message := self._reader.read(0.0)) is not None:
             # What passed for the base is for another driver.
-            if self._reader.last_type == _core.MESSAGE_ACTION_CHUNK:
+            if self._reader.last_type == _core.MessageType.action_chunk:
                 self._take(*message)
         state = self._registration.kernel_state
         found = self.logic.row_at(
@@ -332,23 +332,18 @@ class SafeActionDriver:
     def _take(self, sequence: int, origin: int, written_s: float, payload: bytes) -> None:
         fields = _core.decode_action_chunk(payload)
         # A kernel that only warns passes what it rejected, modes that do not exist too.
-        if (
-            fields is None
-            or not fields["horizon"]
-            or not fields["n_dof"]
-            or fields["control_mode"] not in _MODES
-        ):
+        if fields is None or not fields.horizon or not fields.n_dof or fields.control_mode not in _MODES:
             self.logic.refused += 1
             self.logic.reason = StopReason.REJECTED
             self.logic.forget()
             return
-        rows = np.array(fields["flat"]).reshape(fields["horizon"], fields["n_dof"])
+        rows = np.array(fields.flat).reshape(fields.horizon, fields.n_dof)
         self.logic.take(
             AcceptedChunk(
                 sequence=sequence,
                 origin=origin,
                 rows=rows,
-                mode=ControlMode(fields["control_mode"]),
+                mode=ControlMode(fields.control_mode),
                 arrived_s=written_s,
             )
         )

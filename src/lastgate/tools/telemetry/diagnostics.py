@@ -20,20 +20,20 @@ def diagnostic_status(
     if status is None:
         lifecycle, level, message = "absent", ERROR, "no kernel answers"
     else:
-        state = KernelState(status["state"])
+        state = KernelState(status.state)
         lifecycle = state.name.lower()
         level = {KernelState.ACTIVE: OK, KernelState.LATCHED: ERROR}.get(state, WARN)
-        message = f"{status['reason']} ({status['source']})" if state is KernelState.LATCHED else lifecycle
-    told = status or {}
+        message = f"{status.reason} ({status.source})" if state is KernelState.LATCHED else lifecycle
+    digest = "" if status is None else status.model_digest
     values = {
         "lifecycle": lifecycle,
         "fault_latch": str(lifecycle == "latched").lower(),
-        "passed": str(told.get("passed", 0)),
-        "dropped": str(told.get("dropped", 0)),
+        "passed": str(0 if status is None else status.passed),
+        "dropped": str(0 if status is None else status.dropped),
         "last_drop_reason": last_drop_reason,
-        "envelope_loaded": str(bool(told.get("model_digest"))).lower(),
+        "envelope_loaded": str(bool(digest)).lower(),
         "n_dof": "" if n_dof is None else str(n_dof),
-        "model_digest": str(told.get("model_digest", "")),
+        "model_digest": digest,
     }
     return {
         "level": level,
