@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import lastgate as lg
-from lastgate.kernel.estop.response import STALE_CODES
+from lastgate.contracts import CATALOGUE
 
 
 def until(holds: Callable[[], Any], seconds: float = 40.0) -> Any:
@@ -37,5 +37,5 @@ def submit_fresh(
             )
         kernel.observe(np.ascontiguousarray(rows[0]))
         verdict = kernel.submit(rows)
-        if verdict.accepted or verdict.violations[0].code not in STALE_CODES:
+        if verdict.accepted or CATALOGUE[verdict.violations[0].code].response != "stale":
             return verdict

@@ -206,14 +206,19 @@ def test_worlds_of_a_kernel_are_shown_once_a_second(start_kernel, collector):
     [(1, 1, "inactive", "false"), (2, 0, "active", "false"), (3, 2, "latched", "true")],
 )
 def test_diagnostics_say_how_the_kernel_stands(state: int, level: int, lifecycle: str, latch: str):
-    status = {
-        "state": state,
-        "reason": "self_collision",
-        "source": "kernel",
-        "passed": 3,
-        "dropped": 1,
-        "model_digest": "abc",
-    }
+    message = ros.make(
+        "openral_msgs/msg/SafetyStatus",
+        header=ros.header(),
+        state=state,
+        reason="self_collision",
+        source="kernel",
+        sequence=1,
+        passed=3,
+        dropped=1,
+        model_digest="abc",
+        world_id="",
+    )
+    status = _core.read_safety_status(ros.to_bytes(message))
     told = diagnostic_status(status, name="arm", last_drop_reason="self_collision", n_dof=7)
     facts = {item["key"]: item["value"] for item in told["values"]}
     assert told["level"] == level

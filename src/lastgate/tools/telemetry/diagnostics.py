@@ -3,18 +3,19 @@
 
 from typing import Any
 
+from lastgate import _core
 from lastgate.kernel.client import KernelState
 
 OK, WARN, ERROR = 0, 1, 2
 
 
 def diagnostic_status(
-    status: dict[str, Any] | None, *, name: str, last_drop_reason: str, n_dof: int | None
+    status: _core.SafetyStatusMessage | None, *, name: str, last_drop_reason: str, n_dof: int | None
 ) -> dict[str, Any]:
     """Returns one status with the keys of the contract.
 
     Args:
-        status: The fields of the newest `SafetyStatus`; None when no kernel says anything, which is an error.
+        status: The newest `SafetyStatus`; None when no kernel says anything, which is an error.
         n_dof: None when it is not known here.
     """
     if status is None:
