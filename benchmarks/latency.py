@@ -74,7 +74,7 @@ def trips(
         folder = Path(name)
         (folder / "kernel.yaml").write_text(flat_config(scene.robot, step_s=STEP_S))
         (folder / "chunk").write_bytes(
-            _core.encode_action_chunk(scene.rows, 0, time.time(), "", "", "bench", "", 0)
+            _core.encode_action_chunk(scene.rows, control_mode=0, stamp_s=time.time(), rskill_id="bench")
         )
         (folder / "world").write_bytes(scene.worlds[0].to_message())
         instance = f"latency-{os.getpid()}"
@@ -159,8 +159,10 @@ def gateway_trips(peer: Path, count: int) -> dict[str, Any]:
         try:
             assert gateway.stdout is not None
             gateway.stdout.readline()
-            chunk = _core.encode_action_chunk(scene.rows, 0, time.time(), "", "", "bench", "", 0)
-            state = _core.encode_joint_state(names, positions, None, time.time())
+            chunk = _core.encode_action_chunk(
+                scene.rows, control_mode=0, stamp_s=time.time(), rskill_id="bench"
+            )
+            state = _core.encode_joint_state(names, positions=positions, stamp_s=time.time())
             answer = subprocess.run(
                 [peer, str(domain), "latency", str(count)],
                 input=f"{chunk.hex()} {state.hex()}",

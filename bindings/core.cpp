@@ -322,20 +322,19 @@ void bind_contact(nb::module_& module) {
 nb::class_<GuardedGate> bind_gate(nb::module_& module) {
     nb::class_<GuardedGate> bound(module, "Gate");
     bound
-        .def("__init__", [](GuardedGate* self, const KernelConfig& config, int simd) {
+        .def("__init__", [](GuardedGate* self, const KernelConfig& config, SimdBuild simd) {
             GateConfig gate = config.gate;
-            gate.simd_build = static_cast<SimdBuild>(simd);
+            gate.simd_build = simd;
             new (self) GuardedGate(std::make_shared<const RobotModel>(config.model), gate);
-        }, "config"_a, nb::kw_only(), "simd"_a = 0)
+        }, "config"_a, nb::kw_only(), "simd"_a = SimdBuild::generic)
         .def(
             "check",
             // The GIL stays held: a check is bounded and short, and no other thread may write the arrays meanwhile.
-            [](GuardedGate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, int frame, std::optional<Vector> positions,
+            [](GuardedGate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, CartesianFrame frame, std::optional<Vector> positions,
                std::optional<Vector> velocities, std::optional<Vector> gripper_positions, std::optional<Vector> stamps_s, double stamp_s,
                const WorldSnapshot* world, double now_s, bool recovery, const std::vector<DeclaredContact>& contacts) {
                 CheckRequest request;
-                request.chunk = {control_mode, rows.shape(0), rows.shape(1), {rows.data(), rows.size()}, effector,
-                                 static_cast<CartesianFrame>(frame)};
+                request.chunk = {control_mode, rows.shape(0), rows.shape(1), {rows.data(), rows.size()}, effector, frame};
                 request.state = {span_of(positions), span_of(velocities), span_of(gripper_positions), span_of(stamps_s), stamp_s,
                                  positions.has_value()};
                 request.world = world;
@@ -345,7 +344,7 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
                 const Alone alone(gate.entry, gate_name);
                 return gate.check(request);
             },
-            "rows"_a.noconvert(), "control_mode"_a, "effector"_a, "frame"_a, "positions"_a.noconvert().none(), "velocities"_a.noconvert().none(),
+            "rows"_a.noconvert(), nb::kw_only(), "control_mode"_a, "effector"_a, "frame"_a, "positions"_a.noconvert().none(), "velocities"_a.noconvert().none(),
             "gripper_positions"_a.noconvert().none(), "stamps_s"_a.noconvert().none(), "stamp_s"_a, "world"_a.none(), "now_s"_a, "recovery"_a,
             "contacts"_a)
         .def(
@@ -365,7 +364,7 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
                 gate.check_configurations({configurations.data(), configurations.size()}, count, span_of(gripper_positions), world,
                                           {reinterpret_cast<std::uint8_t*>(accepted.data()), count}, {clearance_m.data(), count});
             },
-            "configurations"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
+            "configurations"_a.noconvert(), nb::kw_only(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
         .def(
             "check_edges",
             [](GuardedGate& gate, Matrix starts, Matrix ends, std::optional<Vector> gripper_positions, const WorldSnapshot& world, double step_max,
@@ -381,11 +380,11 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
                 gate.check_edges({starts.data(), starts.size()}, {ends.data(), ends.size()}, count, span_of(gripper_positions), world, step_max,
                                  {first_contact.data(), count});
             },
-            "starts"_a.noconvert(), "ends"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "step_max"_a, "first_contact"_a.noconvert())
+            nb::kw_only(), "starts"_a.noconvert(), "ends"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "step_max"_a, "first_contact"_a.noconvert())
         .def("attach", [](GuardedGate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch) {
             const Alone alone(gate.entry, gate_name);
             return gate.attach(attachment_of(id, link, radius_m, ends, touch));
-        }, "id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch"_a)
+        }, nb::kw_only(), "id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch"_a)
         .def("detach", [](GuardedGate& gate, std::uint16_t id) {
             const Alone alone(gate.entry, gate_name);
             return gate.detach(id);
@@ -446,7 +445,7 @@ NB_MODULE(_core, module) {
     module.attr("KEEP_IN_ZONES_MAX") = capacity::keep_in_zones_max;
     module.attr("DECLARED_CONTACTS_MAX") = capacity::declared_contacts_max;
     module.attr("NONE") = none;
-    module.def("has_simd_build", [](int build) { return has_simd_build(static_cast<SimdBuild>(build)); }, "build"_a);
+    module.def("has_simd_build", [](SimdBuild build) { return has_simd_build(build); }, "build"_a);
     // What Python does in several calls, such as a check and the names that go with it, is entered as a whole.
     nb::class_<CompoundEntry>(module, "Entry")
         .def(nb::init<std::string>(), "what"_a)

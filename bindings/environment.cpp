@@ -121,10 +121,10 @@ void bind_environment(nb::module_& module) {
             if (spheres.shape(1) != 4) throw std::invalid_argument("spheres need four numbers each");
             env.add_spheres({spheres.data(), spheres.size()}, block_m_min);
         }, "spheres"_a.noconvert(), "block_m_min"_a)
-        .def("add_primitive", [](GuardedEnvironment& env, int kind, Vector size, Vector pose) {
+        .def("add_primitive", [](GuardedEnvironment& env, PrimitiveKind kind, Vector size, Vector pose) {
             const Alone alone(env.entry, environment_name);
             if (size.size() != 3 || pose.size() != 7) throw std::invalid_argument("an obstacle needs three sizes and seven pose numbers");
-            env.add_primitive(make_primitive(static_cast<PrimitiveKind>(kind), {size.data()[0], size.data()[1], size.data()[2]}, pose.data()));
+            env.add_primitive(make_primitive(kind, {size.data()[0], size.data()[1], size.data()[2]}, pose.data()));
         }, "kind"_a, "size"_a.noconvert(), "pose"_a.noconvert())
         .def("add_points", [](GuardedEnvironment& env, Matrix xyz, double radius_m) {
             const Alone alone(env.entry, environment_name);
@@ -157,8 +157,8 @@ void bind_environment(nb::module_& module) {
             if (spheres.shape(1) != 4) throw std::invalid_argument("spheres need four numbers each");
             std::size_t sphere = 0;
             const NearestObstacle found = env.nearest_of({spheres.data(), spheres.size()}, cutoff_m, sphere);
-            using Nearest = nb::typed<nb::tuple, double, std::size_t, int, std::uint32_t, Triple, Triple>;
-            return Nearest(nb::make_tuple(found.distance_m, sphere, static_cast<int>(found.source), found.index, tuple_of(found.on_sphere), tuple_of(found.on_obstacle)));
+            using Nearest = nb::typed<nb::tuple, double, std::size_t, ObstacleSource, std::uint32_t, Triple, Triple>;
+            return Nearest(nb::make_tuple(found.distance_m, sphere, found.source, found.index, tuple_of(found.on_sphere), tuple_of(found.on_obstacle)));
         }, "spheres"_a.noconvert(), "cutoff_m"_a)
         .def_prop_ro("memory_bytes", [](const GuardedEnvironment& env) {
             const Reading reading(env.entry, environment_name);

@@ -174,9 +174,9 @@ def test_killed_gateway_is_a_stale_input(start_kernel, start_gateway, start_met_
     peer.propose(good_chunk(), JOINTS, HOME)
     assert peer.take_bytes("/openral/safe_action", 0.3) is None
     channel = _core.ChannelClient(kernel.instance)
-    answer = channel.wait_verdict(channel.submit(good_chunk()), 1.0, 0.0)
-    assert not answer["passed"]
-    assert json.loads(answer["evidence"])["state"] == "state_unavailable"
+    answer = channel.wait_verdict(channel.submit(good_chunk()), timeout_s=1.0)
+    assert not answer.passed
+    assert json.loads(answer.evidence)["state"] == "state_unavailable"
 
 
 def test_killed_gateway_that_was_required_is_a_stop(start_kernel, start_gateway):
@@ -280,7 +280,7 @@ def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start
     )
     assert (level, values["fault_latch"]) == (2, "true")
     answer = peer.ask("call_reset", timeout_s=5.0)
-    assert (answer["success"], answer["message"]) == (False, "refused: the kernel is gone")
+    assert (answer.success, answer.message) == (False, "refused: the kernel is gone")
     peer.ask("forget")
     back = start_kernel(stacked(3), without_world=True, on_stale="drop", instance=kernel.instance)
     status = wait_status(peer, LATCHED, 10.0)
@@ -307,8 +307,8 @@ def test_publisher_that_was_killed_is_silent_long_before_dds_says_so(
     assert float(values["age_s /joint_states"]) > 0.5
     assert int(values["publishers /joint_states"]) == 2  # DDS believes in both
     channel = _core.ChannelClient(kernel.instance)
-    answer = channel.wait_verdict(channel.submit(good_chunk()), 1.0, 0.0)
-    assert json.loads(answer["evidence"])["state"] == "state_unavailable"
+    answer = channel.wait_verdict(channel.submit(good_chunk()), timeout_s=1.0)
+    assert json.loads(answer.evidence)["state"] == "state_unavailable"
 
 
 def test_paused_gateway_passes_nothing_old_on(start_kernel, start_gateway, start_met_peer):

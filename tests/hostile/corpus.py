@@ -312,20 +312,29 @@ LATCH_FILES: dict[str, Maker] = {
 
 # ---- Frames of DDS ------------------------------------------------------------------------------
 
-_CHUNK = _core.encode_action_chunk(np.zeros((3, 3)), 0, 1.5, "hand", "base", "pick", "00-ab", 3)
+_CHUNK = _core.encode_action_chunk(
+    np.zeros((3, 3)),
+    control_mode=0,
+    stamp_s=1.5,
+    ee_name="hand",
+    frame_id="base",
+    rskill_id="pick",
+    trace_id="00-ab",
+    tick_index=3,
+)
 _WORLD = _core.encode_world_snapshot(
-    1.0,
-    "",
-    "world",
-    False,
-    np.zeros(1, dtype=np.uint8),
-    np.full((1, 3), 0.1),
-    np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]),
-    ["thing"],
-    (np.zeros((2, 3)), 1.0),
-    None,
-    1,
-    None,
+    stamp_s=1.0,
+    frame_id="",
+    world_id="world",
+    declared_absent=False,
+    kinds=np.zeros(1, dtype=np.uint8),
+    sizes_m=np.full((1, 3), 0.1),
+    poses=np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]),
+    object_id=["thing"],
+    points=(np.zeros((2, 3)), 1.0),
+    voxels=None,
+    obstacle_count=1,
+    floor=None,
 )
 _TWIST = _core.encode_twist([0.0] * 6)
 

@@ -62,7 +62,7 @@ class Witness:
         for _, _, at_s, payload in statuses:
             while self._waiting and self._waiting[0][0] < at_s:
                 self._check_chunk(self._waiting.pop(0)[1])
-            self._latched = _core.read_safety_status(payload)["state"] == LATCHED
+            self._latched = _core.read_safety_status(payload).state == LATCHED
             self.latched_since_s = (self.latched_since_s or at_s) if self._latched else None
 
     def _check_chunk(self, message) -> None:
@@ -71,8 +71,8 @@ class Witness:
         assert origin == self._kernel_id
         fields = _core.decode_action_chunk(payload)
         assert fields is not None, "bytes passed that are no chunk"
-        assert fields["horizon"] == 3
-        assert np.abs(fields["flat"]).max() <= 1.0, "a chunk passed that is outside its limits"
+        assert fields.horizon == 3
+        assert np.abs(fields.flat).max() <= 1.0, "a chunk passed that is outside its limits"
         self._seen += 1
 
 

@@ -257,12 +257,12 @@ def test_kernel_itself_refuses_contacts_it_cannot_use(start_kernel, links, held,
     kernel.publish_world(cup_world())
     kernel.observe(np.zeros(1))
     contact = (links, held, ["cup"], False, False, (0.2,) * 3, (0.5, 0, 0, 0, 0, 0, 1), time.time() + 9.0)
-    chunk = _core.encode_action_chunk(np.array([[0.1]]), 0, time.time(), "", "", "", "", 0)
-    request = _core.encode_chunk_request(chunk, False, [contact] * count)
-    answer = channel.wait_verdict(channel.submit_request(request), 1.0, 0.0)
-    violation = answer["verdict"].violation
+    chunk = _core.encode_action_chunk(np.array([[0.1]]), control_mode=0, stamp_s=time.time())
+    request = _core.encode_chunk_request(chunk, recovery=False, contacts=[contact] * count)
+    answer = channel.wait_verdict(channel.submit_request(request), timeout_s=1.0)
+    violation = answer.verdict.violation
     assert (violation.code, violation.element) == (lg.ViolationCode.declared_contact.number, blame)
-    assert (answer["passed"], answer["latched"]) == (False, True)
+    assert (answer.passed, answer.latched) == (False, True)
 
 
 @pytest.mark.parametrize("cut", [0, 1, 4, 9, 40, -1, -9])
@@ -271,13 +271,13 @@ def test_request_that_is_cut_passes_nothing_and_latches(start_kernel, cut):
     passed = _core.RingReader(kernel.instance, "safe_actions")
     channel = _core.ChannelClient(kernel.instance)
     kernel.observe(np.zeros(1))
-    chunk = _core.encode_action_chunk(np.zeros((1, 1)), 0, time.time(), "", "", "", "", 0)
-    request = _core.encode_chunk_request(chunk, False, [])
-    assert channel.wait_verdict(channel.submit_request(request), 1.0, 0.0)["passed"]
+    chunk = _core.encode_action_chunk(np.zeros((1, 1)), control_mode=0, stamp_s=time.time())
+    request = _core.encode_chunk_request(chunk, recovery=False, contacts=[])
+    assert channel.wait_verdict(channel.submit_request(request), timeout_s=1.0).passed
     assert passed.read(1.0)[3] == chunk
-    broken = request[:cut] if cut else _core.encode_chunk_request(b"", False, [])
-    answer = channel.wait_verdict(channel.submit_request(broken), 1.0, 0.0)
-    assert (answer["passed"], answer["latched"]) == (False, True)
+    broken = request[:cut] if cut else _core.encode_chunk_request(b"", recovery=False, contacts=[])
+    answer = channel.wait_verdict(channel.submit_request(broken), timeout_s=1.0)
+    assert (answer.passed, answer.latched) == (False, True)
     assert passed.read(0.05) is None
 
 

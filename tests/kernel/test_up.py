@@ -61,9 +61,7 @@ class Up:
 
     def state(self) -> str:
         message = _core.RingReader(self.name, "statuses", from_newest=True).read(1.0)
-        return ("unconfigured", "inactive", "active", "latched")[
-            _core.read_safety_status(message[3])["state"]
-        ]
+        return ("unconfigured", "inactive", "active", "latched")[_core.read_safety_status(message[3]).state]
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -88,9 +86,9 @@ def test_group_arms_lets_chunks_pass_and_ends_without_a_trace(start_up):
     up = start_up("--safe-action-deadline-s", "60")
     wait_until(lambda: up.said("armed"))
     channel = _core.ChannelClient(up.name)
-    channel.observe(_core.encode_joint_state(["j0", "j1"], np.zeros(2), None, time.time()))
-    chunk = _core.encode_action_chunk(np.zeros((1, 2)), 0, time.time(), "", "", "", "", 0)
-    assert channel.wait_verdict(channel.submit(chunk), 1.0, 0.0)["passed"]
+    channel.observe(_core.encode_joint_state(["j0", "j1"], positions=np.zeros(2), stamp_s=time.time()))
+    chunk = _core.encode_action_chunk(np.zeros((1, 2)), control_mode=0, stamp_s=time.time())
+    assert channel.wait_verdict(channel.submit(chunk), timeout_s=1.0).passed
     assert up.end() == 0
     assert not _core.kernel_is_alive(up.name)
     # The kernel went first: nobody was missed, so the next start is not latched.

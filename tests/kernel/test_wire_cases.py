@@ -262,10 +262,10 @@ def test_k28_one_pass_and_one_violation_leave_two_traces(start_kernel):
     submit(kernel, [[9.0] * 3], rskill_id="pick", trace_id="00-def")
     first, second = (_core.decode_trace(traces.read(1.0)[3]) for _ in range(2))
     assert traces.read(0.05) is None
-    assert (first["passed"], first["trace_id"], first["verdict"].accepted) == (True, "00-abc", True)
-    assert (second["passed"], second["trace_id"], second["latched"]) == (False, "00-def", True)
-    assert second["verdict"].violation.code == lg.ViolationCode.joint_position_limit.number
-    assert first["rskill_id"] == second["rskill_id"] == "pick"
+    assert (first.passed, first.trace_id, first.verdict.accepted) == (True, "00-abc", True)
+    assert (second.passed, second.trace_id, second.latched) == (False, "00-def", True)
+    assert second.verdict.violation.code == lg.ViolationCode.joint_position_limit.number
+    assert first.rskill_id == second.rskill_id == "pick"
 
 
 def test_m03_latch_by_somebody_else_silences_the_deadman(start_kernel):
@@ -347,7 +347,9 @@ def test_x23_joint_state_of_the_gripper_alone_does_not_refresh_the_arm(start_ker
     channel = _core.ChannelClient(kernel.instance)
 
     def finger_says():
-        channel.observe(_core.encode_joint_state(["finger_joint"], np.zeros(1), None, time.time()))
+        channel.observe(
+            _core.encode_joint_state(["finger_joint"], positions=np.zeros(1), stamp_s=time.time())
+        )
 
     finger_says()
     kernel.observe(np.zeros(1))
@@ -367,9 +369,9 @@ def test_x24_horizon_of_65535_is_refused_in_bounded_time(start_kernel):
         channel.submit(whole)
     # One that says so and brings a few numbers only fits the slot, and is refused as fast as any other.
     said = ros.to_bytes(ros.action_chunk(np.zeros((4, 1)), horizon=65535))
-    answer = channel.wait_verdict(channel.submit(said), 1.0, 0.0)
-    assert answer["verdict"].violation.code == lg.ViolationCode.dim_mismatch.number
-    assert answer["duration_s"] < 0.05
+    answer = channel.wait_verdict(channel.submit(said), timeout_s=1.0)
+    assert answer.verdict.violation.code == lg.ViolationCode.dim_mismatch.number
+    assert answer.duration_s < 0.05
 
 
 class Arm:

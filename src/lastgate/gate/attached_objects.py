@@ -37,7 +37,11 @@ class AttachedObjects:
         touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
         ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         if not self._native.attach(
-            number, self._link_index(held.link), held.shape.radius_m, ends, sorted(touching)
+            id=number,
+            link=self._link_index(held.link),
+            radius_m=held.shape.radius_m,
+            ends=ends,
+            touch=sorted(touching),
         ):
             raise ROSConfigError(
                 f"`{held.object_id}` cannot be attached to `{held.link}`: larger than 100 m, or no room for another "

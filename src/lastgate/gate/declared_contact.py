@@ -153,8 +153,8 @@ def contact_request(
     """Returns an ActionChunk's bytes with what came with it, as a kernel process reads them: by name."""
     return _core.encode_chunk_request(
         chunk,
-        recovery,
-        [
+        recovery=recovery,
+        contacts=[
             (
                 contact.links,
                 contact.held_objects,

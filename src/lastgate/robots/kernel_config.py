@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lastgate import _core
 from lastgate.contracts import (
     BoxShape,
     CapsuleShape,
@@ -44,8 +45,11 @@ CONTINUOUS_RANGE = (-1.0e4, 1.0e4)
 # Limits of a joint that mimics another are written with a few digits: what the leader would lose by that is no limit.
 ROUNDED_LIMIT = 1.0e-6
 
-_JOINT_KIND = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 2}
-SHAPE_KIND = {"sphere": 0, "capsule": 1, "box": 2, "half_space": 3}
+# As the core numbers them.
+_JOINT_KIND = {kind.name: kind.value for kind in _core.JointKind} | {
+    "continuous": _core.JointKind.revolute.value
+}
+SHAPE_KIND = {kind.name: kind.value for kind in _core.PrimitiveKind}
 
 Value = bool | int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
 

@@ -275,16 +275,16 @@ class World:
             )
         voxels = self.voxels
         return _core.encode_world_snapshot(
-            self.stamp_s,
-            self.frame_id,
-            self.world_id,
-            False,
-            self._kinds,
-            self._sizes,
-            self._poses,
-            [primitive.object_id or "" for primitive in self.primitives],
-            None if self.points is None else (self.points.xyz, self.points.stamp_s),
-            None
+            stamp_s=self.stamp_s,
+            frame_id=self.frame_id,
+            world_id=self.world_id,
+            declared_absent=False,
+            kinds=self._kinds,
+            sizes_m=self._sizes,
+            poses=self._poses,
+            object_id=[primitive.object_id or "" for primitive in self.primitives],
+            points=None if self.points is None else (self.points.xyz, self.points.stamp_s),
+            voxels=None
             if voxels is None
             else (
                 voxels.occupancy,
@@ -294,8 +294,8 @@ class World:
                 voxels.outside == "free",
                 voxels.stamp_s,
             ),
-            self._obstacle_count,
-            None if self.floor_map is None else self._floor_message(self.floor_map),
+            obstacle_count=self._obstacle_count,
+            floor=None if self.floor_map is None else self._floor_message(self.floor_map),
         )
 
     def _floor_message(self, floor_map: FloorMap) -> _core.FloorMapMessage:
@@ -369,7 +369,18 @@ class NoWorld:
         nothing = np.empty((0, 3))
         kinds = np.empty(0, dtype=np.uint8)
         return _core.encode_world_snapshot(
-            0.0, "", self.world_id, True, kinds, nothing, np.empty((0, 7)), [], None, None, 0, None
+            stamp_s=0.0,
+            frame_id="",
+            world_id=self.world_id,
+            declared_absent=True,
+            kinds=kinds,
+            sizes_m=nothing,
+            poses=np.empty((0, 7)),
+            object_id=[],
+            points=None,
+            voxels=None,
+            obstacle_count=0,
+            floor=None,
         )
 
     @cached_property

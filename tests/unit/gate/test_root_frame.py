@@ -136,14 +136,14 @@ def _from_message(world: lg.World) -> lg.World:
     """Returns what the kernel's own code makes of the message, for a gate to check."""
     frames = RobotFrames.of(mounted_arm())
     made = _core.world_of_messages(
-        [(_core.MESSAGE_WORLD_SNAPSHOT, world.to_message())],
-        frames.base,
-        7,
-        frames.root,
-        list(frames.root_in_base_xyz_rpy),
+        [(_core.MessageType.world_snapshot, world.to_message())],
+        base_frame=frames.base,
+        id=7,
+        root_frame=frames.root,
+        root_in_base_xyzrpy=list(frames.root_in_base_xyz_rpy),
     )
     told = lg.World(primitives=list(world.primitives), stamp_s=1.0, frame_id=BASE)
-    told.native = made["native"]
+    told.native = made.native
     return told
 
 

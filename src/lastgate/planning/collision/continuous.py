@@ -233,7 +233,14 @@ class ContinuousCollisionDetector:
         with self._one_at_a_time:
             for gate, world in self._native:
                 found = np.empty(len(starts))
-                gate.check_edges(starts, ends, grippers, world, self.config.step_max, found)
+                gate.check_edges(
+                    starts=starts,
+                    ends=ends,
+                    gripper_positions=grippers,
+                    world=world,
+                    step_max=self.config.step_max,
+                    first_contact=found,
+                )
                 np.minimum(best, found, out=best)
         return best
 

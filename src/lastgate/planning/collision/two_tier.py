@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate import _core
 from lastgate.contracts import RobotDescription, ROSConfigError
 from lastgate.contracts.arrays import Float64
 from lastgate.contracts.schema import Vector3
@@ -220,7 +221,7 @@ class TwoTierCollisionChecker:
                 if self._mesh_applies(uncertainty, link):
                     level = DetailLevel.MESH
                     distance = _refined_distance(distance, self._mesh_distance(environment, poses[0], link))
-                name = environment.name_of(int(answer[7]), int(answer[8]))
+                name = environment.name_of(_core.ObstacleSource(int(answer[7])), int(answer[8]))
                 found.append(self._pair(answer, distance, level, link, name))
         if len(self._pairs):
             wanted = np.concatenate([np.zeros((len(self._pairs), 1), dtype=np.uint32), self._pairs], axis=1)

@@ -101,13 +101,12 @@ def chunk_message(chunk: ActionChunk, *, stamp_s: float) -> bytes:
     try:
         return _core.encode_action_chunk(
             chunk.rows,
-            int(chunk.mode),
-            stamp_s,
-            chunk.ee_name,
-            chunk.frame_id,
-            chunk.rskill_id,
-            chunk.trace_id,
-            0,
+            control_mode=int(chunk.mode),
+            stamp_s=stamp_s,
+            ee_name=chunk.ee_name,
+            frame_id=chunk.frame_id,
+            rskill_id=chunk.rskill_id,
+            trace_id=chunk.trace_id,
         )
     except ValueError:
         return b""
@@ -336,7 +335,9 @@ class RecordingFile:
         velocities = (
             state.velocities if state.velocities is not None and len(state.velocities) == len(names) else None
         )
-        message = _core.encode_joint_state(names, state.positions, velocities, state.stamp_s)
+        message = _core.encode_joint_state(
+            names, positions=state.positions, velocities=velocities, stamp_s=state.stamp_s
+        )
         self._add(JOINT_TOPIC, inputs.wall_ns, message, number)
         return message
 
@@ -353,7 +354,7 @@ class RecordingFile:
                 return WORLD_NEVER_FILLED, 0, ""
             # What the check computed with, so that no second computation has to give the same bits.
             placed = self._gate.world_in_base(world)
-            snapshot_id, parts = world.number, ((_core.MESSAGE_WORLD_SNAPSHOT, placed.to_message()),)
+            snapshot_id, parts = world.number, ((_core.MessageType.world_snapshot, placed.to_message()),)
         else:
             snapshot_id, parts = world.snapshot_id, world.parts
         message = new_message(

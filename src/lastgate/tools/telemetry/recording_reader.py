@@ -277,17 +277,17 @@ class _Reading:
         told = _core.decode_action_chunk(data)
         if told is None:
             raise ROSConfigError(f"chunk {sequence} cannot be read")
-        rows = np.array(told["flat"], dtype=np.float64)
-        if rows.size != told["horizon"] * told["n_dof"]:
+        rows = np.array(told.flat, dtype=np.float64)
+        if rows.size != told.horizon * told.n_dof:
             return  # a kernel rejected it for that; no array could say it, and its check says so
-        rows = rows.reshape(told["horizon"], told["n_dof"])
+        rows = rows.reshape(told.horizon, told.n_dof)
         self._chunks[sequence] = ActionChunk(
             rows,
-            mode=told["control_mode"],
-            ee_name=told["ee_name"],
-            frame_id=told["frame_id"],
-            rskill_id=told["rskill_id"],
-            trace_id=told["trace_id"],
+            mode=told.control_mode,
+            ee_name=told.ee_name,
+            frame_id=told.frame_id,
+            rskill_id=told.rskill_id,
+            trace_id=told.trace_id,
         )
 
     def _take_world(self, sequence: int, data: bytes) -> None:

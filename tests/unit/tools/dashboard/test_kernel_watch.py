@@ -232,7 +232,7 @@ def worlds() -> list[lg.World]:
 @pytest.mark.parametrize("world", worlds(), ids=lambda world: world.world_id)
 def test_world_looks_the_same_from_its_message_as_from_the_object(world):
     direct = WorldView.of_world(world)
-    told = WorldView.of_message(_core.MESSAGE_WORLD_SNAPSHOT, world.to_message(), before=None)
+    told = WorldView.of_message(_core.MessageType.world_snapshot, world.to_message(), before=None)
     assert told is not None
     assert told.obstacles_json() == direct.obstacles_json()
     assert told.cloud_json() == direct.cloud_json()
