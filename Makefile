@@ -198,7 +198,8 @@ format-cpp: $(VENV)/.requirements
 format: $(VENV)/.requirements $(if $(filter on,$(CPP_FORMAT)),format-cpp)  ## Formats the code and fixes what ruff can fix.
 	$(BIN)/ruff check --fix-only --quiet . && $(BIN)/ruff format .
 
-generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page, blocks of README.
+generate: $(VENV)/.built  ## Writes what is generated: violations, type stubs, benchmark page, blocks of README.
+	$(BIN)/python tools/generate_violations.py
 	$(BIN)/python tools/generate_stubs.py
 	$(BIN)/python tools/generate_type_hashes.py
 	$(BIN)/python tools/generate_documents.py

@@ -23,17 +23,6 @@ constexpr double driver_patience_s = 0.2;
 
 bool is_gripper_mode(ControlMode mode) noexcept { return mode == ControlMode::gripper_binary || mode == ControlMode::gripper_position || mode == ControlMode::composite_mode; }
 
-bool is_stale_code(ViolationCode code) noexcept {
-    switch (code) {
-        case ViolationCode::state_unavailable:
-        case ViolationCode::world_unavailable:
-        case ViolationCode::world_overflow:
-        case ViolationCode::voxel_unavailable:
-        case ViolationCode::voxel_overflow: return true;
-        default: return false;
-    }
-}
-
 /// The older of what the source says and of what we saw: a source whose clock runs ahead cannot stay fresh, and
 /// stepping the system clock cannot make old data young.
 double effective_stamp_s(double stamp_s, double arrived_s, Now now) noexcept {
@@ -65,6 +54,7 @@ Kernel::Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings s
         no_world_ = std::make_unique<NamedWorld>();
         no_world_->snapshot.declare_absent();
         no_world_->names.world_id = "no-world";
+        no_world_->names.declared_absent = true;
     }
     const std::size_t dofs = config_.joint_names.size();
     measured_.resize(dofs);
@@ -288,7 +278,8 @@ AttachOutcome Kernel::detach(std::span<const std::byte> payload) noexcept {
 NavAnswer Kernel::nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept {
     const auto goal = read_nav_goal(payload);
     if (!goal) return {false, {"not a goal"}};
-    return evaluate_nav_goal(*goal, world == nullptr ? nullptr : world->occupancy_map.get(), config_.gate, config_.robot_name, now.wall_s, world == nullptr ? 0.0 : held_s(*world, now));
+    const FloorMapMessage* map = world == nullptr || !world->occupancy_map ? nullptr : &world->occupancy_map->map;
+    return evaluate_nav_goal(*goal, map, config_.gate, config_.robot_name, now.wall_s, world == nullptr ? 0.0 : held_s(*world, now));
 }
 
 Finding Kernel::evaluate_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {
@@ -337,10 +328,14 @@ Decision Kernel::decide(const Finding& finding, const NamedWorld* world, Now now
         return decision;
     }
     decision.report = true;
-    decision.evidence = write_evidence(verdict, chunk, config_, world == nullptr ? nullptr : &world->names, held_, evidence_);
+    const ChunkNames names{chunk.control_mode, chunk.ee_name, chunk.frame_id, chunk.flat, chunk.n_dof};
+    AttachedViews attached;
+    std::transform(held_.begin(), held_.end(), attached.begin(), [](const auto& name) { return name.view(); });
+    NameMemory memory;
+    decision.evidence = write_evidence(name_violation(verdict, {config_, names, world == nullptr ? nullptr : &world->names, attached}, memory), evidence_);
     FailureTriggerMessage failure;
     failure.stamp = Stamp::of_seconds(now.wall_s);
-    failure.kind = static_cast<std::uint8_t>(failure_kind(code));
+    failure.kind = static_cast<std::uint8_t>(entry_of(code).kind);
     failure.severity = severity_abort;
     failure.evidence_json = decision.evidence;
     failure.rskill_id = chunk.rskill_id;
@@ -353,11 +348,10 @@ Decision Kernel::decide(const Finding& finding, const NamedWorld* world, Now now
         return decision;
     }
     dropped_ += 1;
-    const bool fault = code == ViolationCode::not_checked || code == ViolationCode::internal_fault;
-    const bool stale = is_stale_code(code);
-    decision.latch = fault || (stale ? settings_.on_stale == OnStale::estop : settings_.on_violation == OnViolation::estop);
-    decision.controlled_stop = !fault && stale && settings_.on_stale == OnStale::stop;
-    if (decision.latch) latch_.trip("kernel", violation_word(code), now.monotonic_s);
+    const Response response = respond_to(entry_of(code).response, settings_.on_violation, settings_.on_stale);
+    decision.latch = response.latch;
+    decision.controlled_stop = response.controlled_stop;
+    if (decision.latch) latch_.trip("kernel", entry_of(code).word, now.monotonic_s);
     return decision;
 }
 

@@ -15,12 +15,10 @@
 #include "messages.hpp"
 #include "nav_goal.hpp"
 #include "requests.hpp"
+#include "response.hpp"
 #include "ring.hpp"
 
 namespace lastgate::kernel {
-
-enum class OnViolation : std::uint8_t { estop, hold };
-enum class OnStale : std::uint8_t { estop, stop, drop };
 
 struct KernelSettings {
     OnViolation on_violation = OnViolation::estop;

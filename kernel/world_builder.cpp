@@ -137,6 +137,8 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
     if (!message) return nullptr;
     auto world = std::make_unique<NamedWorld>();
     world->names.world_id = std::string(message->world_id);
+    world->names.frame_id = std::string(message->frame_id);
+    world->names.declared_absent = message->declared_absent;
     if (message->declared_absent) {
         world->snapshot.declare_absent();
         return world;
@@ -173,6 +175,7 @@ bool WorldBuilder::read_collision(std::span<const std::byte> payload) {
     if (!message) return false;
     has_obstacles_ = true;
     obstacles_in_base_ = is_known(message->frame_id, false);
+    obstacles_frame_ = std::string(message->frame_id);
     const IntoBase into_base(frames_, message->frame_id);
     obstacles_stamp_s_ = message->stamp.in_seconds();
     obstacles_.clear();
@@ -191,6 +194,7 @@ bool WorldBuilder::read_voxels(std::span<const std::byte> payload) {
     if (!message) return false;
     has_voxels_ = true;
     voxels_in_base_ = is_known(message->frame_id, true);
+    voxels_frame_ = std::string(message->frame_id);
     const IntoBase into_base(frames_, message->frame_id);
     voxels_stamp_s_ = message->stamp.in_seconds();
     // The message cannot say otherwise: what is unknown or outside counts as solid.
@@ -206,6 +210,8 @@ std::unique_ptr<NamedWorld> WorldBuilder::compose() {
     const std::uint64_t id = next_id_++;
     world->snapshot.begin(id, has_obstacles_ ? obstacles_stamp_s_ : voxels_stamp_s_, in_base);
     world->names.world_id = "world-" + std::to_string(id);
+    // The one that cannot be used is the one to speak of.
+    world->names.frame_id = has_obstacles_ && (!obstacles_in_base_ || !has_voxels_) ? obstacles_frame_ : voxels_frame_;
     for (const PrimitiveSpec& obstacle : obstacles_) world->snapshot.add(obstacle);
     world->names.object_id = obstacle_ids_;
     world->sources = {obstacles_source_, voxels_source_};

@@ -22,7 +22,6 @@ namespace {
 
 namespace fast = eprosima::fastdds::dds;
 using namespace lastgate;
-using namespace lastgate::kernel;
 using namespace lastgate::gateway;
 
 std::vector<std::byte> bytes_of(const std::string& text) {

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from paper_robots import allowed, joint, sphere_on
+from fixtures.analytic_robots import allowed, joint, sphere_on
 
 import lastgate as lg
 from lastgate.planning.collision import (

@@ -3,7 +3,18 @@
 
 import numpy as np
 import pytest
-from paper_robots import allowed, at, check, code_of, gate_of, gripper_arm, joint, sphere, sphere_on, world_of
+from fixtures.analytic_robots import (
+    allowed,
+    at,
+    check,
+    code_of,
+    gate_of,
+    gripper_arm,
+    joint,
+    sphere,
+    sphere_on,
+    world_of,
+)
 
 import lastgate as lg
 from lastgate.contracts import ControlMode

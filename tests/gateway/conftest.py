@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-import ros_messages as ros
+from fixtures import ros_messages as ros
 
 import lastgate as lg
 from lastgate.contracts import ROSConfigError

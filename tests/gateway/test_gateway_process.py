@@ -9,9 +9,9 @@ import time
 
 import numpy as np
 import pytest
-import ros_messages as ros
 from conftest import DISTROS, PATIENCE_S, joint_state, program, ros_environment, ros_python
-from paper_robots import stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import stacked
 from test_ros_peer import HOME, JOINTS, LATCHED, diagnostics, propose, wait_status
 
 import lastgate as lg

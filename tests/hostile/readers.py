@@ -84,7 +84,7 @@ def read_manifest(path: Path) -> str:
 
 
 def read_world_file(path: Path) -> str:
-    from paper_robots import stacked
+    from fixtures.analytic_robots import stacked
 
     from lastgate.tools.cli.input_files import load_world
 
@@ -125,7 +125,7 @@ def read_stored_latch(path: Path) -> str:
 
 def read_latch_file(path: Path) -> str:
     """The latch file of a kernel process; whatever is wrong with it, the kernel is latched or does not start."""
-    from paper_robots import stacked
+    from fixtures.analytic_robots import stacked
 
     instance = f"hostile{os.getpid()}"
     path.rename(path.parent / f"{instance}.latch")

@@ -3,12 +3,12 @@
 
 import numpy as np
 import pytest
+from unit.planning.skills.conftest import HOME, STEP_S, RecordingBody
 
 import lastgate as lg
 from lastgate.contracts import ROSSafetyViolation
 from lastgate.integrations.agent import AgentTools, SpatialMemory
 from lastgate.integrations.agent.kernel_latch import KernelLatch
-from tests.unit.skills.conftest import HOME, STEP_S, RecordingBody
 
 ROBOT = "franka_panda"
 

@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 import pytest
-from paper_robots import PAPER_SAFETY, only_violation, stacked
-from talking import submit
+from fixtures.analytic_robots import PAPER_SAFETY, only_violation, stacked
+from fixtures.kernel_messages import submit
 
 import lastgate as lg
 from lastgate import _core

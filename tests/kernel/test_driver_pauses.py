@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from paper_robots import gate_of, planar_two_link, sphere
+from fixtures.analytic_robots import gate_of, planar_two_link, sphere
 
 import lastgate as lg
 from lastgate.integrations.driver import AcceptedChunk, DriverLogic, StopReason

@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 import pytest
-import ros_messages as ros
-from paper_robots import only_violation, stacked
-from talking import everything_in
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import only_violation, stacked
+from fixtures.kernel_messages import everything_in
 
 import lastgate as lg
 from lastgate import _core

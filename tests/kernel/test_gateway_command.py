@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 
 from lastgate.contracts import ROSConfigError
 from lastgate.kernel.process import only_kernel

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import only_violation, stacked
-from talking import submit
+from fixtures.analytic_robots import only_violation, stacked
+from fixtures.kernel_messages import submit
 
 import lastgate as lg
 from lastgate import _core

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import ros_messages as ros
-from otlp_receiver import otlp_receiver, values
-from paper_robots import arm_of_one_link, cart, planar_two_link, sphere, stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import arm_of_one_link, cart, planar_two_link, sphere, stacked
+from fixtures.kernel_messages import submit
+from fixtures.otlp_receiver import otlp_receiver, values
 from PIL import Image
-from talking import submit
 
 import lastgate as lg
 from lastgate import _core, robots

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import ros_messages as ros
-from paper_robots import stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import stacked
 
 import lastgate as lg
 from lastgate import _core

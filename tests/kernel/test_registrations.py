@@ -4,7 +4,7 @@
 import time
 
 import pytest
-from paper_robots import PAPER_SAFETY, stacked
+from fixtures.analytic_robots import PAPER_SAFETY, stacked
 
 from lastgate import KernelState, _core
 from lastgate.contracts import read_evidence

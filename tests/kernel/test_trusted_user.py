@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import PAPER_SAFETY, stacked
+from fixtures.analytic_robots import PAPER_SAFETY, stacked
 
 import lastgate as lg
 from lastgate import _core

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 
 from lastgate import _core
 from lastgate.kernel import process as kernel_process

@@ -14,9 +14,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-import ros_messages as ros
-from library_poses import LIBRARY_POSES
-from paper_robots import (
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import (
     PAPER_SAFETY,
     allowed,
     arm_of_one_link,
@@ -29,8 +28,9 @@ from paper_robots import (
     stacked,
     wall_beyond_x,
 )
-from root_frame_robot import BASE, ROOT, mounted_arm
-from talking import submit
+from fixtures.kernel_messages import submit
+from fixtures.library_poses import LIBRARY_POSES
+from fixtures.root_frame_robot import BASE, ROOT, mounted_arm
 
 import lastgate as lg
 from lastgate import _core

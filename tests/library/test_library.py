@@ -16,7 +16,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from library_poses import LIBRARY_POSES
+from fixtures.library_poses import LIBRARY_POSES
 
 import lastgate as lg
 from lastgate.contracts.asset_refs import parse_asset_ref

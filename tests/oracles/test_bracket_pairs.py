@@ -11,7 +11,7 @@ import pytest
 import lastgate as lg
 from lastgate.tools.cli.app import run
 
-URDF = Path(__file__).parents[1] / "robots" / "bracket_arm.urdf"
+URDF = Path(__file__).parents[1] / "fixtures" / "robots" / "bracket_arm.urdf"
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     NOW_S,
     at,
     capsule_on,

@@ -40,6 +40,16 @@ for old, new in {moved!r}.items():
 """
 
 
+def folders_with_files(root: Path, pattern: str) -> set[str]:
+    return {path.parent.relative_to(root).as_posix() for path in root.rglob(pattern)}
+
+
+def test_unit_tests_mirror_the_package():
+    tests = folders_with_files(ROOT / "tests" / "unit", "test_*.py")
+    assert len(tests) >= 15
+    assert tests <= folders_with_files(PACKAGE, "*.py")
+
+
 def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=120

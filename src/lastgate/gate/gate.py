@@ -138,8 +138,6 @@ class Gate:
             raise ROSConfigError(
                 f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
             )
-        # A skill may ask for more room than the robot does.
-        self._world_margin_m = self._config.world_collision_margin_m
         self._check_few = self._native.check_few
         # The core keeps a second caller out of its memory; this keeps one out between two calls of the core, where a
         # verdict would get the path of another chunk, or two objects the same number.
@@ -160,7 +158,7 @@ class Gate:
         # The last one found usable: planners ask about one many times. Never None, which is no world to ask about.
         # One object, so that no other thread sees one world with the tables of another.
         self._usable: tuple[World | NoWorld, _core.WorldSnapshot] = (NO_WORLD, NO_WORLD.native)
-        self._names = VerdictNames(robot=robot, config=self._config, attachments=self._held.numbers)
+        self._names = VerdictNames(config=self._config, attachments=self._held.numbers)
         # Accepted verdicts that are still there and were not claimed, and the time they were given at.
         self._unclaimed: WeakKeyDictionary[Verdict, float] = WeakKeyDictionary()
 
@@ -393,11 +391,7 @@ class Gate:
             ROSConfigError: An argument is not what it is called.
         """
         return evaluate_nav_goal(
-            self.robot,
-            pose,
-            floor_map=floor_map,
-            now_s=require_number(now_s, name="now_s"),
-            margin_m=self._world_margin_m,
+            self._config, pose, floor_map=floor_map, now_s=require_number(now_s, name="now_s")
         )
 
     def attach(

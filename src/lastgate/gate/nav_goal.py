@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a base may be sent to a pose on a map."""
+"""Whether a base may be sent to a pose on a map; the rule is `kernel/nav_goal.cpp`."""
 
-import math
 from typing import NamedTuple
 
-from lastgate.contracts import Pose6D, RobotDescription, ROSConfigError, ROSPerceptionStale
-from lastgate.world import FloorMap
+import numpy as np
 
-# A goal that leans by more than this is not one on a floor.
-_TILT_MAX = 1e-6
+from lastgate import _core
+from lastgate.contracts import Pose6D, ROSConfigError
+from lastgate.world import FloorMap
+from lastgate.world.finite_numbers import require_finite
 
 
 class NavGoal(NamedTuple):
@@ -23,39 +23,43 @@ class NavGoal(NamedTuple):
 
 
 def evaluate_nav_goal(
-    robot: RobotDescription, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float, margin_m: float
+    config: _core.KernelConfig, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float
 ) -> NavGoal:
-    """Returns whether the robot's footprint, grown by a margin, touches free cells only at a goal."""
+    """Returns whether the robot's footprint, grown by its margin, touches free cells only at a goal."""
     if not isinstance(pose, Pose6D):
         raise ROSConfigError(f"pose is a {type(pose).__name__}, expected a Pose6D in the map's frame")
-    if floor_map is None:
-        return NavGoal(False, "there is no map: whether the goal is free is unknown")
-    if not isinstance(floor_map, FloorMap):
+    if floor_map is not None and not isinstance(floor_map, FloorMap):
         raise ROSConfigError(f"floor_map is a {type(floor_map).__name__}, expected a FloorMap")
+    ok, reason = _core.evaluate_nav_goal(
+        config,
+        None if floor_map is None else _whole_map(floor_map),
+        frame_id=pose.frame_id,
+        xyz=pose.xyz,
+        quat_xyzw=pose.quat_xyzw,
+        now_s=require_finite(now_s, name="now_s"),
+    )
+    return NavGoal(ok, reason)
+
+
+def _whole_map(floor_map: FloorMap) -> _core.FloorMapMessage:
+    """Returns the map without the window around the robot: a goal may lie anywhere on it."""
     grid = floor_map.grid
-    if pose.frame_id != grid.frame_id:
-        return NavGoal(False, f"the goal is in frame `{pose.frame_id}`, the map in `{grid.frame_id}`")
-    try:
-        grid.require_fresh(now_s=now_s, age_s_max=floor_map.age_s_max)
-    except ROSPerceptionStale as stale:
-        return NavGoal(False, str(stale))
-    x, y, _ = pose.xyz
-    roll_x, pitch_y, z, w = pose.quat_xyzw
-    if not math.hypot(roll_x, pitch_y) <= _TILT_MAX:
-        return NavGoal(False, "the goal leans: a base stands level on the map")
-    if grid.cell_of(x, y) is None:
-        return NavGoal(False, f"the goal ({x:.3f}, {y:.3f}) is off the map")
-    if robot.footprint_polygon is not None:
-        corners = [list(corner) for corner in robot.footprint_polygon]
-        yaw = 2.0 * math.atan2(z, w)
-        free = grid.is_footprint_free(corners, x=x, y=y, yaw=yaw, margin_m=margin_m)
-        what = f"the footprint of {len(corners)} corners"
-    elif robot.footprint_radius is not None:
-        free = grid.is_free(x, y, inflation_m=robot.footprint_radius + margin_m)
-        what = f"the footprint of radius {robot.footprint_radius:.3f} m"
-    else:
-        return NavGoal(False, f"robot `{robot.name}` declares neither footprint_radius nor footprint_polygon")
-    around = f"{what}, and {margin_m:.3f} m around it," if margin_m > 0.0 else what
-    if free:
-        return NavGoal(True, f"{around} touches free cells only")
-    return NavGoal(False, f"{around} touches what is occupied, unknown or off the map")
+    assert grid.stamp_s is not None  # refused by FloorMap
+    rows, columns = grid.data.shape
+    low_m, high_m = floor_map.height_m
+    return _core.FloorMapMessage(
+        frame_id=grid.frame_id,
+        stamp_s=grid.stamp_s,
+        age_s_max=floor_map.age_s_max,
+        placed_stamp_s=grid.stamp_s,
+        origin_xy=grid.origin_xy,
+        origin_yaw=grid.origin_yaw,
+        resolution_m=grid.resolution_m,
+        size=(columns, rows),
+        window_first=(0, 0),
+        window_end=(columns, rows),
+        window_in_base=np.eye(3, 4),
+        low_m=low_m,
+        high_m=high_m,
+        blocked_bits=grid.blocked_bits,
+    )

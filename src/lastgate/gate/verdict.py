@@ -4,21 +4,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
-from sys import float_info
-from typing import Literal, NoReturn
+from typing import Literal, NoReturn, Self
 
 from lastgate import _core
 from lastgate.contracts import (
     CATALOGUE,
-    CollisionEvidence,
-    ControllerEvidence,
     FailureEvidence,
     FailureKind,
-    ForceEvidence,
-    JointLimitEvidence,
     RejectedChunkError,
     ViolationCode,
-    WorkspaceEvidence,
+    read_evidence,
+    violation_code_of,
 )
 from lastgate.contracts.action import ActionChunk
 from lastgate.contracts.arrays import Float64, immutable
@@ -92,84 +88,64 @@ class Violation:
 
     def sentence(self) -> str:
         """Returns what happened in one sentence with both numbers."""
-        where = "" if self.step is None else f" at step {self.step}"
-        if self.segment_t is not None and self.against:
-            moment = (
-                f"on the way to step {self.step}, {self.segment_t:.0%} of the segment"
-                if self.segment_t < 1.0
-                else f"at step {self.step}"
-            )
-            if self.code == ViolationCode.keep_in_zone:
-                side = "inside" if self.value >= 0.0 else "outside"
-                return (
-                    f"{self.subject} is {abs(self.value):.4f} m {side} keep-in zone {self.against} {moment}, "
-                    f"and must stay more than {self.limit_min:.4f} m inside"
-                )
-            return (
-                f"{self.subject} / {self.against} are {self.value:.4f} m apart {moment}, "
-                f"and must stay more than {self.limit_min:.4f} m apart"
-            )
-        if self.detail:
-            return f"{self.detail}{where}"
-        if self.limit_min == self.limit_max:
-            allowed = f"must be {self.limit_min:.4f}"
-        else:
-            allowed = f"allowed {self.limit_min:.4f} to {self.limit_max:.4f}"
-        unit = f" {self.unit}" if self.unit else ""
-        return f"{self.subject}{where} is {self.value:.4f}{unit}, {allowed}{unit}"
+        return self._named().sentence()
 
     def evidence(self) -> FailureEvidence:
         """Returns the evidence a `FailureTrigger` carries for this violation."""
-        step = self.step or 0
-        if self.collision_kind is not None:
-            return CollisionEvidence(
-                collision_kind=self.collision_kind,
-                link_a=self.subject,
-                link_b_or_object=self.against,
-                horizon_step=step,
-                min_distance_m=self.value,
-                segment_t=self.segment_t,
-                witness_a=self.witness_a,
-                witness_b=self.witness_b,
-                world_id=self.world_id or None,
-                world_age_s=self.world_age_s,
-                margin_m=max(self.limit_min, 0.0),
-            )
-        quantity = _JOINT_QUANTITY.get(self.code)
-        if quantity is not None:
-            return JointLimitEvidence(
-                joint=self.subject,
-                quantity=quantity,
-                measured=self.value,
-                limit_min=self.limit_min,
-                limit_max=self.limit_max,
-                unit=self.unit,
-                horizon_step=step,
-            )
-        if self.box is not None and self.measured_xyz is not None:
-            return WorkspaceEvidence(
-                ee_name=self.subject, measured_xyz=self.measured_xyz, box_min=self.box[0], box_max=self.box[1]
-            )
-        if self.kind == FailureKind.FORCE:
-            # The length of a row of huge numbers overflows, and JSON has no infinity.
-            measured = min(max(self.value, -float_info.max), float_info.max)
-            return ForceEvidence(
-                joint_or_ee=self.subject, measured_n=measured, limit_n=self.limit_max or 1e-300
-            )
-        entry = CATALOGUE[self.code]
-        detail = self.sentence() if entry.field is None else f"field={entry.field}: {self.sentence()}"
-        return ControllerEvidence(
-            controller_name="lastgate", state=entry.state or str(self.code), detail=detail
+        return read_evidence(self._named().evidence_json())
+
+    @classmethod
+    def of(cls, named: _core.NamedViolation) -> Self:
+        """Returns a violation as the core names it."""
+        return cls(
+            code=violation_code_of(named.code),
+            step=named.step,
+            subject=named.subject,
+            against=named.against,
+            value=named.value,
+            limit_min=named.limit_min,
+            limit_max=named.limit_max,
+            unit=named.unit,
+            detail=named.detail,
+            segment_t=named.segment_t,
+            first_contact_t=named.first_contact_t,
+            witness_a=named.witness_a,
+            witness_b=named.witness_b,
+            world_id=named.world_id,
+            world_age_s=named.world_age_s,
+            measured_xyz=named.measured_xyz,
+            box=named.box,
+            collision_kind=_COLLISION_WORDS[named.collision_kind],
+        )
+
+    def _named(self) -> _core.NamedViolation:
+        return _core.NamedViolation(
+            code=_core.ViolationCode(self.code.number),
+            step=self.step,
+            subject=self.subject,
+            against=self.against,
+            value=self.value,
+            limit_min=self.limit_min,
+            limit_max=self.limit_max,
+            unit=self.unit,
+            detail=self.detail,
+            segment_t=self.segment_t,
+            witness_a=self.witness_a,
+            witness_b=self.witness_b,
+            world_id=self.world_id,
+            world_age_s=self.world_age_s,
+            measured_xyz=self.measured_xyz,
+            box=self.box,
+            collision_kind=_COLLISION_KINDS[self.collision_kind],
         )
 
 
-_JOINT_QUANTITY: dict[ViolationCode, Literal["position", "velocity", "acceleration", "torque"]] = {
-    ViolationCode.joint_position_limit: "position",
-    ViolationCode.joint_velocity_limit: "velocity",
-    ViolationCode.joint_acceleration_limit: "acceleration",
-    ViolationCode.joint_torque_limit: "torque",
-    ViolationCode.recovery_speed: "velocity",
+_COLLISION_WORDS: dict[_core.CollisionKind, Literal["self", "world"] | None] = {
+    _core.CollisionKind.nothing: None,
+    _core.CollisionKind.self: "self",
+    _core.CollisionKind.world: "world",
 }
+_COLLISION_KINDS = {word: kind for kind, word in _COLLISION_WORDS.items()}
 
 
 class Verdict:

@@ -158,7 +158,7 @@ class KernelClient:
         self._world: World | NoWorld | None = NO_WORLD if self._settings.without_world else None
         self._attachments: dict[str, int] = {}
         self._config = _core.read_config(text)
-        self._names = VerdictNames(robot=robot, config=self._config, attachments=self._attachments)
+        self._names = VerdictNames(config=self._config, attachments=self._attachments)
         self._process: subprocess.Popen[str] | None = None
         self._deadman: BroughtDeadman | None = None
         if not isinstance(deadman, bool):

@@ -139,6 +139,11 @@ class OccupancyGridIndex:
         rows, columns = self.data.shape
         return f"OccupancyGridIndex({columns} x {rows} cells of {self.resolution_m:g} m)"
 
+    @cached_property
+    def blocked_bits(self) -> bytes:
+        """Blocked cells as messages carry them: every row from a new byte, the first column in the lowest bit."""
+        return np.packbits(self.blocked, axis=1, bitorder="little").tobytes()
+
     def in_cells(self, x: float, y: float) -> tuple[float, float]:
         """Returns a place in units of cells from the origin: along the columns, along the rows."""
         dx, dy = x - self.origin_xy[0], y - self.origin_xy[1]

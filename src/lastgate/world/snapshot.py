@@ -136,6 +136,21 @@ class World:
             if field.frame_id not in ("", frame_id):
                 raise ROSConfigError(f"{name} are in frame `{field.frame_id}`, the world is in {here}")
 
+    @cached_property
+    def names(self) -> _core.WorldNames:
+        """What verdicts call the parts of this world."""
+        first_row, first_column, end_column = 0, 0, 0
+        if self.floor_map is not None:
+            first_row, _, first_column, end_column = self.floor_map.window()
+        return _core.WorldNames(
+            world_id=self.world_id,
+            frame_id=self.frame_id,
+            object_id=[primitive.object_id or "" for primitive in self.primitives],
+            obstacle_count=self._obstacle_count,
+            floor_first=(first_column, first_row),
+            floor_columns=max(end_column - first_column, 0),
+        )
+
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
         return self.primitives[index].object_id or f"world_{index}"
@@ -304,7 +319,7 @@ class World:
             window_in_base=np.ascontiguousarray(window_in_base),
             low_m=low_m,
             high_m=high_m,
-            blocked_bits=np.packbits(grid.blocked, axis=1, bitorder="little").tobytes(),
+            blocked_bits=grid.blocked_bits,
         )
 
     def _placed_stamp_s(self, floor_map: FloorMap) -> float:
@@ -343,6 +358,11 @@ class NoWorld:
 
     def __repr__(self) -> str:
         return "NO_WORLD"
+
+    @cached_property
+    def names(self) -> _core.WorldNames:
+        """What verdicts call it."""
+        return _core.WorldNames(world_id=self.world_id, declared_absent=True)
 
     def to_message(self) -> bytes:
         """Returns what tells a kernel process the same."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emergency-stop latch: a pure state machine that has no clock and opens no file."""
+"""The emergency-stop latch, without a clock and without a file; its rules are those of `kernel/latch.cpp`."""
 
 import hashlib
 import json
@@ -12,6 +12,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError
 
+from lastgate import _core
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.schema import Flag, Schema, SchemaVersion, Text, describe_validation_error
 
@@ -66,7 +67,7 @@ class SafetyLatch:
 
     Times are seconds of one clock that does not run backwards; if it does, time stands still for the latch,
     so the cooldown only gets longer. A stop is never refused: with a time that is not a number it latches all
-    the same, and the cooldown begins with the next reset that is asked for.
+    the same, and the cooldown begins with the next reset that is asked for. Long names and reasons are cut.
     """
 
     def __init__(
@@ -77,66 +78,57 @@ class SafetyLatch:
             raise ROSConfigError(f"cooldown_s must be a number of seconds, got {cooldown_s!r}")
         if not (math.isfinite(cooldown_s) and cooldown_s > 0.0):
             raise ROSConfigError(f"cooldown_s must be finite and greater than 0, got {cooldown_s!r}")
-        if isinstance(required_actuators, str):
-            raise ROSConfigError(f"required_actuators must be a list of names, got {required_actuators!r}")
-        self._required = tuple(dict.fromkeys(required_actuators))
-        if not all(isinstance(name, str) and name for name in self._required):
-            raise ROSConfigError(f"required_actuators must be names, got {list(self._required)!r}")
-        self._cooldown_s = float(cooldown_s)
-        self._latched = False
-        self._sequence = 0
-        self._source = ""
-        self._reason = ""
-        self._asserted: dict[str, str] = {}
-        self._acknowledged: set[str] = set()
-        self._latest_s: float | None = None
-        # None while latched: the stop happened at a time this clock cannot place.
-        self._last_stop_s: float | None = None
+        self._required = _require_actuators(required_actuators)
+        self._native = _core.Latch(cooldown_s=float(cooldown_s))
+        for name in self._required:
+            self._native.require_actuator(name)
 
     @property
     def latched(self) -> bool:
         """True while every chunk is rejected."""
-        return self._latched
+        return self._native.latched
 
     @property
     def sequence(self) -> int:
         """Number that grows by one with every latch and every clear, and wraps like a uint32."""
-        return self._sequence
+        return self._native.sequence
 
     @property
     def source(self) -> str:
         """Source of the latest stop; empty while clear."""
-        return self._source
+        return self._native.source
 
     @property
     def reason(self) -> str:
         """Reason of the latest stop; empty while clear."""
-        return self._reason
+        return self._native.reason
 
     @property
     def asserted_sources(self) -> tuple[str, ...]:
         """Sources that still hold the stop, in alphabetical order."""
-        return tuple(sorted(self._asserted))
+        return tuple(sorted(name for name, _ in self._native.asserted))
 
     @property
     def unacknowledged_actuators(self) -> tuple[str, ...]:
         """Required actuators that have not acknowledged this stop; none while clear."""
-        if not self._latched:
+        if not self.latched:
             return ()
-        return tuple(name for name in self._required if name not in self._acknowledged)
+        acknowledged = self._native.acknowledged
+        return tuple(name for name in self._required if name not in acknowledged)
 
     def trip(self, *, source: str, reason: str, now_s: float) -> None:
         """Latches for an event that is over at once: a violation, or a message on the stop topic."""
-        self._stop(_plain(source), _plain(reason), now_s)
+        self._native.trip(source=_plain_name(source), reason=_plain(reason), now_s=_time_or_nan(now_s))
 
     def assert_source(self, *, source: str, reason: str, now_s: float) -> None:
         """Latches for as long as the source holds it, and beyond: a held button, a missing heartbeat."""
-        self._asserted[_plain(source)] = _plain(reason)
-        self._stop(_plain(source), _plain(reason), now_s)
+        self._native.assert_source(
+            source=_plain_name(source), reason=_plain(reason), now_s=_time_or_nan(now_s)
+        )
 
     def release_source(self, *, source: str) -> bool:
         """Notes that a source no longer holds the stop, and tells whether it did; the latch stays."""
-        return self._asserted.pop(_plain(source), None) is not None
+        return self._native.release_source(_plain_name(source))
 
     def acknowledge(self, *, actuator: str, sequence: int) -> bool:
         """Notes that an actuator has stopped, and tells whether that counts.
@@ -149,43 +141,25 @@ class SafetyLatch:
         if actuator not in self._required:
             known = ", ".join(self._required) or "none"
             raise ROSConfigError(f"`{actuator}` is not a required actuator; required: {known}")
-        if not self._latched or sequence != self._sequence:
+        if not 0 <= sequence < _SEQUENCE_MODULUS:
             return False
-        self._acknowledged.add(actuator)
-        return True
+        return self._native.acknowledge(actuator=actuator, sequence=sequence)
 
     def reset(self, *, now_s: float) -> ResetOutcome:
         """Clears the latch if nothing blocks it; otherwise the message names everything that does."""
-        # Even a reset with nothing to do tells the time: a stop stamped earlier must not cool down sooner.
-        reached_s = self._advance(now_s)
-        if not self._latched:
-            return ResetOutcome(success=True, message="not latched, nothing to reset")
-        blockers = [
-            f"source `{name}` is still asserted ({why})" for name, why in sorted(self._asserted.items())
-        ]
-        blockers += [
-            f"actuator `{name}` has not acknowledged the stop" for name in self.unacknowledged_actuators
-        ]
-        blockers += [f"{now_s!r} is not a time"] if reached_s is None else self._cooldown_blockers(reached_s)
-        if blockers:
-            return ResetOutcome(success=False, message="reset refused: " + "; ".join(blockers))
-        self._latched = False
-        self._sequence = (self._sequence + 1) % _SEQUENCE_MODULUS
-        self._source = self._reason = ""
-        self._acknowledged.clear()
-        self._last_stop_s = None
-        return ResetOutcome(success=True, message="reset")
+        success, message = self._native.reset(now_s=_time_or_nan(now_s))
+        return ResetOutcome(success=success, message=message)
 
     def to_json(self) -> str:
         """Returns the state as text for a file, without times: the next process has another clock."""
         state = _LatchState(
             schema_version=1,
-            latched=self._latched,
-            sequence=self._sequence,
-            source=self._source,
-            reason=self._reason,
-            asserted=dict(sorted(self._asserted.items())),
-            acknowledged=tuple(sorted(self._acknowledged)),
+            latched=self.latched,
+            sequence=self.sequence,
+            source=self.source,
+            reason=self.reason,
+            asserted=dict(sorted(self._native.asserted)),
+            acknowledged=tuple(sorted(self._native.acknowledged)) if self.latched else (),
         ).model_dump(mode="json")
         return json.dumps({"state": state, "digest": _digest(state)}, sort_keys=True)
 
@@ -201,40 +175,47 @@ class SafetyLatch:
         try:
             state = _read_state(text)
         except (ValueError, TypeError, RecursionError) as error:
-            latch._stop(StopSource.KERNEL, f"the stored latch state cannot be used: {error}", math.nan)
+            latch.trip(
+                source=StopSource.KERNEL,
+                reason=f"the stored latch state cannot be used: {error}",
+                now_s=math.nan,
+            )
             return latch
-        latch._latched = state.latched
-        latch._sequence = state.sequence
-        latch._source = state.source
-        latch._reason = state.reason
-        latch._asserted = dict(state.asserted)
-        latch._acknowledged = set(state.acknowledged)
+        latch._native.restore(
+            latched=state.latched,
+            sequence=state.sequence,
+            source=state.source,
+            reason=state.reason,
+        )
+        for source, reason in state.asserted.items():
+            latch._native.restore_source(source=_plain_name(source), reason=reason)
+        for actuator in state.acknowledged:
+            latch._native.restore_acknowledgement(actuator)
         return latch
 
-    def _stop(self, source: str, reason: str, now_s: float) -> None:
-        if not self._latched:
-            self._latched = True
-            self._sequence = (self._sequence + 1) % _SEQUENCE_MODULUS
-            self._acknowledged.clear()
-        self._source = source
-        self._reason = reason
-        self._last_stop_s = self._advance(now_s)
 
-    def _advance(self, now_s: float) -> float | None:
-        """Returns the time, never earlier than one seen before; None for what is not a time."""
-        time_s = _time_or_none(now_s)
-        if time_s is None:
-            return None
-        self._latest_s = time_s if self._latest_s is None else max(self._latest_s, time_s)
-        return self._latest_s
+def _require_actuators(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise ROSConfigError(f"required_actuators must be a list of names, got {names!r}")
+    required = tuple(dict.fromkeys(names))
+    longest = _core.REGISTRATION_NAME_BYTES_MAX
+    if len(required) > _core.SOURCES_MAX or not all(
+        isinstance(name, str) and 1 <= len(name.encode(errors="replace")) <= longest for name in required
+    ):
+        raise ROSConfigError(
+            f"required_actuators must be at most {_core.SOURCES_MAX} names of 1 to {longest} bytes, "
+            f"got {list(required)!r}"
+        )
+    return required
 
-    def _cooldown_blockers(self, reached_s: float) -> list[str]:
-        if self._last_stop_s is None:
-            self._last_stop_s = reached_s
-        elapsed_s = reached_s - self._last_stop_s
-        if elapsed_s >= self._cooldown_s:
-            return []
-        return [f"cooling down, {elapsed_s:.3f} s of {self._cooldown_s:.3f} s since the most recent stop"]
+
+def _plain_name(source: object) -> str:
+    """Returns a name that fits into the latch; one that is too long keeps its beginning and stays one of its own."""
+    name = _plain(source)
+    if len(name.encode()) <= _core.REGISTRATION_NAME_BYTES_MAX:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return name.encode()[:20].decode(errors="ignore") + f"#{digest}"
 
 
 def _plain(text: object) -> str:
@@ -242,14 +223,13 @@ def _plain(text: object) -> str:
     return str(text).encode("utf-8", "replace").decode() or "unknown"
 
 
-def _time_or_none(now_s: object) -> float | None:
+def _time_or_nan(now_s: object) -> float:
     if isinstance(now_s, bool) or not isinstance(now_s, Real):
-        return None
+        return math.nan
     try:
-        time_s = float(now_s)
+        return float(now_s)
     except (OverflowError, ValueError):
-        return None
-    return time_s if math.isfinite(time_s) else None
+        return math.nan
 
 
 def _digest(state: object) -> str:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decides what a violation leads to, besides that the chunk never passes."""
+"""What a violation leads to, besides that the chunk never passes; the rule is `kernel/response.hpp`."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+from lastgate import _core
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.violation_codes import ViolationCode
 
@@ -22,21 +23,6 @@ class OnStale(StrEnum):
     ESTOP = "estop"
     STOP = "stop"
     DROP = "drop"
-
-
-# Stages 7 and 9 of the validation order: the motion may be fine, but it could not be checked.
-STALE_CODES = frozenset(
-    {
-        ViolationCode.state_unavailable,
-        ViolationCode.world_unavailable,
-        ViolationCode.world_overflow,
-        ViolationCode.voxel_unavailable,
-        ViolationCode.voxel_overflow,
-    }
-)
-
-# The gate itself is in doubt, so no setting may let it go on to the next chunk.
-FAULT_CODES = frozenset({ViolationCode.not_checked, ViolationCode.internal_fault})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,14 +62,9 @@ def respond_to(code: ViolationCode, *, on_violation: str = "estop", on_stale: st
     """
     violation_setting = _require_setting(OnViolation, "on_violation", on_violation)
     stale_setting = _require_setting(OnStale, "on_stale", on_stale)
-    if code is ViolationCode.estop_latched:
-        return Response(report=False, latch=False, controlled_stop=False)
-    if code in FAULT_CODES:
-        return Response(report=True, latch=True, controlled_stop=False)
-    if code in STALE_CODES:
-        return Response(
-            report=True,
-            latch=stale_setting is OnStale.ESTOP,
-            controlled_stop=stale_setting is OnStale.STOP,
-        )
-    return Response(report=True, latch=violation_setting is OnViolation.ESTOP, controlled_stop=False)
+    response = _core.respond_to(
+        _core.ViolationCode(code.number),
+        on_violation=_core.OnViolation[violation_setting],
+        on_stale=_core.OnStale[stale_setting],
+    )
+    return Response(report=response.report, latch=response.latch, controlled_stop=response.controlled_stop)

@@ -41,7 +41,7 @@ class RobotScene:
         self._picture_gate: Gate | None = None
         self._lock = threading.Lock()
         config = _core.read_config(flat_config(robot, step_s=_STEP_S))
-        self._names = VerdictNames(robot=robot, config=config, attachments={})
+        self._names = VerdictNames(config=config, attachments={})
         self._links = config.link_names
         self._volume_link = np.array(config.volume_link, dtype=int)
         self._ends = np.array(config.volume_ends_m).reshape(-1, 2, 3)
