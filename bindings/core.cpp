@@ -97,13 +97,13 @@ void bind_config_arrays(nb::class_<KernelConfig>& config) {
     def_volumes("volume_link", [](const VolumeSpec& v) { return Numbers{double(v.link)}; });
     def_volumes("volume_radius_m", [](const VolumeSpec& v) { return Numbers{v.radius_m}; });
     def_volumes("volume_ends_m", [both](const VolumeSpec& v) { return both(v.end_a, v.end_b); });
-    const auto def_pieces = [&](const char* key, auto numbers_of) {
-        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.pieces, numbers_of); });
+    const auto def_hulls = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.hulls, numbers_of); });
     };
-    def_pieces("piece_link", [](const PieceSpec& p) { return Numbers{double(p.link)}; });
-    def_pieces("piece_radius_m", [](const PieceSpec& p) { return Numbers{p.radius_m}; });
-    def_pieces("piece_corner_count", [](const PieceSpec& p) { return Numbers{double(p.corners.size())}; });
-    def_pieces("piece_corners_m", [](const PieceSpec& p) { return flattened(p.corners, [](Vec3 c) { return Numbers{c.x, c.y, c.z}; }); });
+    def_hulls("piece_link", [](const HullSpec& p) { return Numbers{double(p.link)}; });
+    def_hulls("piece_radius_m", [](const HullSpec& p) { return Numbers{p.radius_m}; });
+    def_hulls("piece_corner_count", [](const HullSpec& p) { return Numbers{double(p.vertices.size())}; });
+    def_hulls("piece_corners_m", [](const HullSpec& p) { return flattened(p.vertices, [](Vec3 c) { return Numbers{c.x, c.y, c.z}; }); });
     const auto def_grippers = [&](const char* key, auto numbers_of) {
         config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.gripper_joints, numbers_of); });
     };
@@ -219,7 +219,7 @@ void bind_config(nb::module_& module) {
     bind_config_arrays(config);
 }
 
-/// Corners by coordinate, as the core reads them.
+/// Vertices by coordinate, as the core reads them.
 struct Columns {
     std::vector<double> x, y, z;
     explicit Columns(const Matrix& rows) {
@@ -233,7 +233,7 @@ struct Columns {
 };
 
 using StampedField = std::tuple<std::shared_ptr<ObstacleField>, double>;         ///< And when it was seen.
-using FloorField = std::tuple<std::shared_ptr<ObstacleField>, double, double>;  ///< And when it was placed, and how long it counts.
+using OccupancyMapField = std::tuple<std::shared_ptr<ObstacleField>, double, double>;  ///< And when it was placed, and how long it counts.
 
 /// A snapshot is whole when it is made and does not change: checks in any number of threads may read it.
 void bind_world(nb::module_& module) {
@@ -241,7 +241,7 @@ void bind_world(nb::module_& module) {
         .def(
             "__init__",
             [](WorldSnapshot* self, Kinds kinds, Matrix sizes, Matrix poses, std::uint64_t id, double stamp_s, bool in_base_frame, std::optional<StampedField> voxels,
-               bool voxels_overflow, std::optional<StampedField> points, std::optional<FloorField> floor) {
+               bool voxels_overflow, std::optional<StampedField> points, std::optional<OccupancyMapField> floor) {
                 if (sizes.shape(0) != kinds.size() || sizes.shape(1) != 3 || poses.shape(0) != kinds.size() || poses.shape(1) != 7) {
                     throw std::invalid_argument("obstacles need one kind, three sizes and seven pose numbers each");
                 }
@@ -275,7 +275,7 @@ void bind_world(nb::module_& module) {
             return tuple_of(distance_segment_primitive(segment_of(ends), world.primitives()[index]));
         }, "index"_a, "ends"_a.noconvert());
     module.def("convex_distance", [](Matrix first, Matrix second, Vector second_in_first) {
-        if (first.shape(1) != 3 || second.shape(1) != 3 || second_in_first.size() != 12) throw std::invalid_argument("corners need three numbers each, a pose twelve by rows");
+        if (first.shape(1) != 3 || second.shape(1) != 3 || second_in_first.size() != 12) throw std::invalid_argument("vertices need three numbers each, a pose twelve by rows");
         const Columns a(first);
         const Columns b(second);
         const double* p = second_in_first.data();
@@ -440,7 +440,7 @@ NB_MODULE(_core, module) {
     module.attr("ROWS_MAX") = capacity::rows_max;
     module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
     module.attr("BATCH_UNDER_LOCK_MAX") = batch_under_lock_max;
-    module.attr("CELLS_PER_EDGE_MAX") = capacity::cells_per_edge_max;
+    module.attr("VOXELS_PER_EDGE_MAX") = capacity::voxels_per_edge_max;
     module.attr("LINKS_MAX") = capacity::links_max;
     module.attr("KEEP_IN_ZONES_MAX") = capacity::keep_in_zones_max;
     module.attr("DECLARED_CONTACTS_MAX") = capacity::declared_contacts_max;

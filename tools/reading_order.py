@@ -63,7 +63,7 @@ ORDER = (
     ),
     Part(
         "distances of convex hulls (GJK)",
-        ("src/geometry/convex.*", "src/geometry/placed_corners.hpp", "src/sweep/convex_refine.*"),
+        ("src/geometry/convex.*", "src/geometry/placed_vertices.hpp", "src/sweep/convex_refine.*"),
     ),
     Part(
         "recovery, declared contacts, reachable sets, footprint, tool speeds",
@@ -83,7 +83,9 @@ ORDER = (
 )
 
 # For planners, and for what is written down after a verdict.
-DECIDES_NOTHING = Part("planners and certificates", (header("planning"), "src/planning/*", "src/simd/simd_batch.hpp"))
+DECIDES_NOTHING = Part(
+    "planners and certificates", (header("planning"), "src/planning/*", "src/simd/simd_batch.hpp")
+)
 
 
 def line_count(files: list[Path]) -> int:

@@ -14,7 +14,7 @@ PRIMITIVES_MAX: int = 1024
 
 BATCH_UNDER_LOCK_MAX: int = 64
 
-CELLS_PER_EDGE_MAX: int = 2048
+VOXELS_PER_EDGE_MAX: int = 2048
 
 LINKS_MAX: int = 256
 
@@ -282,7 +282,7 @@ class ObstacleSource(enum.Enum):
 
     point = 3
 
-    cell = 4
+    voxel = 4
 
     link = 5
 
@@ -701,12 +701,12 @@ class ObstacleField:
     def from_voxels(occupancy: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], *, origin: tuple[float, float, float], resolution_m: float, unknown_is_free: bool, outside_is_free: bool) -> ObstacleField: ...
 
     @staticmethod
-    def from_cells(occupied: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], free: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, size: Sequence[int], origin: tuple[float, float, float], resolution_m: float, unknown_is_free: bool, outside_is_free: bool) -> ObstacleField: ...
+    def from_sparse_voxels(occupied: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], free: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, size: Sequence[int], origin: tuple[float, float, float], resolution_m: float, unknown_is_free: bool, outside_is_free: bool) -> ObstacleField: ...
 
     @staticmethod
     def from_floor(blocked: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], in_base: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, resolution_m: float, low_m: float, high_m: float) -> ObstacleField: ...
 
-    def with_cells(self, occupied: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], free: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> ObstacleField: ...
+    def with_voxels(self, occupied: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], free: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> ObstacleField: ...
 
     def distances(self, ends: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], cutoff_m: float) -> NDArray[numpy.float64]: ...
 
@@ -727,7 +727,7 @@ class CollisionEnvironment:
 
     def add_points(self, xyz: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], radius_m: float) -> None: ...
 
-    def add_cells(self, grid: ObstacleField) -> None: ...
+    def add_voxels(self, grid: ObstacleField) -> None: ...
 
     def any_within(self, spheres: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], margin_m: float, out: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
@@ -832,7 +832,7 @@ class SphereCover:
 
     def convex_pair_distances(self, configurations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], uncertainty: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], wanted: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], cutoff_m: float) -> NDArray[numpy.float64]: ...
 
-def hull_planes(corners: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...
+def hull_planes(vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]: ...
 
 def certify_path(gate: Gate, world: WorldSnapshot) -> tuple[bool, NDArray[numpy.float64], NDArray[numpy.float64]]: ...
 

@@ -187,7 +187,7 @@ def test_killed_gateway_that_was_required_is_a_stop(start_kernel, start_gateway)
     gateway.process.send_signal(signal.SIGKILL)
     gateway.process.wait()
     wait_until(lambda: kernel.status().latched, 2.0)
-    # The next one registers; what was latched stays until somebody resets it.
+    # The next one registers; what was latched stays until a reset.
     again = start_gateway(kernel.instance)
     assert again.greeting.startswith("ready")
     assert kernel.status().latched
@@ -210,7 +210,7 @@ def test_second_gateway_for_one_kernel_refuses(start_kernel, start_gateway):
 
 
 def test_gateway_without_a_kernel_refuses(start_gateway):
-    gateway = start_gateway("nobody-is-called-that")
+    gateway = start_gateway("no-kernel-is-called-that")
     assert gateway.process.wait(10) == 3
     assert gateway.greeting == ""
 
@@ -318,7 +318,7 @@ def test_paused_gateway_passes_nothing_old_on(start_kernel, start_gateway, start
     assert isinstance(propose(peer, good_chunk()), bytes)
     gateway.process.send_signal(signal.SIGSTOP)
     try:
-        # Accepted through another channel while nobody carries it on, and one that waits before the gateway.
+        # Accepted through another channel while no gateway carries it on, and one that waits before the gateway.
         kernel.observe(np.zeros(3))
         assert kernel.submit(lg.ActionChunk(np.full((2, 3), 0.001))).accepted
         peer.propose(good_chunk(), JOINTS, HOME)

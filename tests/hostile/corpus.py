@@ -102,7 +102,7 @@ HTTP: dict[str, bytes] = {
     "socket_frame_without_mask": _UPGRADE + _frame(1, 3, b"abc", mask=False),
     "socket_unknown_opcode": _UPGRADE + _frame(0xB, 0),
     "socket_half_a_frame": _UPGRADE + b"\x81",
-    "socket_endless_pieces": _UPGRADE + (b"\x01\x80\0\0\0\0" + b"\x00\x80\0\0\0\0" * 20_000),
+    "socket_endless_fragments": _UPGRADE + (b"\x01\x80\0\0\0\0" + b"\x00\x80\0\0\0\0" * 20_000),
     "socket_pings": _UPGRADE + b"\x89\x80\0\0\0\0" * 20_000,
 }
 
@@ -188,8 +188,8 @@ MANIFESTS: dict[str, bytes] = {
     "many_joints": _manifest(joints=stacked(3)["joints"] * 100),
     "long_name": _manifest(name="x" * 1_000_000),
     "name_that_moves_the_cursor": _manifest(name="\x1b[2J\x1b[H"),
-    "pieces_outside": _manifest(convex_pieces={"file": "../../etc/passwd", "sha256": "0" * 64}),
-    "pieces_missing": _manifest(convex_pieces={"file": "none.txt", "sha256": "0" * 64}),
+    "hulls_outside": _manifest(convex_pieces={"file": "../../etc/passwd", "sha256": "0" * 64}),
+    "hulls_missing": _manifest(convex_pieces={"file": "none.txt", "sha256": "0" * 64}),
     "list_at_the_top": b"- 1\n- 2\n",
     "two_documents": b"name: a\n---\nname: b\n",
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An envelope with `deadman_required` binds the kernel, whoever starts it and however."""
+"""An envelope with `deadman_required` binds the kernel, however it is started."""
 
 import hashlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong around a kernel without anybody dying: bad messages, floods, a pause, a full disk, a busy machine."""
+"""What goes wrong around a living kernel: bad messages, floods, a pause, a full disk, a busy machine."""
 
 import multiprocessing
 import os
@@ -187,7 +187,7 @@ def test_flood_of_chunks_at_one_channel_delays_neither_another_channel_nor_a_sto
                 assert answer.verdict.violation.code == lg.ViolationCode.state_unavailable.number
                 late += 1
         assert late < 50
-        # What passes stays numbered without a gap, whoever was too slow to read it.
+        # What passes stays numbered without a gap, whichever reader was too slow to read it.
         numbers = [message[0] for message in iter(lambda: passed.read(0.0), None)]
         assert numbers == sorted(set(numbers))
         began_s = time.monotonic()
@@ -302,7 +302,7 @@ def test_deadman_under_load_stops_when_chunks_pause_for_its_deadline_and_not_bef
             time.sleep(0.05)
         assert not latched or longest_s >= deadline_s, f"stopped after a pause of {longest_s} s"
         while not kernel.status().latched:
-            assert time.monotonic() - passed_s < deadline_s + 5.0, "nobody stopped though chunks ceased"
+            assert time.monotonic() - passed_s < deadline_s + 5.0, "no stop though chunks ceased"
         assert kernel.status().source == "deadman"
         assert latched or time.monotonic() - passed_s >= deadline_s
     finally:

@@ -119,7 +119,7 @@ def test_world_messages_of_the_wire_say_the_same(start_kernel):
     obstacle.origin_xyzrpy = np.array([0.5, 3.0, 0.0, 0.0, 0.0, 0.0])
     assert decide(("world_collision", ros.to_bytes(obstacle))).passed
 
-    cells = np.zeros((24, 24, 24), dtype=np.uint8)
+    voxel_array = np.zeros((24, 24, 24), dtype=np.uint8)
     voxels = ros.make(
         "openral_msgs/msg/OccupancyVoxels",
         header=ros.header(time.time(), "base"),
@@ -128,11 +128,11 @@ def test_world_messages_of_the_wire_say_the_same(start_kernel):
         size_x=24,
         size_y=24,
         size_z=24,
-        occupancy=cells.ravel(),
+        occupancy=voxel_array.ravel(),
     )
     assert decide(("occupancy_voxels", ros.to_bytes(voxels))).passed
-    cells[12, 12, 17] = 1  # z, y, x: x from 0.5 to 0.6 m, where the arm lies
-    voxels.occupancy = cells.ravel()
+    voxel_array[12, 12, 17] = 1  # z, y, x: x from 0.5 to 0.6 m, where the arm lies
+    voxels.occupancy = voxel_array.ravel()
     assert not decide(("occupancy_voxels", ros.to_bytes(voxels))).passed
     evidence = lg.read_evidence(
         ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger").evidence_json

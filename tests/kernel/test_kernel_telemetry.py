@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel decides is seen, recorded and run again from outside, and whoever looks cannot hinder it."""
+"""What a kernel decides is seen, recorded and run again from outside, and no observer can hinder it."""
 
 import base64
 import io
@@ -160,7 +160,7 @@ def test_telemetry_command_sends_spans_and_prints_diagnostics(start_kernel, coll
 def test_number_of_joints_of_a_kernel_that_is_not_there_is_not_known(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     assert _core.kernel_n_dof(kernel.instance) == 3
-    assert _core.kernel_n_dof(kernel.instance + "_of_nobody") is None
+    assert _core.kernel_n_dof(kernel.instance + "_of_no_kernel") is None
     kernel.close()
     assert _core.kernel_n_dof(kernel.instance) is None
 
@@ -249,7 +249,7 @@ def test_verdicts_of_a_kernel_are_run_again(start_kernel, tmp_path):
     path = tmp_path / "box.mcap"
     rng = np.random.default_rng(5)
     with KernelRecorder(kernel.instance, gate_for(kernel), path) as recorder:
-        assert not submit(kernel, [[0.01, 0.0]]).accepted  # nobody has published a world
+        assert not submit(kernel, [[0.01, 0.0]]).accepted  # no source has published a world
         said = []
         for index in range(60):
             if index % 20 == 0:
@@ -367,7 +367,7 @@ def test_recording_asks_the_kernel_for_what_it_is_not_told(start_kernel, tmp_pat
     assert not (tmp_path / "other.mcap").exists()
 
 
-def test_last_seconds_of_a_kernel_are_written_when_something_is_refused(start_kernel, tmp_path):
+def test_last_seconds_of_a_kernel_are_written_when_something_is_rejected(start_kernel, tmp_path):
     kernel = start_kernel(stacked(3), without_world=True, on_violation="hold")
     path = tmp_path / "box.mcap"
     with KernelRecorder(kernel.instance, gate_for(kernel), path, last_s=0.3) as recorder:

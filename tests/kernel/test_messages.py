@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our codec against one that nobody here wrote, and against bytes that are no message."""
+"""Our codec against one of another project, and against bytes that are no message."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lastgate up`: starts everybody, restarts nobody, says who is missing."""
+"""`lastgate up`: starts every process, restarts none, says which is missing."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def wait_until(holds, seconds=30.0):
 
 
 class Up:
-    """Is one running `lastgate up` of a robot that requires a deadman."""
+    """One running `lastgate up` of a robot that requires a deadman."""
 
     def __init__(self, folder: Path, *arguments: str, name: str | None = None, manifest=None) -> None:
         self.name = name or f"up-{os.getpid()}-{time.monotonic_ns() % 10**9}"
@@ -91,7 +91,7 @@ def test_group_arms_lets_chunks_pass_and_ends_without_a_trace(start_up):
     assert channel.wait_verdict(channel.submit(chunk), timeout_s=1.0).passed
     assert up.end() == 0
     assert not _core.kernel_is_alive(up.name)
-    # The kernel went first: nobody was missed, so the next start is not latched.
+    # The kernel went first: no process was missed, so the next start is not latched.
     again = start_up("--safe-action-deadline-s", "60", name=up.name)
     wait_until(lambda: again.said("armed"))
     # Another one under this name refuses, and leaves the first alone.
@@ -114,8 +114,8 @@ def test_source_that_dies_is_reported_not_restarted_and_stops_the_robot(start_up
 def test_every_stop_and_every_return_is_said_where_the_group_was_started(start_up):
     up = start_up("--safe-action-deadline-s", "60")
     wait_until(lambda: up.said("armed"))
-    kernel_process.stop_kernel(up.name, source="somebody", reason="smoke")
-    wait_until(lambda: up.said("a stop is latched: smoke (somebody); `lastgate reset --robot"))
+    kernel_process.stop_kernel(up.name, source="operator", reason="smoke")
+    wait_until(lambda: up.said("a stop is latched: smoke (operator); `lastgate reset --robot"))
     channel = _core.ChannelClient(up.name)
     wait_until(lambda: channel.command("reset", 2.0)[0])
     wait_until(lambda: up.said("armed", times=2))

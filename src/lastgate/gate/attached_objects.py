@@ -58,7 +58,7 @@ class AttachedObjects:
         return self._link_names.index(name)
 
     def detach(self, object_id: str) -> None:
-        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        """Detaches an object; an unknown one raises `ROSConfigError`."""
         number = self.numbers.get(object_id)
         if number is None or not self._native.detach(number):
             raise ROSConfigError(
@@ -68,7 +68,7 @@ class AttachedObjects:
         self.shapes = tuple(item for item in self.shapes if item[1].object_id != object_id)
 
     def replace(self, shapes: Sequence[tuple[int, AttachedShape]]) -> None:
-        """Lets go of everything and holds these under these numbers; one used twice raises `ROSConfigError`."""
+        """Detaches everything and attaches these under these numbers; one used twice raises `ROSConfigError`."""
         for object_id in tuple(self.numbers):
             self.detach(object_id)
         for number, held in shapes:
@@ -76,6 +76,6 @@ class AttachedObjects:
                 held.object_id not in self.numbers and number in self.numbers.values()
             ):
                 raise ROSConfigError(
-                    f"held object `{held.object_id}` has a number that is not its own: {number}"
+                    f"attached object `{held.object_id}` has a number that is not its own: {number}"
                 )
             self._attach(held, number)

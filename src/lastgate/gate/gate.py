@@ -428,13 +428,13 @@ class Gate:
             self._held.attach(held)
 
     def detach(self, object_id: str) -> None:
-        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        """Detaches an object; an unknown one raises `ROSConfigError`."""
         with self._entry:
             self._held.detach(object_id)
 
     @property
     def attached(self) -> tuple[AttachedShape, ...]:
-        """Every shape that is held at the moment, in the order it was attached."""
+        """Every shape that is attached at the moment, in the order it was attached."""
         return tuple(held for _, held in self._held.shapes)
 
     @property

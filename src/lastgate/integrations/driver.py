@@ -51,7 +51,7 @@ class StopReason(StrEnum):
     REPLACED = "another driver has its registration"
     KERNEL_GONE = "the kernel is gone"
     STARVED = "no accepted chunk in time"
-    PAUSED = "this driver did not look for too long"
+    PAUSED = "this driver did not poll for too long"
     REJECTED = "a chunk was rejected"
     REFUSED = REJECTED  # deprecated alias, kept for one release
     UNINFORMED = "what must be known is missing or too old"

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.contracts.arrays import require_unmasked
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import require_unmasked
 
 _KINDS = {"c": "complex numbers", "b": "true and false", "O": "objects", "U": "text", "S": "bytes"}
 

@@ -290,7 +290,7 @@ class KernelClient:
             chunk = rows
         else:
             raise ROSConfigError(
-                "mode belongs to bare rows: the ActionChunk has one of its own, leave mode out"
+                "mode belongs to bare arrays: the ActionChunk has one of its own, leave mode out"
             )
         payload = _core.encode_action_chunk(
             chunk.rows,
@@ -362,10 +362,10 @@ class KernelClient:
         self._attachments[object_id] = number
 
     def detach(self, object_id: str) -> None:
-        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        """Detaches an object; an unknown one raises `ROSConfigError`."""
         success, _, said = self._ask("detach", _core.encode_detach(object_id))
         if not success:
-            raise ROSConfigError(f"`{object_id}` cannot be let go: {said}")
+            raise ROSConfigError(f"`{object_id}` cannot be detached: {said}")
         self._attachments.pop(object_id, None)
 
     def check_nav_goal(self, pose: Pose6D) -> NavGoal:

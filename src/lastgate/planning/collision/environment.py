@@ -55,7 +55,7 @@ class CollisionEnvironment:
     """A set of obstacles, built once and then only read, from any number of threads.
 
     Distances are signed, exact to a hundredth of a nanometre and never above the truth; touching counts as contact.
-    Inside a solid cell depth is not measured: the distance is then minus the sphere's radius.
+    Inside a solid voxel depth is not measured: the distance is then minus the sphere's radius.
 
     The bounds say which space the obstacles speak for. Obstacles beyond them are kept and count, and a robot beyond
     them is measured like any other; `outside_bounds` says that it is there. With `outside="occupied"` leaving
@@ -168,7 +168,7 @@ class CollisionEnvironment:
             unknown_is_free=voxels.unknown == "free",
             outside_is_free=voxels.outside == "free",
         )
-        self._native.add_cells(field)
+        self._native.add_voxels(field)
         self.obstacle_count += field.obstacle_count
 
     def without(self, *ids: str) -> Self:
@@ -244,7 +244,7 @@ class CollisionEnvironment:
         return self._others.get("voxels")
 
     @property
-    def has_cells(self) -> bool:
+    def has_voxels(self) -> bool:
         """True if there is a grid."""
         return self.voxels is not None
 
@@ -381,8 +381,8 @@ def _require_bounds(bounds: object) -> Bounds:
     return lower, upper
 
 
-def _as_tuple(corner: object) -> object:
-    return tuple(corner) if isinstance(corner, list) else corner
+def _as_tuple(vertex: object) -> object:
+    return tuple(vertex) if isinstance(vertex, list) else vertex
 
 
 def _require_ids(ids: Sequence[object] | None, count: int) -> tuple[str, ...]:

@@ -147,7 +147,7 @@ def deadman_command(
     *,
     robot: Instance = None,
     deadline_s: DeadlineOption = SAFE_ACTION_DEADLINE_S,
-    check_period_s: Annotated[float, typer.Option(help="How often to look.")] = 0.05,
+    check_period_s: Annotated[float, typer.Option(help="How often to poll.")] = 0.05,
 ) -> int:
     """Stops the robot when accepted chunks cease; armed again after every reset."""
     from lastgate import _core

@@ -30,7 +30,7 @@ from lastgate.world import NoWorld, World
 # verdicts are not.
 POLL_S = 0.04
 STATUS_BLOCK_EVERY_S = 0.2
-# A world of more bytes than this is looked at once a second.
+# A world of more bytes than this is read once a second.
 LARGE_WORLD_BYTES = 1_000_000
 CHUNKS_KEPT = 64
 _STATE_WORDS: dict[KernelState, StateWord] = {

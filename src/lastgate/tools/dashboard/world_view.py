@@ -212,7 +212,7 @@ class WorldView:
         return cloud
 
     def cloud_picture(self) -> tuple[bytes, Facts] | None:
-        """Returns the card of points and cells: a picture, and what is said beside it. None where there are none."""
+        """Returns the card of points and voxels: a picture, and what is said beside it. None where there are none."""
         clouds: list[Float64] = []
         facts: list[tuple[str, str]] = []
         if self.points is not None:

@@ -69,10 +69,10 @@ def _base_in_map(floor: _core.FloorMapMessage) -> Pose6D:
     window_in_base = np.vstack([np.frombuffer(floor.window_in_base).reshape(3, 4), [0.0, 0.0, 0.0, 1.0]])
     cos, sin = math.cos(floor.origin_yaw), math.sin(floor.origin_yaw)
     turn = np.array([[cos, -sin], [sin, cos]])
-    corner = np.array(floor.origin_xy) + turn @ (np.array(floor.window_first) * floor.resolution_m)
+    vertex = np.array(floor.origin_xy) + turn @ (np.array(floor.window_first) * floor.resolution_m)
     window_in_map = np.eye(4)
     window_in_map[:2, :2] = turn
-    window_in_map[:2, 3] = corner
+    window_in_map[:2, 3] = vertex
     base_in_map = window_in_map @ np.linalg.inv(window_in_base)
     yaw = math.atan2(base_in_map[1, 0], base_in_map[0, 0])
     x, y, z = base_in_map[:3, 3].tolist()

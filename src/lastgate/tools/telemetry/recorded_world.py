@@ -15,7 +15,7 @@ def recorded_world(parts: Sequence[tuple[int, bytes]], *, frames: RobotFrames, s
     """Returns the world that these messages made.
 
     Checks see what the kernel's own code makes of the messages, under the number it had then. Names and pictures come
-    from what Python can read of them; a floor map is checked against and not shown.
+    from what Python can read of them; an occupancy map is checked against and not shown.
 
     Raises:
         ROSConfigError: The messages are no world.

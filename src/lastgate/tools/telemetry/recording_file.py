@@ -18,7 +18,7 @@ from lastgate.contracts.action import ActionChunk, RobotState
 from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.gate import Gate
 from lastgate.gate.declared_contact import DeclaredContact
-from lastgate.robots.convex_pieces_file import written_pieces
+from lastgate.robots.convex_hulls_file import written_hulls
 from lastgate.tools.telemetry.recording_chain import LINK_SCHEMA, LINK_SCHEMA_NAME, LINK_TOPIC, Chain, Linked
 from lastgate.tools.telemetry.recording_messages import encode_message, full_name, new_message, schema_text
 from lastgate.world import NoWorld, World
@@ -321,7 +321,7 @@ class RecordingFile:
             "flat_config": self._gate.flat_config,
             "robot": robot.model_dump(mode="json"),
             "skill": None if self._gate.skill is None else said_by_skill(self._gate.skill),
-            "convex_pieces": written_pieces(robot.loaded_pieces, comments=[]),
+            "convex_pieces": written_hulls(robot.loaded_hulls, comments=[]),
         }
         payload = json.dumps(model).encode()
         self._chain.begin(payload)

@@ -22,7 +22,7 @@ from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.gate import Gate
 from lastgate.gate.declared_contact import DeclaredContact
 from lastgate.gate.verdict import Verdict
-from lastgate.robots.convex_pieces_file import read_convex_pieces
+from lastgate.robots.convex_hulls_file import read_convex_hulls
 from lastgate.tools.telemetry.recorded_world import recorded_world
 from lastgate.tools.telemetry.recording_chain import LINK_TOPIC, Chain, Link, Linked, fault_of
 from lastgate.tools.telemetry.recording_file import (
@@ -263,8 +263,8 @@ class _Reading:
                 f"the robot of the recording cannot be read: {error.errors()[0]['msg']}"
             ) from None
         if robot.convex_pieces is not None:
-            pieces = read_convex_pieces(told["convex_pieces"], source="the recording")
-            robot = robot.with_loaded_pieces(pieces)
+            hulls = read_convex_hulls(told["convex_pieces"], source="the recording")
+            robot = robot.with_loaded_hulls(hulls)
         self.recording.models[digest] = RecordedModel(
             digest=digest,
             flat_config=told["flat_config"],
