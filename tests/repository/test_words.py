@@ -97,7 +97,7 @@ ALLOWED = (
     ),
     (
         r"",
-        r"(?<=[\"n^])piece (?=[{\w])|`piece LINK RADIUS CORNERS`|Convex pieces of.*|A piece is every point.*",
+        r"(?<=[\"n^])piece (?=[{ \w])|`piece LINK RADIUS CORNERS`|Convex pieces of.*|A piece is every point.*",
     ),
     (
         r"",
