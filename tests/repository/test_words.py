@@ -89,7 +89,7 @@ ALLOWED = (
     # Keys of manifests, of the flat configuration, of certificates, of files with hulls and of stored results.
     (
         r"",
-        r"convex_pieces(\.txt)?\b|pieces_per_link_max|piece_(link|radius_m|corner_count|corners_m|)\b|--pieces-only",
+        r"lastgate-convex-pieces|convex_pieces(\.txt)?\b|pieces_per_link_max|piece_(link|radius_m|corner_count|corners_m|)\b|--pieces-only",
     ),
     (
         r"",
