@@ -95,7 +95,7 @@ def test_message_of_another_length_than_its_sizes_is_refused(length):
 
 
 @pytest.mark.parametrize(
-    "cells", [[256], [-1], [0.5], "x", None, np.zeros(1, np.int8), np.zeros((1, 1), np.uint8)]
+    "voxel_array", [[256], [-1], [0.5], "x", None, np.zeros(1, np.int8), np.zeros((1, 1), np.uint8)]
 )
 def test_message_voxels_that_are_not_bytes_are_refused(voxel_array):
     with pytest.raises(ROSConfigError, match="occupancy"):
