@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from paper_robots import gripper_arm, sphere
+from fixtures.analytic_robots import gripper_arm, sphere
 
 import lastgate as lg
 

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from paper_robots import cart, planar_two_link
+from fixtures.analytic_robots import cart, planar_two_link
 
 import lastgate as lg
 from lastgate import _core

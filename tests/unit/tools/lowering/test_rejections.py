@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import pytest
-from lastgate.cli.app import run
+from lastgate.tools.cli.app import run
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.robots.convex_hulls_file import read_convex_hulls
