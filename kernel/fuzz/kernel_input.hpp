@@ -41,7 +41,7 @@ inline const KernelConfig& robot() {
             text.replace(at, std::string(from).size(), to);
         };
         put("mobile_base: false", "mobile_base: true");
-        put("control_modes: [0, 1, 3, 4, 5, 6]", "max_base_linear_speed_m_s: 1.0\nmax_base_angular_speed_rad_s: 1.0\nfootprint_vertices_xy: [0, 0]\nfootprint_radius_m: 0.2\ncontrol_modes: [0, 1, 3, 4, 5, 6, 7]");
+        put("control_modes: [0, 1, 3, 4, 5, 6]", "max_base_linear_speed_m_s: 1.0\nmax_base_angular_speed_rad_s: 1.0\nfootprint_corners_xy: [0, 0]\nfootprint_radius_m: 0.2\ncontrol_modes: [0, 1, 3, 4, 5, 6, 7]");
         return read_config(text);
     }();
     return config;
