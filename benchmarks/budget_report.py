@@ -63,6 +63,11 @@ def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
             lines.append(
                 (times <= wanted, f"{budget['title']}: {times} times the sampled check, at most {wanted}")
             )
+        if "at_rest_ratio_max" in budget:
+            times, wanted = result["ratios"][case], budget["at_rest_ratio_max"]
+            lines.append(
+                (times <= wanted, f"{budget['title']}: {times} times the same motion at rest, at most {wanted}")
+            )
         if "bytes_max" in budget:
             taken, wanted = result["memory_bytes"].get(case), budget["bytes_max"]
             counted = "not counted" if taken is None else f"{taken:,} bytes"

@@ -35,6 +35,18 @@ TITLES = {
     "lanes_kinematics_undisturbed": "the same, undisturbed calls only",
     "edge_certified": "straight motion of 0.5 rad, self + 14 obstacles, certified",
     "edge_sampled": "the same motion checked every 1/32 rad, nothing in between",
+    **{
+        f"near_contact_{motion}_{rung}": f"16 steps of 0.05 rad {words}, {where}"
+        for motion, words in (
+            ("slide", "sliding over a table"),
+            ("turn", "turning the hand above a table"),
+            ("approach", "coming down to a table"),
+        )
+        for rung, where in (
+            ("at_rest", "far from it"),
+            *((f"{mm}_mm", f"{mm} mm beyond the margin") for mm in ("20", "5", "2", "1", "0.5")),
+        )
+    },
     "chunk_14_cold": "chunk, 14 obstacles, cold caches",
     "chunk_14_cold_undisturbed": "the same, undisturbed calls only",
     "chunk_100_cold": "chunk, 100 obstacles, cold caches",
@@ -53,6 +65,15 @@ TITLES = {
 }
 
 RATIO_TITLES = {
+    **{
+        f"near_contact_{motion}_{mm}_mm": f"our chunk {words} at {mm} mm / the same far from it"
+        for motion, words in (
+            ("slide", "sliding over a table"),
+            ("turn", "turning above a table"),
+            ("approach", "coming down to a table"),
+        )
+        for mm in ("20", "5", "2", "1", "0.5")
+    },
     "edge_certified": "our certified motion of 0.5 rad / our samples of it every 1/32 rad",
     "chunk_100": "our chunk with 100 obstacles / with 14",
     "chunk_grid_128": "our chunk in front of the grid / with 14 obstacles",

@@ -21,6 +21,8 @@ import numpy as np
 from budget_report import budget_lines
 from clutter import write_clutter
 from hot_code import hot_code_bytes
+from near_contact import RATIOS as NEAR_CONTACT_RATIOS
+from near_contact import write_ladder
 from numpy.typing import NDArray
 from peers import CompiledMujocoPeer
 from render import render_page
@@ -51,6 +53,7 @@ RATIOS = {
     "pinocchio_configuration": "batch_4096",
     "mujoco_kinematics": "forward_kinematics",
     "pinocchio_kinematics": "forward_kinematics",
+    **NEAR_CONTACT_RATIOS,
 }
 
 
@@ -102,6 +105,7 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
     with tempfile.TemporaryDirectory(prefix="lastgate-bench-") as folder:
         config, numbers = write_scene(scene, Path(folder))
         clutter = write_clutter(scene, Path(folder))
+        ladder_config, ladder = write_ladder(Path(folder))
         hot_code = hot_code_bytes(binary.with_name("accepted_chunk"), config, numbers, Path(folder))
         if hot_code is None:
             print("hot code: not counted, valgrind is not installed", file=sys.stderr, flush=True)
@@ -118,7 +122,14 @@ def measure(binary: Path, *, rounds: int, calls: int, core: int) -> tuple[Scene,
                 str(core),
                 str(calls),
             ]
-            for command in (gate_check, field_query, planning):
+            near_contact = [
+                str(binary.with_name("near_contact")),
+                str(ladder_config),
+                str(ladder),
+                str(core),
+                str(max(calls // 20, 20)),
+            ]
+            for command in (gate_check, field_query, planning, near_contact):
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode != 0:
                     raise SystemExit(f"error: {Path(command[0]).name} failed\n{done.stderr}")
@@ -191,8 +202,14 @@ def main() -> int:
         for name in list(samples)
         if name.startswith(("memory_", "hot_code_"))
     }
+    evaluations = {
+        name.removesuffix("_evaluations"): int(samples.pop(name)[0][0])
+        for name in list(samples)
+        if name.endswith("_evaluations")
+    }
     result: dict[str, Any] = {
         "memory_bytes": memory_bytes,
+        "evaluations": evaluations,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "cpu": cpu_name(),
         "cores": os.cpu_count(),

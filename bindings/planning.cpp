@@ -180,12 +180,12 @@ void bind_planning(nb::module_& module) {
         for (const CertificateRecord& r : certificate.records) {
             records.insert(records.end(), {static_cast<double>(r.kind), r.by_hulls ? 1.0 : 0.0, double(r.a), double(r.b), r.hull_a ? 1.0 : 0.0, double(r.shape_a),
                                            r.hull_b ? 1.0 : 0.0, double(r.shape_b), r.low, r.high, r.at, r.direction.x, r.direction.y, r.direction.z, r.distance_m,
-                                           r.motion_m, r.required_m});
+                                           r.motion_m, r.required_m, r.directional ? 1.0 : 0.0, r.gap_before_m, r.gap_after_m, r.bend_m});
         }
         std::vector<double> apart;
         for (const ApartRecord& r : certificate.apart) apart.insert(apart.end(), {double(r.volume), double(r.hull), r.direction.x, r.direction.y, r.direction.z});
         using Answer = nb::typed<nb::tuple, bool, Array, Array>;
-        return Answer(nb::make_tuple(certificate.complete, rows_of(std::move(records), 17), rows_of(std::move(apart), 5)));
+        return Answer(nb::make_tuple(certificate.complete, rows_of(std::move(records), 21), rows_of(std::move(apart), 5)));
     }, "gate"_a, "world"_a);
     module.def("gate_uncertainty", [](const GuardedGate& gate) {
         const Alone alone(gate.entry, gate_name);

@@ -24,6 +24,7 @@ COPIED = ("CMakeLists.txt", "core", "kernel", "examples")
 # Fast ones first: the first test that fails ends a fault.
 TESTS = (
     "stage_test",
+    "directional_test",
     "sweep_test",
     "mode_test",
     "recovery_test",
@@ -69,6 +70,72 @@ class Fault:
 
 FAULTS = (
     Fault(
+        "derivative_has_the_wrong_sign",
+        "core/src/sweep/directional_bound.cpp",
+        r"const double rate = joint\.multiplier \* moved;",
+        "const double rate = -joint.multiplier * moved;",
+    ),
+    Fault(
+        "turning_lever_has_the_wrong_sign",
+        "core/src/sweep/directional_bound.cpp",
+        r"rate \* cross\(frame\.translation, frame\.rotation\.z\)",
+        "rate * cross(frame.rotation.z, frame.translation)",
+    ),
+    Fault(
+        "multiplier_left_out_of_the_derivative",
+        "core/src/sweep/directional_bound.cpp",
+        r"const double rate = joint\.multiplier \* moved;",
+        "const double rate = moved;",
+    ),
+    Fault(
+        "curvature_halved",
+        "core/src/sweep/directional_bound.cpp",
+        r"\+ 0\.5 \* after\.curvature_m",
+        "+ 0.25 * after.curvature_m",
+    ),
+    Fault(
+        "mixed_second_derivatives_counted_once",
+        "core/src/sweep/directional_bound.cpp",
+        r"\(turned \+ 2\.0 \* turned_above\)",
+        "(turned + turned_above)",
+    ),
+    Fault(
+        "own_second_derivative_forgotten",
+        "core/src/sweep/directional_bound.cpp",
+        r"\(turned \+ 2\.0 \* turned_above\)",
+        "(2.0 * turned_above)",
+    ),
+    Fault(
+        "second_shape_moves_in_another_frame",
+        "core/src/sweep/directional_bound.cpp",
+        r"second_after = motion_to\(model, b, common,",
+        "second_after = motion_to(model, b, 0,",
+    ),
+    Fault(
+        "end_of_the_interval_not_looked_at",
+        "core/src/sweep/directional_bound.cpp",
+        r"-second\.after_m - first\.after_m\}",
+        "-second.before_m - first.before_m}",
+    ),
+    Fault(
+        "plane_of_an_earlier_row",
+        "core/src/sweep/placement.cpp",
+        r"return \{frames_of_row\(row_index\), workspace\.to_before",
+        "return {frames_of_row(row_index > 0 ? row_index - 1 : 0), workspace.to_before",
+    ),
+    Fault(
+        "half_space_passed_along_any_direction",
+        "core/src/sweep/directional_bound.cpp",
+        r"motion\.second\.is_half_space \? -motion\.second\.in_base\.rotation\.z : ",
+        "",
+    ),
+    Fault(
+        "motion_without_a_bound_on_its_rounding",
+        "core/src/sweep/directional_bound.cpp",
+        r"if \(!\(way <= tolerance::directional_way_max\)\)",
+        "if (way < 0.0)",
+    ),
+    Fault(
         "radius_of_hulls_forgotten",
         "core/src/sweep/convex_refine.cpp",
         r"found\.lower_m : deepest_m_\) - radii_m,",
@@ -77,8 +144,8 @@ FAULTS = (
     Fault(
         "motion_of_hulls_forgotten",
         "core/src/sweep/convex_refine.cpp",
-        r"if \(certified\(witness\.distance_m, required_m, moved_m\)\)",
-        "if (certified(witness.distance_m, required_m, 0.0))",
+        r"if \(certified\(witness\.distance_m, required_m, moved_m\) \|\|",
+        "if (certified(witness.distance_m, required_m, 0.0) ||",
     ),
     Fault(
         "start_contact_refined_away",

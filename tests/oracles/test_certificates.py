@@ -439,9 +439,9 @@ def test_world_that_no_source_observed_has_no_obstacles(honest: str) -> None:
         ("", "not JSON"),
         ("[]", "not a file"),
         ('{"format": "lastgate-certificate 1"}', "not a file"),
-        ('{"format": "lastgate-certificate 2"}', "digest"),
-        ('{"format": "lastgate-certificate 2", "path": [NaN]}', "holds NaN"),
-        ('{"format": "lastgate-certificate 2", "format": "lastgate-certificate 2"}', "twice"),
+        ('{"format": "lastgate-certificate 3"}', "digest"),
+        ('{"format": "lastgate-certificate 3", "path": [NaN]}', "holds NaN"),
+        ('{"format": "lastgate-certificate 3", "format": "lastgate-certificate 3"}', "twice"),
         ("[" * 100_000, "not JSON"),
     ],
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures.analytic_robots import NOW_S, arm_of_one_link, at, code_of, gate_of, sphere, world_of
+from fixtures.analytic_robots import NOW_S, arm_of_one_link, at, code_of, gate_of, planar_two_link, sphere, world_of
 
 import lastgate as lg
 from lastgate.certificate import checker as certificate_checker
@@ -434,6 +434,141 @@ def test_what_has_to_be_believed_is_printed(honest: Content) -> None:
     empty["world"] |= {"kind": [], "size_m": [], "xyz_quat_xyzw": []}
     empty["records"] = []
     assert "the world of the file: nothing" in str(verified(empty))
+
+
+# ---- Records that follow a direction ---------------------------------------------------------------
+
+HALF_STEP = 0.2  # of the arm below, from the middle of its step to either end
+
+
+@pytest.fixture(scope="module")
+def followed() -> Content:
+    """The certificate of an arm of two links that turns above a floor: no length of motion would certify it."""
+    gate = gate_of(planar_two_link(), step_s=1.0)
+    floor = lg.WorldCollisionPrimitive(
+        shape=lg.BoxShape(size_xyz_m=(6.0, 6.0, 1.0)), pose=lg.Pose6D(xyz=(0.0, 0.0, -0.5525))
+    )
+    content = gate.certify(
+        lg.ActionChunk([[2 * HALF_STEP, -0.3]]), state=at(0.0, 0.3), world=world_of(floor), now_s=NOW_S
+    ).content
+    report = verified(content)
+    assert report is not None
+    assert content["format"] == certificate_checker.FORMAT
+    assert any(record[COLUMN["directional"]] == 1.0 for record in content["records"])
+    return content
+
+
+def followed_records(content: Content) -> list[list[float]]:
+    return [record for record in content["records"] if record[COLUMN["directional"]] == 1.0]
+
+
+def change(name: str, by: Callable[[float], float]) -> Callable[[Content], None]:
+    def forge(content: Content) -> None:
+        record = followed_records(content)[0]
+        record[COLUMN[name]] = by(record[COLUMN[name]])
+
+    return forge
+
+
+def change_direction(to: Callable[[Any], Any]) -> Callable[[Content], None]:
+    def forge(content: Content) -> None:
+        record, at_x = followed_records(content)[0], COLUMN["direction_x"]
+        record[at_x : at_x + 3] = [float(part) for part in to(np.array(record[at_x : at_x + 3]))]
+
+    return forge
+
+
+def past_a_step(content: Content) -> None:
+    """One stretch instead of all those of its pair, its middle inside the path."""
+    record = followed_records(content)[0]
+    pair = [record[COLUMN[name]] for name in ("kind", "a", "b")]
+    same = [r for r in content["records"] if [r[COLUMN[name]] for name in ("kind", "a", "b")] == pair]
+    content["path"] = [*content["path"], content["path"][-1]]
+    for other in same[1:]:
+        content["records"].remove(other)
+    record[COLUMN["low"]], record[COLUMN["high"]], record[COLUMN["at"]] = 0.0, 2.0, 1.0
+
+
+DIRECTION_FORGERIES: dict[str, Callable[[Content], None]] = {
+    "another direction": change_direction(lambda n: np.array([n[2], n[0], n[1]])),
+    "a direction turned by a milliradian": change_direction(
+        lambda n: (n + np.array([1e-3, 0, 0])) / np.linalg.norm(n + np.array([1e-3, 0, 0]))
+    ),
+    "a direction that is no unit vector": change_direction(lambda n: 1.001 * n),
+    "no direction": change_direction(lambda n: 0.0 * n),
+    "a wider gap before": change("gap_before_m", lambda gap: gap + 1e-6),
+    "a wider gap after": change("gap_after_m", lambda gap: gap + 1e-6),
+    "the sign of the derivative turned": change("gap_after_m", lambda gap: -gap),
+    "half the curvature": change("bend_m", lambda bend: 0.5 * bend),
+    "no curvature": change("bend_m", lambda _: 0.0),
+    "a wider slab": change("distance_m", lambda distance: distance + 1e-6),
+    "a flag of two": change("directional", lambda _: 2.0),
+    "gaps without the flag": change("directional", lambda _: 0.0),
+    "a stretch past a step": past_a_step,
+}
+
+
+@pytest.mark.parametrize("name", DIRECTION_FORGERIES)
+def test_no_forged_direction_verifies(followed: Content, name: str) -> None:
+    forged = copy.deepcopy(followed)
+    DIRECTION_FORGERIES[name](forged)
+    assert forged != followed
+    assert verified(forged) is None
+
+
+def test_direction_that_is_followed_into_an_obstacle_does_not_verify_however_well_it_fits(
+    followed: Content,
+) -> None:
+    """The floor is raised until the arm meets it; gaps and bends are those that the checker computes."""
+    ends = ("distance_m", "gap_before_m", "gap_after_m")
+    spare_m = min(
+        min(record[COLUMN[name]] for name in ends)
+        if record[COLUMN["directional"]]
+        else record[COLUMN["distance_m"]] - record[COLUMN["motion_m"]]
+        for record in followed["records"]
+        if record[COLUMN["kind"]] == 1
+    )
+    assert spare_m > 1e-6
+    for raised_m, clear in ((0.5 * spare_m, True), (1.001 * spare_m, False)):
+        moved = copy.deepcopy(followed)
+        moved["world"]["xyz_quat_xyzw"][0][2] += raised_m
+        for entry in moved["records"]:
+            if entry[COLUMN["kind"]] != 1:
+                continue
+            entry[COLUMN["distance_m"]] -= raised_m
+            for name in ("gap_before_m", "gap_after_m"):
+                entry[COLUMN[name]] -= raised_m * entry[COLUMN["directional"]]
+        assert (verified(moved) is not None) == clear, raised_m
+
+
+def test_derivative_in_another_frame_does_not_verify() -> None:
+    """Links of one chain move against each other by the joints between them; one that carries both is left out."""
+    gate = gate_of(planar_two_link(), step_s=1.0)
+    content = gate.certify(
+        lg.ActionChunk([[0.3, 2.5]]), state=at(0.0, 2.3), world=lg.NO_WORLD, now_s=NOW_S
+    ).content
+    own = [record for record in followed_records(content) if record[COLUMN["kind"]] == 0]
+    assert own
+    assert verified(content) is not None
+    for record in own:
+        forged = copy.deepcopy(content)
+        changed = forged["records"][content["records"].index(record)]
+        lever = 0.15 * 1.0  # half of the first joint's way, times a metre
+        changed[COLUMN["gap_before_m"]] += lever
+        changed[COLUMN["gap_after_m"]] -= lever
+        assert verified(forged) is None
+
+
+def test_file_of_the_format_before_verifies_and_follows_no_direction(honest: Content) -> None:
+    before = copy.deepcopy(honest)
+    before["format"] = certificate_checker.FORMAT_BEFORE
+    before["record_columns"] = before["record_columns"][:-4]
+    before["records"] = [record[:-4] for record in before["records"]]
+    assert all(record[COLUMN["directional"]] == 0.0 for record in honest["records"])
+    assert verified(before) is not None
+    wide = copy.deepcopy(honest)
+    wide["format"] = certificate_checker.FORMAT_BEFORE
+    assert verified(wide) is None
 
 
 # Wipes the screen, goes to its vertex, writes what only a verified file may say, and turns the order of reading.

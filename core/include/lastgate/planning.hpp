@@ -130,7 +130,9 @@ enum class CertificateKind : std::uint8_t { self = 0, world = 1, zone = 2, point
 /// Between two instants of the path a pair of shapes stays apart: at `at` a slab of `distance_m` across `direction`
 /// separates them, radii subtracted, and neither comes closer than `motion_m` by leaving that instant. A cloud lies on all
 /// sides of a volume, so it has no slab: `distance_m` is then that of its nearest point, and the direction is zero. Hulls are
-/// certified against each point that the volume is too near, by slabs.
+/// certified against each point that the volume is too near, by slabs. Where the motion takes too much, the slab may be followed instead:
+/// `directional` then says that along the same direction, fixed in the last link that carries both, the gap is never below `gap_before_m`
+/// and `gap_after_m` at the ends, first derivative and curvature counted, nor below the least of these and `distance_m` in between.
 struct CertificateRecord {
     CertificateKind kind = CertificateKind::self;
     bool by_hulls = false;
@@ -147,6 +149,10 @@ struct CertificateRecord {
     double distance_m = 0.0;
     double motion_m = 0.0;
     double required_m = 0.0;
+    bool directional = false;
+    double gap_before_m = 0.0;  ///< Zero, these three, unless `directional`.
+    double gap_after_m = 0.0;
+    double bend_m = 0.0;  ///< What the curvature takes of the gap until either end.
 };
 
 /// A hull and a volume of the same link that do not meet: what the volume stands for is not in that hull.

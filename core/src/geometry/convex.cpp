@@ -154,7 +154,8 @@ ConvexDistance convex_distance(const ConvexView& first, const ConvexView& second
         return Vertex{on_first - on_second, on_first, on_second};
     };
     Simplex simplex;
-    simplex.vertex[0] = vertex_at({first.x[0], first.y[0], first.z[0]}, {second.x[0], second.y[0], second.z[0]});
+    simplex.vertex[0] = vertex_at(support_point(first, goal.towards),
+                                  support_point(second, -transposed_times(second_in_first.rotation, goal.towards)));
     simplex.weight[0] = 1.0;
     simplex.count = 1;
     Vec3 nearest = simplex.vertex[0].w;

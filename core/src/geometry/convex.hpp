@@ -28,10 +28,12 @@ struct ConvexDistance {
     std::uint32_t iterations = 0;
 };
 
-/// Where to stop early: as soon as the distance exceeds `enough_m`, or cannot exceed `hopeless_m`.
+/// Where to stop early: as soon as the distance exceeds `enough_m`, or cannot exceed `hopeless_m`. Where to start: with the vertices that face
+/// each other along `towards`, a guess of the direction from the first to the second, in the frame of the first.
 struct ConvexGoal {
     double enough_m = 1e300;
     double hopeless_m = 0.0;
+    Vec3 towards{};
 };
 
 /// GJK's descent: at most `convex_iterations_max` queries at all vertices.

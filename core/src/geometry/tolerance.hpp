@@ -8,6 +8,16 @@ namespace lastgate::tolerance {
 /// at most 40 rotations, so a computed distance is off by less than 1e4 * 40 * 2^-52 = 9e-11 m.
 inline constexpr double rounding_m = 1.0e-9;
 
+/// Taken off every distance along a fixed direction, besides `rounding_m`. The joints of an interval turn and slide by at most
+/// `directional_way_max` together, so what positions of 1e4 m and axes of 40 rotations are off by moves a support point by less than
+/// 1e4 * 1.75 * (40 * 2^-52 + 40 * 2^-53) + 9e-11 = 4e-10 m as part of `move`, by 1e4 * 1.75 * 60 * 2^-53 + 9e-11 = 2.1e-10 m as part of
+/// `turn`, and a direction that is a unit vector to 4 * 2^-53 by 1e-11 m; twice that for two shapes is below 1.3e-9 m.
+inline constexpr double directional_rounding_m = 2.0e-9;
+
+/// Radians and metres that the joints between two shapes may move in half an interval for the second derivative to be used: farther the
+/// parabola is worth nothing against the length of the motion, and its rounding would have no bound.
+inline constexpr double directional_way_max = 1.0;
+
 /// Bisection ends when the volumes move less than this within half an interval. What is then still
 /// not certified is within 0.1 mm of a violation, which the promise counts as one.
 inline constexpr double resolution_m = 0.9e-4;

@@ -8,6 +8,7 @@
 #include "geometry/distance.hpp"
 #include "robot/shape_set.hpp"
 #include "sweep/clearance.hpp"
+#include "sweep/directional_bound.hpp"
 #include "sweep/motion_bound.hpp"
 #include "world/obstacle_field.hpp"
 
@@ -20,6 +21,9 @@ namespace {
 using detail::certified;
 using detail::motion_bound;
 using detail::needed_distance;
+using detail::PairMotion;
+using detail::PathInterval;
+using detail::PlacedShape;
 
 /// Where bisection ends: an interval of a row's two-millionth.
 constexpr int halvings_max = 21;
@@ -32,39 +36,8 @@ Transform relative(const Transform& from, const Transform& to) noexcept {
             inverse_times(from, to.translation)};
 }
 
-/// Vertices of a shape in a frame of its own, with what it moves by.
-struct Shape {
-    ConvexView vertices;
-    Transform in_base;
-    double radius_m = 0.0;
-    std::size_t body = 0;
-    const double* reach = nullptr;  ///< None for what does not move.
-    const Vec3* half_space = nullptr;  ///< Its outward normal; the vertex is then a point of its face.
-};
-
-/// Memory for the vertices of shapes that have no list of their own.
-struct Vertices {
-    double x[8];
-    double y[8];
-    double z[8];
-
-    ConvexView segment(const Segment& capsule_axis) noexcept {
-        x[0] = capsule_axis.a.x, y[0] = capsule_axis.a.y, z[0] = capsule_axis.a.z;
-        x[1] = capsule_axis.b.x, y[1] = capsule_axis.b.y, z[1] = capsule_axis.b.z;
-        return {x, y, z, 2};
-    }
-    ConvexView box(Vec3 half) noexcept {
-        for (int vertex = 0; vertex < 8; ++vertex) {
-            x[vertex] = (vertex & 1) != 0 ? half.x : -half.x;
-            y[vertex] = (vertex & 2) != 0 ? half.y : -half.y;
-            z[vertex] = (vertex & 4) != 0 ? half.z : -half.z;
-        }
-        return {x, y, z, 8};
-    }
-};
-
 /// The farthest a shape's vertices reach along a direction of the base frame.
-double support(const Shape& shape, Vec3 direction) noexcept {
+double support(const PlacedShape& shape, Vec3 direction) noexcept {
     const Vec3 local = transposed_times(shape.in_base.rotation, direction);
     double most = -1e300;
     for (std::uint32_t index = 0; index < shape.vertices.count; ++index) {
@@ -92,12 +65,17 @@ class Certifier {
     bool certify_points(CertificateRecord& record);
     bool certify_points_by_hulls(const CertificateRecord& record, std::vector<CertificateRecord>& found);
     bool certify_by_hulls(const CertificateRecord& record, std::vector<CertificateRecord>& found);
-    bool certify_shapes(const Shape& a, const Shape& b, CertificateRecord& record);
-    Shape shape_of(std::uint16_t volume, Vertices& memory) const;
-    Shape hull_of(std::uint32_t hull) const;
-    Shape obstacle_of(const CertificateRecord& record, Vertices& memory) const;
-    double motion_of(const Shape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
-    double margin_m(CertificateKind kind) const noexcept { return kind == CertificateKind::self ? gate_.config().self_margin_m : gate_.config().world_margin_m; }
+    bool certify_shapes(const PlacedShape& a, const PlacedShape& b, CertificateRecord& record);
+    bool certify_along(const PlacedShape& a, const PlacedShape& b, CertificateRecord& record);
+    void place_volume(std::uint16_t volume, PlacedShape& shape) const noexcept {
+        shape.set_volume(gate_.shapes().volumes()[volume], frames_.data());
+    }
+    void place_hull(std::uint32_t hull, PlacedShape& shape) const noexcept;
+    bool place_second(const CertificateRecord& record, PlacedShape& shape) const noexcept;
+    double motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
+    double margin_m(CertificateKind kind) const noexcept {
+        return kind == CertificateKind::self ? gate_.config().self_margin_m : gate_.config().world_margin_m;
+    }
 
     const Gate& gate_;
     const RobotModel& model_;
@@ -105,6 +83,9 @@ class Certifier {
     std::vector<Transform> frames_;
     std::vector<double> sample_;
     std::vector<double> step_;
+    std::vector<double> to_low_;
+    std::vector<double> to_high_;
+    bool is_straight_ = false;  ///< No row lies inside the stretch.
     PathCertificate certificate_;
 };
 
@@ -127,50 +108,56 @@ void Certifier::bound_step(double low, double high, double at) {
     stand_at(at);
     const std::vector<double> middle = sample_;
     step_.assign(variables(), 0.0);
-    const auto include = [&](double instant) {
+    to_low_.resize(variables());
+    to_high_.resize(variables());
+    is_straight_ = high <= std::floor(low) + 1.0;
+    std::vector<double> unused(variables());
+    const auto include = [&](double instant, std::vector<double>& way) {
         stand_at(instant);
-        for (std::size_t variable = 0; variable < variables(); ++variable) step_[variable] = std::max(step_[variable], std::abs(sample_[variable] - middle[variable]));
+        for (std::size_t variable = 0; variable < variables(); ++variable) {
+            way[variable] = sample_[variable] - middle[variable];
+            step_[variable] = std::max(step_[variable], std::abs(way[variable]));
+        }
     };
-    include(low);
-    include(high);
-    for (auto row = static_cast<std::size_t>(std::ceil(low)); static_cast<double>(row) <= high; ++row) include(static_cast<double>(row));
+    include(low, to_low_);
+    include(high, to_high_);
+    for (auto row = static_cast<std::size_t>(std::ceil(low)); static_cast<double>(row) <= high; ++row)
+        include(static_cast<double>(row), unused);
     stand_at(at);
 }
 
-double Certifier::motion_of(const Shape& shape, std::size_t from_depth, std::span<const double> step) const noexcept {
+double Certifier::motion_of(const PlacedShape& shape, std::size_t from_depth,
+                            std::span<const double> step) const noexcept {
     return shape.reach == nullptr ? 0.0 : motion_bound(model_, shape.body, shape.reach, from_depth, step);
 }
 
-Shape Certifier::shape_of(std::uint16_t volume, Vertices& memory) const {
-    const Volume& own = gate_.shapes().volumes()[volume];
-    return {memory.segment({own.end_a, own.end_b}), frames_[own.body], own.radius_m, own.body, own.reach.data(), nullptr};
-}
-
-Shape Certifier::hull_of(std::uint32_t index) const {
+void Certifier::place_hull(std::uint32_t index, PlacedShape& shape) const noexcept {
     const Hull& hull = model_.hulls()[index];
-    return {model_.vertices(hull), frames_[hull.body], hull.radius_m, hull.body, hull.reach.data(), nullptr};
+    shape.vertices = model_.vertices(hull);
+    shape.in_base = frames_[hull.body];
+    shape.radius_m = hull.radius_m;
+    shape.body = hull.body;
+    shape.reach = hull.reach.data();
 }
 
-Shape Certifier::obstacle_of(const CertificateRecord& record, Vertices& memory) const {
-    const WorldSnapshot& world = record.kind == CertificateKind::zone ? gate_.no_go_zones() : world_;
-    const Primitive& primitive = world.primitives()[record.b];
-    switch (primitive.kind) {
-        case PrimitiveKind::box: return {memory.box(primitive.half_extents_m), primitive.in_base, 0.0, 0, nullptr, nullptr};
-        case PrimitiveKind::half_space: {
-            Shape face{memory.segment({}), primitive.in_base, 0.0, 0, nullptr, &primitive.in_base.rotation.z};
-            return face;
-        }
-        default: return {memory.segment(primitive.capsule_axis), {}, primitive.radius_m, 0, nullptr, nullptr};
+/// What a volume is compared with: another one, an obstacle or a zone.
+bool Certifier::place_second(const CertificateRecord& record, PlacedShape& shape) const noexcept {
+    if (record.kind == CertificateKind::self) {
+        place_volume(record.b, shape);
+        return true;
     }
+    const WorldSnapshot& world = record.kind == CertificateKind::zone ? gate_.no_go_zones() : world_;
+    return shape.set_obstacle(world.primitives()[record.b]);
 }
 
 /// Writes the slab between two placed shapes into the record. True when it is wide enough.
-bool Certifier::certify_shapes(const Shape& a, const Shape& b, CertificateRecord& record) {
+bool Certifier::certify_shapes(const PlacedShape& a, const PlacedShape& b, CertificateRecord& record) {
     const std::size_t common = record.kind == CertificateKind::self ? model_.common_depth(a.body, b.body) : 0;
     record.motion_m = motion_of(a, common, step_) + motion_of(b, common, step_);
-    record.required_m = margin_m(record.kind) + motion_of(a, common, gate_.uncertainty()) + motion_of(b, common, gate_.uncertainty());
-    if (b.half_space != nullptr) {
-        record.direction = -*b.half_space;
+    record.required_m =
+        margin_m(record.kind) + motion_of(a, common, gate_.uncertainty()) + motion_of(b, common, gate_.uncertainty());
+    if (b.is_half_space) {
+        record.direction = -b.in_base.rotation.z;
     } else {
         const ConvexDistance found = convex_distance(a.vertices, b.vertices, relative(a.in_base, b.in_base), {});
         const Vec3 across = a.in_base.rotation * (found.on_second - found.on_first);
@@ -179,23 +166,36 @@ bool Certifier::certify_shapes(const Shape& a, const Shape& b, CertificateRecord
         record.direction = (1.0 / across_m) * across;
     }
     record.distance_m = -support(b, -record.direction) - support(a, record.direction) - a.radius_m - b.radius_m;
-    return certified(record.distance_m, record.required_m, record.motion_m);
+    return certified(record.distance_m, record.required_m, record.motion_m) || certify_along(a, b, record);
+}
+
+/// The same slab, followed along its direction until the ends of a straight stretch.
+bool Certifier::certify_along(const PlacedShape& a, const PlacedShape& b, CertificateRecord& record) {
+    if (!is_straight_) return false;
+    const PairMotion motion(model_, a, b, {frames_.data(), to_low_, to_high_, 1.0});
+    const detail::GapAlong gap = detail::gap_along(motion, record.direction);
+    if (!certified(detail::least_gap(gap), record.required_m, 0.0)) return false;
+    record.directional = true;
+    record.gap_before_m = gap.before_m;
+    record.gap_after_m = gap.after_m;
+    record.bend_m = motion.bend_m();
+    return true;
 }
 
 bool Certifier::certify_by_volumes(CertificateRecord& record) {
-    Vertices memory_a;
-    Vertices memory_b;
     record.shape_a = record.a;
     record.shape_b = record.b;
     if (record.kind == CertificateKind::points) return certify_points(record);
-    const Shape b = record.kind == CertificateKind::self ? shape_of(record.b, memory_b) : obstacle_of(record, memory_b);
-    return certify_shapes(shape_of(record.a, memory_a), b, record);
+    PlacedShape a;
+    PlacedShape b;
+    place_volume(record.a, a);
+    return place_second(record, b) && certify_shapes(a, b, record);
 }
 
 bool Certifier::certify_points(CertificateRecord& record) {
     const Volume& volume = gate_.shapes().volumes()[record.a];
-    Vertices memory;
-    const Shape shape = shape_of(record.a, memory);
+    PlacedShape shape;
+    place_volume(record.a, shape);
     record.motion_m = motion_of(shape, 0, step_);
     record.required_m = margin_m(record.kind) + motion_of(shape, 0, gate_.uncertainty());
     const Segment capsule_axis{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
@@ -209,8 +209,8 @@ bool Certifier::certify_points_by_hulls(const CertificateRecord& record, std::ve
     const auto hulls = model_.hulls_of_volume(record.a);
     const Volume& volume = gate_.shapes().volumes()[record.a];
     const ObstacleField& cloud = *world_.field(point_slot);
-    Vertices memory;
-    const Shape shape = shape_of(record.a, memory);
+    PlacedShape shape;
+    place_volume(record.a, shape);
     const Segment capsule_axis{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
     const double near_m = volume.radius_m + needed_distance(margin_m(record.kind) + motion_of(shape, 0, gate_.uncertainty()), motion_of(shape, 0, step_));
     const Vec3 reach{near_m, near_m, near_m};
@@ -219,12 +219,15 @@ bool Certifier::certify_points_by_hulls(const CertificateRecord& record, std::ve
     const bool all_certified = cloud.every_obstacle_in(low - reach, high + reach, [&](Vec3 point, std::uint32_t obstacle) {
         if (distance_segment_segment(capsule_axis, {point, point}).distance_m > near_m) return true;
         for (const std::uint16_t hull : hulls) {
-            Vertices point_memory;
+            PlacedShape placed;
+            PlacedShape grain;
+            place_hull(hull, placed);
+            grain.set_segment({point, point});
             CertificateRecord certified = record;
             certified.by_hulls = certified.hull_a = true;
             certified.shape_a = hull;
             certified.shape_b = cloud.label(obstacle);
-            if (!certify_shapes(hull_of(hull), {point_memory.segment({point, point}), {}, 0.0, 0, nullptr, nullptr}, certified)) return false;
+            if (!certify_shapes(placed, grain, certified)) return false;
             found.push_back(certified);
         }
         return true;
@@ -240,16 +243,18 @@ bool Certifier::certify_by_hulls(const CertificateRecord& record, std::vector<Ce
     if (hulls_a.empty() && hulls_b.empty()) return false;
     for (std::size_t i = 0; i < std::max<std::size_t>(hulls_a.size(), 1); ++i) {
         for (std::size_t j = 0; j < std::max<std::size_t>(hulls_b.size(), 1); ++j) {
-            Vertices memory_a;
-            Vertices memory_b;
+            PlacedShape a;
+            PlacedShape b;
             CertificateRecord certified = record;
             certified.by_hulls = true;
             certified.hull_a = !hulls_a.empty();
             certified.hull_b = !hulls_b.empty();
             certified.shape_a = certified.hull_a ? hulls_a[i] : record.a;
             certified.shape_b = certified.hull_b ? hulls_b[j] : record.b;
-            const Shape a = certified.hull_a ? hull_of(hulls_a[i]) : shape_of(record.a, memory_a);
-            const Shape b = certified.hull_b ? hull_of(hulls_b[j]) : self ? shape_of(record.b, memory_b) : obstacle_of(record, memory_b);
+            if (certified.hull_a) place_hull(hulls_a[i], a);
+            else place_volume(record.a, a);
+            if (certified.hull_b) place_hull(hulls_b[j], b);
+            else if (!place_second(record, b)) return false;
             if (!certify_shapes(a, b, certified)) return false;
             found.push_back(certified);
         }
@@ -274,7 +279,8 @@ bool Certifier::certify_between(CertificateRecord record, double low, double hig
         return true;
     }
     if (halvings == 0) return false;
-    const double middle = record.at;
+    // At a row, as long as there is one inside: what lies between two steps is straight.
+    const double middle = high - low > 1.0 ? std::floor(record.at) : record.at;
     return certify_between(record, low, middle, halvings - 1) && certify_between(record, middle, high, halvings - 1);
 }
 
@@ -294,8 +300,10 @@ void Certifier::write_apart() {
         const auto met = model_.hulls_of_volume(index);
         for (std::uint32_t hull = model_.hull_first(volume.link); hull < model_.hull_first(volume.link + std::size_t{1}); ++hull) {
             if (std::ranges::binary_search(met, hull)) continue;
-            Vertices memory;
-            const ConvexDistance found = convex_distance(memory.segment({volume.end_a, volume.end_b}), model_.vertices(model_.hulls()[hull]), Transform{}, {});
+            PlacedShape axis;
+            axis.set_segment({volume.end_a, volume.end_b});
+            const ConvexDistance found =
+                convex_distance(axis.vertices, model_.vertices(model_.hulls()[hull]), Transform{}, {});
             const Vec3 across = found.on_second - found.on_first;
             const Vec3 in_link = transposed_times(model_.link_in_body(volume.link).rotation, across);
             certificate_.apart.push_back({static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(hull), (1.0 / norm(across)) * in_link});

@@ -68,13 +68,20 @@ Outcome Sweep::bisect_segment(PairKind kind, std::size_t segment, Finding& findi
             const OpenItem item = workspace.arena[index];
             const double motion_m = item.motion_m * half;
             charge_queries(1);
-            double distance_m = functions.measure(*this, item, frames, field_reach(item, motion_m)).distance_m;
+            const double volumes_m = functions.measure(*this, item, frames, field_reach(item, motion_m)).distance_m;
+            double distance_m = volumes_m;
             if (contacts_relied_on != 0) distance_m = with_contacts(kind, item, segment, frames, distance_m);
             if (certified(distance_m, item.required_m, motion_m, functions.touching)) {
                 if (functions.touching == Touching::forbidden) min_clearance_m = std::min(min_clearance_m, distance_m - item.required_m - motion_m);
                 continue;
             }
-            const Refined refined = refine(*this, kind, item, frames, {workspace.segment_step, half});
+            const double directional_m = directional_bound(kind, item, interval_in_segment(half), volumes_m);
+            if (certified(directional_m, item.required_m, 0.0)) {
+                min_clearance_m = std::min(min_clearance_m, directional_m - item.required_m);
+                continue;
+            }
+            const Refined refined =
+                refine(*this, kind, item, frames, {workspace.segment_step, half, interval_in_segment(half)});
             if (refined.certified) {
                 min_clearance_m = std::min(min_clearance_m, refined.spare_m);
                 continue;
@@ -153,7 +160,8 @@ Outcome Sweep::run(PairKind kind, std::size_t row_last, Finding& finding) noexce
         place_axes(index);
         bound_half_step(index);
         bound_row_motion(index, workspace.row_half_step);
-        if (functions_of(kind).scan_row(*this, {index, workspace.row_half_step})) violating_row = index;
+        if (functions_of(kind).scan_row(*this, {index, workspace.row_half_step, interval_around_row(index)}))
+            violating_row = index;
     }
     workspace.item_first[scanned + 1] = workspace.items.size();
     if (scanned == 0) workspace.item_first[2] = workspace.item_first[1];  // only the measured state was checked, and it violates

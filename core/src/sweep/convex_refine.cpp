@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "clearance.hpp"
 #include "geometry/tolerance.hpp"
@@ -24,6 +25,12 @@ Transform relative(const Transform& from, const Transform& to) noexcept {
 /// half a radian near contact this takes a tenth of the queries at hulls, with the same answers.
 constexpr double refine_below_m = 0.02;
 
+/// Or once the curvature of their way takes less than this: near contact a direction then certifies what the length of the way does not.
+constexpr double bent_below_m = 0.002;
+
+/// A separating direction that leaves this much less than what is known already is as good as the one that GJK would find.
+constexpr double as_good_m = 1e-6;
+
 }  // namespace
 
 double ConvexRefinement::motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept {
@@ -40,11 +47,7 @@ void ConvexRefinement::for_each_shape(std::uint16_t volume, Visit visit) const n
     shape.in_base = frames_[own.body];
     const auto met = model.hulls_of_volume(volume);
     if (met.empty()) {
-        shape.set_segment({own.end_a, own.end_b});
-        shape.radius_m = own.radius_m;
-        shape.centre = shape.in_base * (0.5 * (own.end_a + own.end_b));
-        shape.sphere_radius_m = 0.5 * norm(own.end_b - own.end_a) + own.radius_m;
-        shape.reach = own.reach.data();
+        shape.set_volume(own, frames_);
         visit(shape);
         return;
     }
@@ -59,10 +62,11 @@ void ConvexRefinement::for_each_shape(std::uint16_t volume, Visit visit) const n
     }
 }
 
-/// Keeps the worst; `at_most_m` is never below the true distance. False when something was not certified: checking
-/// the rest would cost more than looking again at half the motion, which must be done anyway.
-bool ConvexRefinement::record(const Witness& witness, double required_m, double moved_m, double at_most_m) noexcept {
-    const double spare_m = witness.distance_m - required_m - moved_m;
+/// Keeps the worst; the distance never falls below what the motion bound and the directional bound leave of it. False when something was not
+/// certified: checking the rest would cost more than looking again at half the motion, which must be done anyway.
+bool ConvexRefinement::record(const Witness& witness, double required_m, double moved_m,
+                              const HullBounds& bounds) noexcept {
+    const double spare_m = std::max(witness.distance_m - moved_m, bounds.directional_m) - required_m;
     const bool first = !refined_.applies;
     refined_.applies = true;
     if (first || !(spare_m >= refined_.spare_m)) refined_.spare_m = spare_m;
@@ -72,13 +76,14 @@ bool ConvexRefinement::record(const Witness& witness, double required_m, double 
         refined_.required_m = required_m;
         refined_.obstacle = none;
     }
-    if (certified(witness.distance_m, required_m, moved_m)) return true;
+    if (certified(witness.distance_m, required_m, moved_m) || certified(bounds.directional_m, required_m, 0.0))
+        return true;
     refined_.certified = false;
-    refined_.violated = violated(at_most_m, required_m);
+    refined_.violated = violated(bounds.at_most_m, required_m);
     return measuring_;
 }
 
-void ConvexRefinement::give_up() noexcept { (void)record({deepest_m_, {}, {}}, margin_m_, 0.0, 0.0); }
+void ConvexRefinement::give_up() noexcept { (void)record({deepest_m_, {}, {}}, margin_m_, 0.0, {.at_most_m = 0.0}); }
 
 /// Two convex shapes. False when the answer is settled.
 bool ConvexRefinement::compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept {
@@ -90,24 +95,45 @@ bool ConvexRefinement::compare(const PlacedShape& a, const PlacedShape& b, std::
     const double length = norm(apart);
     const double gap_m = length - a.sphere_radius_m - b.sphere_radius_m;
     if (gap_m > wanted_m) {
-        return record({gap_m, a.centre + (a.sphere_radius_m / length) * apart, b.centre - (b.sphere_radius_m / length) * apart}, required_m, moved_m);
+        return record(
+            {gap_m, a.centre + (a.sphere_radius_m / length) * apart, b.centre - (b.sphere_radius_m / length) * apart},
+            required_m, moved_m, {.at_most_m = gap_m});
     }
     if (sweep_.is_budget_spent()) {
         give_up();
         return false;
     }
     const double radii_m = a.radius_m + b.radius_m;
-    const ConvexGoal goal{wanted_m + radii_m, measuring_ ? 0.0 : needed_m + radii_m};
+    std::optional<PairMotion> motion;
+    if (motion_.interval.is_straight()) {
+        motion.emplace(*sweep_.setup.model, a, b, motion_.interval);
+        HullBounds hinted{.directional_m = directional_distance(*motion, hint_)};
+        sweep_.charge_queries(1);
+        if (certified(hinted.directional_m, required_m, 0.0) &&
+            hinted.directional_m - required_m >= sweep_.min_clearance_m - as_good_m) {
+            return record({hinted.directional_m, a.centre, b.centre}, required_m, moved_m, hinted);
+        }
+    }
+    const double least_m = motion ? needed_distance(required_m, std::min(moved_m, motion->bend_m())) : needed_m;
+    const Vec3 guess = dot(hint_, hint_) > 0.0 ? hint_ : apart;
+    const ConvexGoal goal{wanted_m + radii_m, measuring_ ? 0.0 : least_m + radii_m,
+                          transposed_times(a.in_base.rotation, guess)};
     const ConvexDistance found = convex_distance(a.vertices, b.vertices, relative(a.in_base, b.in_base), goal);
     sweep_.charge_queries(found.iterations + 2);
-    Witness witness{(found.lower_m > 0.0 ? found.lower_m : deepest_m_) - radii_m, a.in_base * found.on_first, a.in_base * found.on_second};
+    HullBounds bounds{.at_most_m = found.upper_m - radii_m};
+    if (motion && !(found.lower_m - radii_m > needed_m) && bounds.at_most_m > least_m) {
+        bounds.directional_m = directional_distance(*motion, a.in_base.rotation * (found.on_second - found.on_first));
+        sweep_.charge_queries(1);
+    }
+    Witness witness{(found.lower_m > 0.0 ? found.lower_m : deepest_m_) - radii_m, a.in_base * found.on_first,
+                    a.in_base * found.on_second};
     const Vec3 across = witness.on_second - witness.on_first;
     const double across_m = norm(across);
     if (across_m > 0.0) {
         witness.on_first = witness.on_first + (a.radius_m / across_m) * across;
         witness.on_second = witness.on_second - (b.radius_m / across_m) * across;
     }
-    return record(witness, required_m, moved_m, found.upper_m - radii_m);
+    return record(witness, required_m, moved_m, bounds);
 }
 
 void ConvexRefinement::compare_with_second(const PlacedShape& shape) noexcept {
@@ -116,7 +142,8 @@ void ConvexRefinement::compare_with_second(const PlacedShape& shape) noexcept {
     for_each_shape(item_.b, [&](const PlacedShape& second) noexcept { return compare(shape, second, common_depth); });
 }
 
-void ConvexRefinement::compare_with_half_space(const PlacedShape& shape, const Transform& in_base) noexcept {
+void ConvexRefinement::compare_with_half_space(const PlacedShape& shape, const PlacedShape& half_space) noexcept {
+    const Transform& in_base = half_space.in_base;
     const double required_m = margin_m_ + motion_of(shape, 0, sweep_.workspace.uncertainty);
     const double moved_m = motion_.share * motion_of(shape, 0, motion_.step);
     const Vec3 out = in_base.rotation.z;
@@ -131,13 +158,19 @@ void ConvexRefinement::compare_with_half_space(const PlacedShape& shape, const T
         }
     }
     sweep_.charge_queries(1);
-    (void)record({lowest_m - shape.radius_m, at - shape.radius_m * out, at - lowest_m * out}, required_m, moved_m);
+    HullBounds bounds{.at_most_m = lowest_m - shape.radius_m};
+    if (motion_.interval.is_straight() && !certified(bounds.at_most_m, required_m, moved_m)) {
+        bounds.directional_m = directional_distance({*sweep_.setup.model, shape, half_space, motion_.interval}, -out);
+        sweep_.charge_queries(1);
+    }
+    (void)record({lowest_m - shape.radius_m, at - shape.radius_m * out, at - lowest_m * out}, required_m, moved_m,
+                 bounds);
 }
 
 void ConvexRefinement::compare_with_primitive(const PlacedShape& shape, const Primitive& primitive) noexcept {
-    if (primitive.kind == PrimitiveKind::half_space) return compare_with_half_space(shape, primitive.in_base);
     PlacedShape obstacle;
-    if (!obstacle.set_primitive(primitive)) return give_up();
+    if (!obstacle.set_obstacle(primitive)) return give_up();
+    if (obstacle.is_half_space) return compare_with_half_space(shape, obstacle);
     (void)compare(shape, obstacle, 0);
 }
 
@@ -156,11 +189,13 @@ void ConvexRefinement::compare_with_field(const PlacedShape& shape, const Obstac
     }
     const Vec3 vertex = shape.in_base * Vec3{shape.vertices.x[0], shape.vertices.y[0], shape.vertices.z[0]};
     if (field.is_solid(vertex)) return give_up();
-    if (!record({field.room(low, high) - shape.radius_m, vertex, vertex}, required_m, moved_m)) return;
+    const double room_m = field.room(low, high) - shape.radius_m;
+    if (!record({room_m, vertex, vertex}, required_m, moved_m, {.at_most_m = room_m})) return;
     // Nothing farther than the clearance that is still of interest needs to be checked.
     const double reach_m = needed_m + std::max(sweep_.min_clearance_m, tolerance::resolution_m) + shape.radius_m;
     const Vec3 reach{reach_m, reach_m, reach_m};
-    (void)record({reach_m - shape.radius_m, vertex, vertex}, required_m, moved_m);
+    (void)record({reach_m - shape.radius_m, vertex, vertex}, required_m, moved_m,
+                 {.at_most_m = reach_m - shape.radius_m});
     (void)field.every_obstacle_in(low - reach, high + reach, [&](Vec3, std::uint32_t index) noexcept {
         return is_left_out(index) || compare_with_obstacle(shape, field, index);
     });
@@ -191,8 +226,24 @@ bool ConvexRefinement::compare_with_obstacle(const PlacedShape& shape, const Obs
     return open;
 }
 
+/// Whether a query at hulls is likely to decide; a direction for them comes with the answer. What separates the volumes, or their axes where
+/// the volumes overlap, often separates the hulls.
+bool ConvexRefinement::moves_little() noexcept {
+    const bool is_slow = motion_.share * sweep_.pair_motion(kind_, item_, motion_.step) <= refine_below_m;
+    const PairFunctions& functions = functions_of(kind_);
+    if (!motion_.interval.is_straight() || functions.place_second == nullptr) return is_slow;
+    const Witness witness = functions.measure(sweep_, item_, frames_, 0.0);
+    hint_ = (witness.distance_m < 0.0 ? -1.0 : 1.0) * (witness.on_second - witness.on_first);
+    if (is_slow) return true;
+    PlacedShape first;
+    PlacedShape second;
+    first.set_volume(sweep_.setup.shapes.volumes()[item_.a], frames_);
+    return functions.place_second(sweep_, item_, frames_, second) &&
+           PairMotion(*sweep_.setup.model, first, second, motion_.interval).bend_m() <= bent_below_m;
+}
+
 Refined ConvexRefinement::hold_touched(std::span<const TouchedObstacle> entries) noexcept {
-    if (motion_.share * sweep_.pair_motion(kind_, item_, motion_.step) > refine_below_m) return {.violated = false};
+    if (!moves_little()) return {.violated = false};
     deepest_m_ = -std::numeric_limits<double>::infinity();
     refined_.certified = true;
     refined_.violated = false;
@@ -220,7 +271,7 @@ Refined ConvexRefinement::measure_one(std::uint32_t obstacle, double margin_m) n
 }
 
 Refined ConvexRefinement::query(double margin_m) noexcept {
-    if (motion_.share * sweep_.pair_motion(kind_, item_, motion_.step) > refine_below_m) return {.violated = false};
+    if (!moves_little()) return {.violated = false};
     margin_m_ = margin_m;
     // Until something speaks against it; what was never compared does not count as certified.
     refined_.certified = true;

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "geometry/placed_vertices.hpp"
+#include "directional_bound.hpp"
 #include "geometry/convex.hpp"
 #include "sweep.hpp"
 
@@ -14,24 +14,28 @@ namespace lastgate::detail {
 struct Refined {
     bool applies = false;  ///< False where no hulls were checked: then only `violated` counts.
     bool certified = false;
-    bool violated = true;  ///< Touching at the instant itself; also where there are no hulls, so that the volumes decide.
-    double spare_m = 0.0;  ///< Distance minus required distance minus motion, of the worst two hulls; queries end at the first that are not certified.
+    bool violated =
+        true;  ///< Touching at the instant itself; also where there are no hulls, so that the volumes decide.
+    double spare_m =
+        0.0;  ///< Least certified distance minus required distance, of the worst two hulls; queries end at the first that are not certified.
     double motion_m = 0.0;  ///< Of the fastest two that were checked.
     double required_m = 0.0;
     Witness witness{};  ///< Of the nearest two hulls, radii subtracted; its distance is never above the truth.
     std::uint32_t obstacle = none;
 };
 
-/// Joint motion that an instant must vouch for: `share` of `step`, per variable.
+/// Joint motion that an instant must vouch for: `share` of `step`, per variable; and where it leads, if it is straight.
 struct MotionShare {
     std::span<const double> step;
     double share = 1.0;
+    PathInterval interval{};
 };
 
-/// A hull, a volume that has no hulls, or an obstacle, at one instant.
-struct PlacedShape : PlacedVertices {
-    std::uint16_t body = 0;
-    const double* reach = nullptr;  ///< None for what does not move.
+/// What is known of the distance of two shapes besides a lower bound at the instant.
+struct HullBounds {
+    double at_most_m = std::numeric_limits<double>::infinity();  ///< Never below the distance at the instant.
+    double directional_m =
+        -std::numeric_limits<double>::infinity();  ///< Never above it at any instant of the interval.
 };
 
 /// One narrow-phase query.
@@ -75,11 +79,11 @@ class ConvexRefinement {
     void for_each_shape(std::uint16_t volume, Visit visit) const noexcept;
 
     bool compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept;
-    void compare_with_half_space(const PlacedShape& shape, const Transform& in_base) noexcept;
+    void compare_with_half_space(const PlacedShape& shape, const PlacedShape& half_space) noexcept;
     bool compare_with_obstacle(const PlacedShape& shape, const ObstacleField& field, std::uint32_t obstacle) noexcept;
     bool is_left_out(std::uint32_t obstacle) const noexcept;
-    bool record(const Witness& witness, double required_m, double moved_m) noexcept { return record(witness, required_m, moved_m, witness.distance_m); }
-    bool record(const Witness& witness, double required_m, double moved_m, double at_most_m) noexcept;
+    bool moves_little() noexcept;
+    bool record(const Witness& witness, double required_m, double moved_m, const HullBounds& bounds) noexcept;
     void give_up() noexcept;
 
     Sweep& sweep_;
@@ -87,6 +91,7 @@ class ConvexRefinement {
     const OpenItem& item_;
     const Transform* frames_;
     MotionShare motion_;
+    Vec3 hint_{};  ///< A separating direction to try first, in the base frame.
     double margin_m_ = 0.0;
     double deepest_m_ = 0.0;  ///< What shapes without a distance count as.
     bool measuring_ = false;

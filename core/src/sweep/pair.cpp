@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is the same for every kind of pair: required distance, and what a row that cannot certify a pair notes.
 #include <algorithm>
+#include <limits>
 
 #include "convex_refine.hpp"
 #include "geometry/tolerance.hpp"
@@ -41,10 +42,29 @@ void Sweep::charge_queries(std::uint32_t queries) noexcept {
     uncharged_queries %= queries_per_evaluation;
 }
 
-bool Sweep::note(PairKind kind, const RowScan& scan, std::uint32_t key, std::uint16_t a, std::uint16_t b, double distance_m) noexcept {
+double Sweep::directional_bound(PairKind kind, const OpenItem& item, const PathInterval& interval,
+                                double distance_m) noexcept {
+    constexpr double unknown = -std::numeric_limits<double>::infinity();
+    const PairFunctions& functions = functions_of(kind);
+    // Along a direction two shapes are no farther apart than they are.
+    if (functions.place_second == nullptr || !interval.is_straight() ||
+        !certified(distance_m, std::max(item.required_m, 0.0), 0.0))
+        return unknown;
+    PlacedShape first;
+    PlacedShape second;
+    first.set_volume(setup.shapes.volumes()[item.a], interval.frames);
+    if (!functions.place_second(*this, item, interval.frames, second)) return unknown;
+    const Witness witness = functions.measure(*this, item, interval.frames, 0.0);
+    charge_queries(1);
+    return directional_distance({*setup.model, first, second, interval}, witness.on_second - witness.on_first);
+}
+
+bool Sweep::note(PairKind kind, const RowScan& scan, std::uint32_t key, std::uint16_t a, std::uint16_t b,
+                 double distance_m) noexcept {
     const Touching touching = functions_of(kind).touching;
     const double required_m = required(kind, a, b);
     const double motion_m = pair_motion(kind, {key, a, b, 0.0, 0.0}, scan.step);
+    const double volumes_m = distance_m;
     double here_m = distance_m;
     if (contacts_relied_on != 0) {
         // The row ends one segment and starts the next: to certify both, a contact must be declared for both.
@@ -57,11 +77,17 @@ bool Sweep::note(PairKind kind, const RowScan& scan, std::uint32_t key, std::uin
         if (touching == Touching::forbidden) min_clearance_m = std::min(min_clearance_m, distance_m - required_m - motion_m);
         return false;
     }
+    const double directional_m = directional_bound(kind, {key, a, b, motion_m, required_m}, scan.interval, volumes_m);
+    if (certified(directional_m, required_m, 0.0)) {
+        min_clearance_m = std::min(min_clearance_m, directional_m - required_m);
+        return false;
+    }
     // One pair rejects a single configuration: a narrow-phase query at the others could not change that, and their
     // volumes bound the clearance from below as well.
     const bool is_rejected_already = row_alone && !all_certified();
-    const Refined refined =
-        is_rejected_already ? Refined{} : refine(*this, kind, {key, a, b, 0.0, 0.0}, frames_of_row(scan.row), {scan.step, 1.0});
+    const Refined refined = is_rejected_already ? Refined{}
+                                               : refine(*this, kind, {key, a, b, 0.0, 0.0}, frames_of_row(scan.row),
+                                                        {scan.step, 1.0, scan.interval});
     if (refined.certified) {
         min_clearance_m = std::min(min_clearance_m, refined.spare_m);
         return false;

@@ -15,6 +15,7 @@ struct PlacedShape;
 struct RowScan {
     std::size_t row = 0;
     std::span<const double> step;
+    PathInterval interval{};
 };
 
 struct PairFunctions {
@@ -26,6 +27,11 @@ struct PairFunctions {
     double (*motion)(const Sweep& sweep, const OpenItem& item, std::span<const double> step) noexcept = nullptr;
     /// Distance of the pair by its volumes. `within_m`: a field tells distances exactly up to this, and otherwise that there is nothing.
     Witness (*measure)(Sweep& sweep, const OpenItem& item, const Transform* frames, double within_m) noexcept = nullptr;
+
+    /// Places what a volume is compared with, for the directional bound; false where it has no one shape. Null where the motion bound decides
+    /// alone: a field lies on all sides, and what must stay inside a zone is measured against its outside.
+    bool (*place_second)(const Sweep& sweep, const OpenItem& item, const Transform* frames,
+                         PlacedShape& second) noexcept = nullptr;
 
     // Broad phase: bounding spheres.
     /// Which bodies can come near which obstacles at all during the rows up to `row_last`, in double; null where everything is listed anyway.

@@ -82,8 +82,21 @@ const Transform* Sweep::frames_between(std::size_t segment, double t) noexcept {
 
 void Sweep::measure_segment_step(std::size_t segment) noexcept {
     for (std::size_t variable = 0; variable < variable_count(); ++variable) {
-        workspace.segment_step[variable] = std::abs(row(segment)[variable] - row(segment - 1)[variable]);
+        const double moved = row(segment)[variable] - row(segment - 1)[variable];
+        workspace.segment_step[variable] = std::abs(moved);
+        workspace.to_before[variable] = -moved;
+        workspace.to_after[variable] = moved;
     }
+}
+
+PathInterval Sweep::interval_around_row(std::size_t row_index) noexcept {
+    const double* at = row(row_index);
+    for (std::size_t variable = 0; variable < variable_count(); ++variable) {
+        workspace.to_before[variable] = row_index > 0 ? row(row_index - 1)[variable] - at[variable] : 0.0;
+        workspace.to_after[variable] =
+            row_index < workspace.path_rows ? row(row_index + 1)[variable] - at[variable] : 0.0;
+    }
+    return {frames_of_row(row_index), workspace.to_before, workspace.to_after, 0.5};
 }
 
 }  // namespace lastgate::detail

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "checks/gate_setup.hpp"
+#include "directional_bound.hpp"
 #include "lastgate/gate.hpp"
 #include "motion_bound.hpp"
 #include "pair_kind.hpp"
@@ -99,8 +100,14 @@ struct Sweep {
     void sample_segment(std::size_t segment, double t) noexcept;
     /// The bodies at a share `t` of the way to a row, until the next call; null when the budget is spent.
     const Transform* frames_between(std::size_t segment, double t) noexcept;
-    /// Writes how far each variable moves within a segment to `workspace.segment_step`.
+    /// Writes how far each variable moves within a segment to `workspace.segment_step`, and where to for `interval_in_segment`.
     void measure_segment_step(std::size_t segment) noexcept;
+    /// The interval of half-width `half` around the sampled instant of the segment that was measured last.
+    PathInterval interval_in_segment(double half) const noexcept {
+        return {workspace.sample_frames.data(), workspace.to_before, workspace.to_after, half};
+    }
+    /// From the middle of the segment before a row to the middle of the one after it; until the next call or segment.
+    PathInterval interval_around_row(std::size_t row_index) noexcept;
 
     // ---- motion_bound.cpp
     /// How far each variable can be from a row within half a segment, to `workspace.row_half_step`.
@@ -121,6 +128,9 @@ struct Sweep {
     Witness measure(PairKind kind, const OpenItem& item, const Transform* frames, double within_m) noexcept;
     /// How far a field must be searched to decide about an item, and to say how clear it is.
     double field_reach(const OpenItem& item, double motion_m) const noexcept;
+    /// Never above the distance of a pair's volumes, `distance_m` at the instant, anywhere in its interval; minus infinity where nothing is known.
+    double directional_bound(PairKind kind, const OpenItem& item, const PathInterval& interval,
+                             double distance_m) noexcept;
     /// Records a pair that this row could not certify. True when the row itself violates.
     bool note(PairKind kind, const RowScan& scan, std::uint32_t key, std::uint16_t a, std::uint16_t b, double distance_m) noexcept;
     /// Counts queries of two volumes or two hulls against the budget.

@@ -24,7 +24,9 @@ SweepWorkspace::SweepWorkspace(const RobotModel& model, const SimdModel& simd)
     centres.resize(rows * body_count_);
     body_motion.resize(rows * body_count_);
     tails.resize(body_count_ * (capacity::chain_max + 1));
-    for (auto* step : {&row_half_step, &segment_step, &no_step, &probe_step, &tool_step, &half_width}) step->resize(variables);
+    for (auto* step :
+         {&row_half_step, &segment_step, &to_before, &to_after, &no_step, &probe_step, &tool_step, &half_width})
+        step->resize(variables);
     sample.resize(variables);
     sample_frames.resize(body_count_);
     items.reserve(capacity::items_max);

@@ -72,10 +72,12 @@ struct SweepWorkspace {
     // Motion per variable.
     std::vector<double> row_half_step;  ///< Of the row being scanned: to the middle of the longer segment beside it.
     std::vector<double> segment_step;   ///< Of the segment being bisected: from its first row to its second.
-    std::vector<double> no_step;        ///< Zero, for single configurations.
-    std::vector<double> probe_step;     ///< One variable of a box of configurations at a time.
-    std::vector<double> tool_step;      ///< Of the step whose tool speeds are checked.
-    std::vector<double> half_width;     ///< Torque: how far each variable can get within the horizon.
+    std::vector<double> to_before;      ///< From a sampled instant back and on, with signs: see PathInterval.
+    std::vector<double> to_after;
+    std::vector<double> no_step;     ///< Zero, for single configurations.
+    std::vector<double> probe_step;  ///< One variable of a box of configurations at a time.
+    std::vector<double> tool_step;   ///< Of the step whose tool speeds are checked.
+    std::vector<double> half_width;  ///< Torque: how far each variable can get within the horizon.
 
     // One instant between steps.
     std::vector<double> sample;

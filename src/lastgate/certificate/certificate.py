@@ -14,7 +14,7 @@ from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.robots.kernel_config import SHAPE_KIND, capsule_ends, shape_size_m
 from lastgate.world import NoWorld, World
 
-CERTIFICATE_FORMAT = "lastgate-certificate 2"
+CERTIFICATE_FORMAT = "lastgate-certificate 3"
 # One record: a pair of shapes that stay apart between two instants of the path, counted in steps.
 RECORD_COLUMNS = (
     "kind",
@@ -34,6 +34,10 @@ RECORD_COLUMNS = (
     "distance_m",
     "motion_m",
     "demand_m",
+    "directional",
+    "gap_before_m",
+    "gap_after_m",
+    "bend_m",
 )
 APART_COLUMNS = ("volume", "piece", "direction_x", "direction_y", "direction_z")
 # Modes whose path runs straight from step to step in joint space, so that a record speaks for all between two instants.

@@ -3,8 +3,9 @@
 pairs are worked out again here, from the numbers in the file alone.
 
 A certificate says of every pair, for every stretch of the path: at this instant a slab this wide separates the two,
-and until the ends of the stretch they cannot come closer by more than this. Instead of a slab, a volume among points
-has the distance of the nearest.
+and until the ends of the stretch they cannot come closer by more than this. Or: along the direction of the slab, held
+fixed in the last link that carries both, the gap at the two ends is at least this, and nowhere less in between. Instead
+of a slab, a volume among points has the distance of the nearest.
 
 What has to be believed: the model, by its digest; that the robot stood at the path's first step; that fingers which
 the file does not call uncertain were measured; the world and what the robot holds, as the file gives them, which is why
@@ -27,7 +28,9 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = "lastgate-certificate 2"
+FORMAT = "lastgate-certificate 3"
+# Files of the format before have records without a direction that is followed.
+FORMAT_BEFORE = "lastgate-certificate 2"
 RECORD_COLUMNS = [
     "kind",
     "by_pieces",
@@ -46,7 +49,12 @@ RECORD_COLUMNS = [
     "distance_m",
     "motion_m",
     "demand_m",
+    "directional",
+    "gap_before_m",
+    "gap_after_m",
+    "bend_m",
 ]
+DIRECTIONAL_COLUMNS = RECORD_COLUMNS[-4:]
 APART_COLUMNS = ["volume", "piece", "direction_x", "direction_y", "direction_z"]
 # Two programs place a robot of metres to within a few hundred roundings of each other; a nanometre is far above that,
 # and far below anything a margin means.
@@ -60,6 +68,9 @@ ATTACHED_MAX, OBSTACLES_MAX = 16, 1024
 UNIT_QUATERNION, UNIT_AXIS = 1e-6, 1e-5
 # No honest file is near this; a longer one would be a way to use up memory before anything is checked.
 TEXT_MAX = 1 << 30
+# How far the joints between two shapes may move, added up, from the instant of a directional record to either end:
+# beyond it the rounding of the derivative has no bound here.
+DIRECTIONAL_WAY_MAX = 1.0
 # A joint may be measured this far outside its limits; motion bounds of the model hold up to there.
 LIMIT_SLACK = 0.2
 SELF, WORLD, ZONE, POINTS = 0, 1, 2, 3
@@ -141,7 +152,8 @@ def read(text: str) -> dict[str, Any]:
         content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twins)
     except (ValueError, RecursionError) as error:  # a whole number of thousands of digits is a ValueError
         raise Refused(f"not JSON: {error}") from None
-    require(isinstance(content, dict) and content.get("format") == FORMAT, f"not a file of `{FORMAT}`")
+    known = isinstance(content, dict) and content.get("format") in (FORMAT, FORMAT_BEFORE)
+    require(known, f"not a file of `{FORMAT}`")
     digest = content.pop("digest", None)
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     found = hashlib.sha256(canonical.encode("utf-8")).hexdigest()
@@ -151,7 +163,12 @@ def read(text: str) -> dict[str, Any]:
         "apart_columns", "apart",
     }  # fmt: skip
     require(set(content) == keys, f"the file must hold {sorted(keys)}")
-    require(content["record_columns"] == RECORD_COLUMNS, "the records have other columns")
+    before = content["format"] == FORMAT_BEFORE
+    columns = RECORD_COLUMNS[: -len(DIRECTIONAL_COLUMNS)] if before else RECORD_COLUMNS
+    require(content["record_columns"] == columns, "the records have other columns")
+    if before:
+        whole = _table(content["records"], len(columns), "records").tolist()
+        content["records"] = [[*record, *[0] * len(DIRECTIONAL_COLUMNS)] for record in whole]
     require(content["apart_columns"] == APART_COLUMNS, "the table `apart` has other columns")
     return content
 
@@ -691,6 +708,7 @@ class Checker:
             _indices(column["b"][self.kind == kind], below, "the other of a pair")
         self.hull_a = _indices(column["piece_a"], 2, "a flag")
         self.hull_b = _indices(column["piece_b"], 2, "a flag")
+        self.directional = _indices(column["directional"], 2, "a flag") == 1
         shapes = (self.volumes, self.model.hulls, self.obstacles, self.model.zones, self.points)
         most = max(len(kind) for kind in shapes)
         self.shape_a = _indices(column["shape_a"], most, "a shape")
@@ -858,8 +876,93 @@ class Checker:
                 "a point is certified neither by hulls nor by the volume",
             )
         spare = width - required - motion - self.rounding_m
+        chosen = self.directional
+        least = np.minimum(width[chosen], self._least_gap(direction, placed, (top, bottom)))
+        # The first derivative is rounded like a width, and over at most one radian.
+        spare[chosen] = least - required[chosen] - 2.0 * self.rounding_m
         require(bool((spare > 0.0).all()), "a pair can come closer than its margin")
         return spare
+
+    def _least_gap(self, direction: Array, placed: Placed, sides: tuple[Array, Array]) -> Array:
+        """Returns, per directional record, the lesser of its gaps at the two ends of its stretch.
+
+        Every vertex moves on with the velocity it has at the instant, and its second derivative, which is bounded all
+        along, takes half of itself: the gap at an end is at least the least of these sums. Between the instant and
+        an end the bound is concave, so it is nowhere less than at one of the two.
+        """
+        low, high, at = (self.column[name] for name in ("low", "high", "at"))
+        chosen = self.directional
+        others = self.records[~chosen][:, RECORD_COLUMNS.index("gap_before_m") :]
+        require(not others.any(), "a record that follows no direction has gaps at its ends")
+        require(
+            bool((high[chosen] <= np.floor(low[chosen]) + 1.0).all()), "a direction is followed past a step"
+        )
+        cloud = (self.kind == POINTS) & (self.hull_a == 0)
+        require(not (chosen & cloud).any(), "a cloud lies on all sides, and yet a direction is followed")
+        least = np.full(int(chosen.sum()), np.inf)
+        middle = self._at(at)
+        for name, end in (("gap_before_m", low), ("gap_after_m", high)):
+            way = self._at(end) - middle
+            top, bend = self._side_moved(direction, placed, way, sides[0], first=True)
+            bottom, bend_b = self._side_moved(-direction, placed, way, sides[1], first=False)
+            bent = 0.5 * (bend + bend_b)[chosen]
+            gap = (-bottom - top)[chosen] - bent
+            same = np.abs(gap - self.column[name][chosen]) <= SAME_M
+            require(bool(same.all()), "a gap at an end is not what it is said to be")
+            same = np.abs(bent - self.column["bend_m"][chosen]) <= SAME_M
+            require(bool(same.all()), "a bend is not what it is said to be")
+            least = np.minimum(least, gap)
+        return least
+
+    def _side_moved(
+        self, direction: Array, placed: Placed, way: Array, still: Array, *, first: bool
+    ) -> tuple[Array, Array]:
+        """Returns how far one side of the directional records reaches once moved to first order, and its curvature."""
+        reaches, bend = still.copy(), np.zeros(len(still))
+        is_hull, shape = (self.hull_a, self.shape_a) if first else (self.hull_b, self.shape_b)
+        body = self.directional & (np.ones(len(still), dtype=bool) if first else self.kind == SELF)
+        for flag, shapes, reach in (
+            (0, self.volumes, self.volume_reach),
+            (1, self.model.hulls, self.model.hull_reach),
+        ):
+            for index, own in enumerate(shapes):
+                chosen = np.flatnonzero(body & (is_hull == flag) & (shape == index))
+                if not len(chosen):
+                    continue
+                at, link = placed.place[chosen], own.link
+                vertices = np.einsum("nij,cj->nci", placed.rotations[link][at], own.vertices)
+                vertices = vertices + placed.positions[link][at][:, None]
+                along = np.einsum("ni,nci->nc", direction[chosen], vertices)
+                turned, total = np.zeros(len(chosen)), np.zeros(len(chosen))
+                for joint, between in self._movers_between(chosen, link):
+                    moved = np.where(between, way[chosen, self.model.dof[joint]], 0.0)
+                    rate = self.model.multiplier[joint] * moved
+                    axis = placed.rotations[joint][at] @ self.model.axis[joint]
+                    if self.model.kind[joint] == REVOLUTE:
+                        lever = vertices - placed.positions[joint][at][:, None]
+                        speed = np.einsum("ni,nci->nc", direction[chosen], np.cross(axis[:, None], lever))
+                        turn = np.abs(rate)
+                    else:
+                        speed = np.einsum("ni,ni->n", direction[chosen], axis)[:, None]
+                        turn = np.zeros(len(chosen))
+                    along = along + rate[:, None] * speed
+                    bend[chosen] += np.abs(moved) * reach[index][joint] * (turn + 2.0 * turned)
+                    turned, total = turned + turn, total + np.abs(rate)
+                require(
+                    bool((total <= DIRECTIONAL_WAY_MAX).all()),
+                    "a direction is followed through too wide a turn",
+                )
+                reaches[chosen] = along.max(axis=1) + own.radius_m
+        return reaches, bend
+
+    def _movers_between(self, chosen: Array, link: int) -> list[tuple[int, Array]]:
+        """Returns the joints that move a link, root first, and in which records its pair does not share them."""
+        own = self.kind[chosen] == SELF
+        a, b = self.a[chosen], np.where(own, self.b[chosen], 0)
+        return [
+            (mover, ~(own & self.carried[a, mover] & self.carried[b, mover]))
+            for mover in self.model.movers[link]
+        ]
 
     def _directions(self, cloud: Array) -> Array:
         """Returns the direction of every record, of unit length to the last digit; zero for a volume among a cloud.
@@ -925,14 +1028,10 @@ class Checker:
     def _motion(self, chosen: Array, link: int, reach: dict[int, float], step: Array) -> tuple[Array, Array]:
         """Returns what joints that do not carry both of a pair move of one of them, and leave uncertain."""
         moved, unsure = np.zeros(len(chosen)), np.zeros(len(chosen))
-        carried = self.carried
-        own = self.kind[chosen] == SELF
-        a, b = self.a[chosen], np.where(own, self.b[chosen], 0)
-        for mover in self.model.movers[link]:
-            shared = own & carried[a, mover] & carried[b, mover]
+        for mover, between in self._movers_between(chosen, link):
             dof = self.model.dof[mover]
-            moved += np.where(shared, 0.0, step[chosen, dof] * reach[mover])
-            unsure += np.where(shared, 0.0, self.uncertainty[dof] * reach[mover])
+            moved += np.where(between, step[chosen, dof] * reach[mover], 0.0)
+            unsure += np.where(between, self.uncertainty[dof] * reach[mover], 0.0)
         return moved, unsure
 
 

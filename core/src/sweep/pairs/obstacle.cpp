@@ -23,6 +23,11 @@ Witness measure(Sweep& sweep, const OpenItem& item, const Transform* frames, dou
     return subtract_radii(axes, sweep.setup.shapes.volumes()[item.a].radius_m, round ? primitive.radius_m : 0.0);
 }
 
+template <PairKind kind>
+bool place_second(const Sweep& sweep, const OpenItem& item, const Transform*, PlacedShape& second) noexcept {
+    return second.set_obstacle(obstacles<kind>(sweep).primitives()[item.b]);
+}
+
 /// What a body must be clear of a primitive by to be left out, with room for the clearance that is reported.
 double shortlist_distance(const Sweep& sweep) noexcept {
     return needed_distance(sweep.whole_margin(PairKind::world), std::max(sweep.min_clearance_m, 0.0));
@@ -136,6 +141,7 @@ constexpr PairFunctions functions{
     .margin_m = world_margin,
     .motion = motion_of_first,
     .measure = measure<kind>,
+    .place_second = place_second<kind>,
     .shortlist = shortlist<kind>,
     .shortlist_simd = shortlist_simd<kind>,
     .entry_count = entry_count,

@@ -21,6 +21,11 @@ Witness measure(Sweep& sweep, const OpenItem& item, const Transform* frames, dou
     return subtract_radii(axes, volumes[item.a].radius_m, volumes[item.b].radius_m);
 }
 
+bool place_second(const Sweep& sweep, const OpenItem& item, const Transform* frames, PlacedShape& second) noexcept {
+    second.set_volume(sweep.setup.shapes.volumes()[item.b], frames);
+    return true;
+}
+
 std::size_t entry_count(const Sweep& sweep) noexcept { return sweep.setup.shapes.body_pairs().size(); }
 
 std::uint8_t test_group(Sweep& sweep, const SimdGroup& group, float margin_m, float* best, std::uint8_t* unresolved) noexcept {
@@ -97,6 +102,7 @@ constinit const PairFunctions self_pairs{
     .margin_m = self_margin,
     .motion = motion,
     .measure = measure,
+    .place_second = place_second,
     .entry_count = entry_count,
     .test_group = test_group,
     .scan_row = scan_row,
