@@ -453,6 +453,8 @@ NB_MODULE(_core, module) {
     bind_few_configurations(module, gate);
     bind_planning(module);
     bind_kernel_messages(module);
+#if defined(LASTGATE_KERNEL)
     bind_kernel_channels(module);
     bind_kernel_watch(module);
+#endif
 }
