@@ -10,6 +10,7 @@ import numpy as np
 
 from lastgate.approach.viewpoint import yaw_of
 from lastgate.contracts import ApproachViewpoint, ROSConfigError
+from lastgate.extras import install_command
 from lastgate.world.occupancy_grid import UNKNOWN_CELL, OccupancyGridIndex
 
 _FREE, _UNKNOWN, _BLOCKED = (1.0, 1.0, 1.0), (0.78, 0.80, 0.83), (0.20, 0.22, 0.26)
@@ -38,7 +39,7 @@ def save_approach_plot(
         from matplotlib.patches import Circle
         from matplotlib.transforms import Affine2D
     except ModuleNotFoundError:
-        raise ROSConfigError("a picture needs `pip install 'lastgate[approach]'`") from None
+        raise ROSConfigError(f"a picture needs `{install_command('approach')}`") from None
     figure = Figure(figsize=(7.0, 7.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

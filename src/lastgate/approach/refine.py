@@ -16,6 +16,7 @@ from lastgate.approach.line_of_sight import sees_in_cells
 from lastgate.approach.viewpoint import facing, yaw_of
 from lastgate.arrays import Float64
 from lastgate.contracts import ApproachViewpoint, ROSConfigError
+from lastgate.extras import install_command
 from lastgate.world.cell_shapes import polygon_touches_cells
 from lastgate.world.finite_numbers import require_finite, require_not_negative, require_positive, require_xyz
 from lastgate.world.occupancy_grid import OccupancyGridIndex, require_polygon, require_xy
@@ -213,7 +214,7 @@ class _Search:
         try:
             from scipy import ndimage
         except ModuleNotFoundError:
-            raise ROSConfigError("reachable_from_xy needs `pip install 'lastgate[approach]'`") from None
+            raise ROSConfigError(f"reachable_from_xy needs `{install_command('approach')}`") from None
         free = self.grid.inflated_free(self.disc_m)
         cell = self.grid.cell_of(*require_xy(place_xy, name="reachable_from_xy"))
         if cell is None or not free[cell]:

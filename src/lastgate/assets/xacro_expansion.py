@@ -15,6 +15,7 @@ from lxml import etree
 from lastgate.assets.mesh_uri import package_folders
 from lastgate.assets.safe_xml import load_xml, read_xml
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.extras import install_command
 
 MACRO_MARKS = ("${", "$(")
 PACKAGE_MISSING = re.compile(r"Package not found: ([\w.-]+)")
@@ -69,7 +70,7 @@ def _expand(path: Path, *, arguments: Mapping[str, str], packages: dict[str, Pat
     except ImportError as error:
         raise ROSConfigError(
             f"{path}: expanding xacro needs the package xacrodoc, which is not installed\n\n"
-            "hint: pip install 'lastgate[xacro]'"
+            f"hint: {install_command('xacro')}"
         ) from error
     while True:
         try:

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from lastgate.audit.job import AuditJob, PartResult
 from lastgate.audit.limited_process import audit_part, limited_audits
 from lastgate.contracts import ROSConfigError
+from lastgate.extras import install_command
 
 # A part whose Ray worker died is given to another one. A part that kills every worker it meets would go round for ever.
 ATTEMPTS_MAX = 4
@@ -50,7 +51,7 @@ def run_on_ray(
         import ray
     except ModuleNotFoundError:
         raise ROSConfigError(
-            "`--ray` needs Ray, which is not installed\n\nhint: pip install 'lastgate[ray]'"
+            f"`--ray` needs Ray, which is not installed\n\nhint: {install_command('ray')}"
         ) from None
     try:
         if address == "local":

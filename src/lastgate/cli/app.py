@@ -46,6 +46,7 @@ from lastgate.cli.synth import synth_command
 from lastgate.cli.telemetry import telemetry_command
 from lastgate.cli.up import up_command
 from lastgate.contracts.exceptions import ROSError
+from lastgate.extras import install_command
 
 EXIT_UNDECIDED = 2
 EXIT_OUR_FAULT = 3
@@ -55,9 +56,9 @@ EXIT_INTERRUPTED = 130
 EXTRAS = {
     "approach": "approach",
     "bench": "lowering,oracles,robot-data",
-    "collision": "lowering,oracles",
-    "robot add": "lowering,oracles",
-    "robot report": "lowering,oracles",
+    "collision": "lowering",
+    "robot add": "lowering",
+    "robot report": "lowering",
     "robot vendor-urdf": "xacro",
 }
 
@@ -188,7 +189,7 @@ def _how_to_install(arguments: Sequence[str]) -> str:
     """Returns the extra that a command needs, or every extra that may bring it."""
     words = " ".join(arguments)
     extra = next((extra for command, extra in EXTRAS.items() if words.startswith(command)), None)
-    return "`lastgate doctor` lists what is missing" if extra is None else f"pip install 'lastgate[{extra}]'"
+    return "`lastgate doctor` lists what is missing" if extra is None else install_command(*extra.split(","))
 
 
 def _forget_stdout() -> None:

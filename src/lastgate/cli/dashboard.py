@@ -11,6 +11,7 @@ import typer
 
 from lastgate.cli.messages import print_error, print_note
 from lastgate.cli.options import PAGE_PORT
+from lastgate.extras import install_command
 
 # The page yields to the kernel, to drivers and to e-stop sources wherever they want the same processor.
 NICENESS = 10
@@ -48,7 +49,7 @@ def dashboard_command(
         from lastgate.dashboard.store import LiveStore
     except ModuleNotFoundError as error:
         raise ROSConfigError(
-            f"the page needs {error.name}, which is not installed\n\nhint: pip install 'lastgate[dashboard]'"
+            f"the page needs {error.name}, which is not installed\n\nhint: {install_command('dashboard')}"
         ) from None
     from lastgate.kernel_process import default_state_dir, require_instance
     from lastgate.robots import load_robot

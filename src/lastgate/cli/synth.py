@@ -9,6 +9,7 @@ import typer
 
 from lastgate.cli.messages import print_note
 from lastgate.cli.options import RobotOption
+from lastgate.extras import install_command
 
 
 def synth_command(
@@ -38,7 +39,7 @@ def synth_command(
         from lastgate.audit.synth.dataset import write_dataset
     except ModuleNotFoundError as error:
         raise ROSConfigError(
-            f"datasets need {error.name}, which is not installed\n\nhint: pip install 'lastgate[audit]'"
+            f"datasets need {error.name}, which is not installed\n\nhint: {install_command('audit')}"
         ) from None
     if seed < 0:
         raise ROSConfigError(f"`--seed` must not be negative: `{seed}`")

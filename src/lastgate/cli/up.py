@@ -23,6 +23,7 @@ from lastgate.cli.options import (
     StateDirOption,
 )
 from lastgate.cli.rate import require_rate
+from lastgate.extras import install_command
 
 EXIT_MISSING = 3
 _ARMED_WITHIN_S = 20.0
@@ -138,7 +139,7 @@ def up_command(
     if sys.stdin.isatty():
         others["human"] = ["human", "--robot", name]
     if page and not _has_dashboard():
-        print_warning("the page is not started: `pip install 'lastgate[dashboard]'`, or say `--no-page`")
+        print_warning(f"the page is not started: `{install_command('dashboard')}`, or say `--no-page`")
     elif page:
         others["dashboard"] = ["dashboard", "--robot", robot, "--instance", name, "--port", str(port)]
     if envelope.deadman_required and not wants_deadman:

@@ -18,6 +18,7 @@ from lastgate.contracts import (
     SphereShape,
     WorldCollisionPrimitive,
 )
+from lastgate.extras import install_command
 
 
 def load_coal() -> Any:
@@ -29,7 +30,7 @@ def load_coal() -> Any:
     try:
         import coal
     except ImportError:
-        raise ROSConfigError("measuring meshes needs Coal\n\nhint: pip install 'lastgate[oracles]'") from None
+        raise ROSConfigError(f"measuring meshes needs Coal\n\nhint: {install_command('lowering')}") from None
     return coal
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
+from lastgate.extras import install_command
 from lastgate.lowering.diagnostics import LoweringError
 from lastgate.lowering.shapes import LinkShapes
 from lastgate.lowering.triangles import distinct
@@ -28,7 +29,7 @@ def load_coal() -> Any:
     except ImportError as error:
         raise LoweringError(
             "allowed pairs are verified on the meshes and that needs Coal\n\n"
-            "hint: pip install 'lastgate[oracles]'"
+            f"hint: {install_command('lowering')}"
         ) from error
     return coal
 

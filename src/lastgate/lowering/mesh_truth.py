@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
+from lastgate.extras import install_command
 from lastgate.lowering.diagnostics import LoweringError
 from lastgate.lowering.enclosures import Enclosures
 from lastgate.lowering.pinocchio_robot import PinocchioRobot
@@ -86,7 +87,7 @@ class MujocoPeer:
         try:
             import mujoco
         except ImportError as error:
-            raise LoweringError("this peer needs MuJoCo\n\nhint: pip install 'lastgate[oracles]'") from error
+            raise LoweringError(f"this peer needs MuJoCo\n\nhint: {install_command('lowering')}") from error
         self._mujoco: Any = mujoco
         self._truth = truth
         spec = mujoco.MjSpec()

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.contracts.robot import RobotDescription
+from lastgate.extras import install_command
 from lastgate.lowering.diagnostics import LoweringError
 from lastgate.lowering.mesh_contact import mesh_shape
 from lastgate.lowering.mesh_reader import load_triangles
@@ -42,7 +43,7 @@ class PinocchioRobot:
             import pinocchio
         except ImportError as error:
             raise LoweringError(
-                "evaluating by meshes needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
+                f"evaluating by meshes needs Pinocchio\n\nhint: {install_command('lowering')}"
             ) from error
         self.pin: Any = pinocchio
         self.model: Any = pinocchio.buildModelFromUrdf(str(urdf_path))

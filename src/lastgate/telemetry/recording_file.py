@@ -17,6 +17,7 @@ from lastgate.action import ActionChunk, RobotState
 from lastgate.attached_shape import AttachedShape
 from lastgate.contracts import ROSConfigError, RSkillManifest
 from lastgate.declared_contact import DeclaredContact
+from lastgate.extras import install_command
 from lastgate.gate import Gate
 from lastgate.robots.convex_pieces_file import written_pieces
 from lastgate.telemetry.recording_chain import LINK_SCHEMA, LINK_SCHEMA_NAME, LINK_TOPIC, Chain, Linked
@@ -127,7 +128,7 @@ def require_mcap() -> None:
     try:
         import mcap  # noqa: F401
     except ModuleNotFoundError:
-        raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
+        raise ROSConfigError(f"recordings need `{install_command('record')}`") from None
 
 
 def recording_writer(stream: BinaryIO) -> Any:
