@@ -13,6 +13,7 @@ import typer
 from lastgate.cli.approach import approach_command
 from lastgate.cli.audit import audit_command
 from lastgate.cli.bench import bench_command
+from lastgate.cli.calibrate import calibrate_check_command
 from lastgate.cli.certificate_file import verify_command
 from lastgate.cli.check import check_command
 from lastgate.cli.collision_lower import check_command as collision_check_command
@@ -56,6 +57,7 @@ EXIT_INTERRUPTED = 130
 EXTRAS = {
     "approach": "approach",
     "bench": "lowering,oracles,robot-data",
+    "calibrate": "audit",
     "collision": "lowering",
     "robot add": "lowering",
     "robot report": "lowering",
@@ -77,6 +79,9 @@ app = typer.Typer(
 )
 robot_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="The robot library, and robots of your own."
+)
+calibrate_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Whether recorded joints mean what the manifest says."
 )
 collision_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Volumes and allowed pairs.")
 kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
@@ -116,6 +121,11 @@ robot_app.command("vendor-urdf", short_help="A flat URDF of one's own.")(vendor_
 robot_app.command("add", short_help="A robot of one's own, in one command.")(add_command)
 robot_app.command("report", short_help="Volumes against meshes, with a picture.")(report_command)
 app.add_typer(robot_app, name="robot")
+
+calibrate_app.command("check", short_help="Zero, sign, unit, order, scale of every joint.")(
+    calibrate_check_command
+)
+app.add_typer(calibrate_app, name="calibrate")
 
 collision_app.command("lower", short_help="Description to volumes and pairs, as a diff.")(lower_command)
 collision_app.command("check", short_help="Re-lowers and compares.")(collision_check_command)
