@@ -40,6 +40,15 @@ class Unchecked(IntFlag):
     UNPROVED_VOLUMES = 1 << 16
 
 
+def told_apart(value: float, *limits: float) -> list[str]:
+    """Returns a number and its limits with four decimals, or as many as tell the number from each of them."""
+    for decimals in range(4, 18):
+        said = [f"{number:.{decimals}f}" for number in (value, *limits)]
+        if all(text != said[0] or limit == value for text, limit in zip(said[1:], limits, strict=True)):
+            return said
+    return [f"{number!r}" for number in (value, *limits)]  # smaller than 1e-17
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
     """The reason a chunk was rejected, with the numbers that prove it.
@@ -101,22 +110,22 @@ class Violation:
             )
             if self.code == ViolationCode.keep_in_zone:
                 side = "inside" if self.value >= 0.0 else "outside"
+                value, limit = told_apart(abs(self.value), self.limit_min)
                 return (
-                    f"{self.subject} is {abs(self.value):.4f} m {side} keep-in zone {self.against} {moment}, "
-                    f"and must stay more than {self.limit_min:.4f} m inside"
+                    f"{self.subject} is {value} m {side} keep-in zone {self.against} {moment}, "
+                    f"and must stay more than {limit} m inside"
                 )
+            value, limit = told_apart(self.value, self.limit_min)
             return (
-                f"{self.subject} / {self.against} are {self.value:.4f} m apart {moment}, "
-                f"and must stay more than {self.limit_min:.4f} m apart"
+                f"{self.subject} / {self.against} are {value} m apart {moment}, "
+                f"and must stay more than {limit} m apart"
             )
         if self.detail:
             return f"{self.detail}{where}"
-        if self.limit_min == self.limit_max:
-            allowed = f"must be {self.limit_min:.4f}"
-        else:
-            allowed = f"allowed {self.limit_min:.4f} to {self.limit_max:.4f}"
+        value, lower, upper = told_apart(self.value, self.limit_min, self.limit_max)
+        allowed = f"must be {lower}" if self.limit_min == self.limit_max else f"allowed {lower} to {upper}"
         unit = f" {self.unit}" if self.unit else ""
-        return f"{self.subject}{where} is {self.value:.4f}{unit}, {allowed}{unit}"
+        return f"{self.subject}{where} is {value}{unit}, {allowed}{unit}"
 
     def evidence(self) -> FailureEvidence:
         """Returns the evidence a `FailureTrigger` carries for this violation."""

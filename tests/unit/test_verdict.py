@@ -16,6 +16,7 @@ from paper_robots import check, gate_of, planar_two_link, sliders, sphere, stack
 
 import lastgate as lg
 from lastgate import _core
+from lastgate.verdict import told_apart
 
 
 @pytest.fixture(scope="module")
@@ -263,3 +264,25 @@ def test_verdict_carries_the_digest_of_its_model(accepted, rejected):
 def test_limit_is_the_bound_that_was_crossed(value, expected):
     (violation,) = check(gate_of(stacked(1)), [[value]]).violations
     assert violation.limit == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "limits", "said"),
+    [
+        (1.25, (-1.0, 1.0), ["1.2500", "-1.0000", "1.0000"]),
+        (1.00001, (-1.0, 1.0), ["1.00001", "-1.00000", "1.00000"]),
+        (float(np.nextafter(1.0, 2.0)), (1.0,), ["1.0000000000000002", "1.0000000000000000"]),
+        (0.0, (0.0,), ["0.0000", "0.0000"]),
+        (float("nan"), (0.0,), ["nan", "0.0000"]),
+        (1e-300, (0.0,), ["1e-300", "0.0"]),
+    ],
+)
+def test_value_and_limit_are_written_with_digits_that_tell_them_apart(value, limits, said):
+    assert told_apart(value, *limits) == said
+
+
+def test_sentence_one_ulp_beyond_a_limit_shows_that_it_is_beyond():
+    beyond = float(np.nextafter(1.0, 2.0))
+    (violation,) = check(gate_of(stacked(1)), [[beyond]]).violations
+    assert "is 1.0000000000000002 rad" in violation.sentence()
+    assert "to 1.0000000000000000 rad" in violation.sentence()

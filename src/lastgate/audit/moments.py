@@ -24,11 +24,13 @@ class Moment:
 
     Attributes:
         is_worst: The card shows the worst row; else where the gate rejects first in the rows around it.
+        first_row: Row of the episode that the card calls step 0; None without a card.
     """
 
     finding: dict[str, Any]
     card: RejectionCard | None
     is_worst: bool = True
+    first_row: int | None = None
 
 
 def worst_moments(audit: OpenAudit, findings: list[dict[str, Any]]) -> list[Moment]:
@@ -43,13 +45,18 @@ def _moment(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> Moment:
     try:
         episode = audit.dataset.read(ref)
         if finding["path"] == "chunk":
-            return Moment(finding=finding, card=_chunk_card(audit.examiner, episode, finding["worst_row"]))
+            card, first_row = _chunk_card(audit.examiner, episode, finding["worst_row"])
+            return Moment(finding=finding, card=card, first_row=first_row)
         path, gripper = audit.examiner.path_of(episode, finding["path"])
     except UnreadableEpisodeError:
         return Moment(finding=finding, card=None)
-    at = finding["worst_row"] + (1 if finding["path"] == "action" else 0)
+    ahead = (
+        1 if finding["path"] == "action" else 0
+    )  # the path begins at the measured state, before the first action
+    at = finding["worst_row"] + ahead
     gate, world = audit.examiner.gate, audit.examiner.world
     nearby: RejectionCard | None = None
+    nearby_row: int | None = None
     # Rows that are rejected themselves would hide this one, so the chunk may have to begin right before it, or on it.
     for before in (ROWS_BEFORE, 0, -1):
         start = min(max(0, at - 1 - before), len(path) - 1)
@@ -69,17 +76,20 @@ def _moment(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> Moment:
         card = rejection_card(gate, verdict, chunk=chunk, state=state, world=world)
         row = None if violation.step is None else first + violation.step
         if (row, violation.subject, violation.against) == (at, finding["subject"], finding["against"]):
-            return Moment(finding=finding, card=card)
-        nearby = nearby or card
-    return Moment(finding=finding, card=nearby, is_worst=False)
+            return Moment(finding=finding, card=card, first_row=first - ahead)
+        if nearby is None:
+            nearby, nearby_row = card, first - ahead
+    return Moment(finding=finding, card=nearby, is_worst=False, first_row=nearby_row)
 
 
-def _chunk_card(examiner: Examiner, episode: Episode, row: int) -> RejectionCard | None:
+def _chunk_card(examiner: Examiner, episode: Episode, row: int) -> tuple[RejectionCard | None, int | None]:
+    """Returns the card of the chunk that holds a row, and the row that it begins at."""
     for first_row, told in examiner.chunk_moments(episode):
         if first_row <= row < first_row + len(told.chunk.rows):
             if told.state is None or told.verdict.accepted:
-                return None
-            return rejection_card(
+                return None, None
+            card = rejection_card(
                 examiner.gate, told.verdict, chunk=told.chunk, state=told.state, world=told.world
             )
-    return None
+            return card, first_row
+    return None, None
