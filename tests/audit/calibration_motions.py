@@ -85,3 +85,10 @@ def faults_to_plant(gate: Gate) -> list[Fault]:
     continuous = [scale_fault(joint, index, 0.7) for index, joint in enumerate(joints)]
     continuous += [zero_fault(joint, index, 0.7) for index, joint in enumerate(joints)]
     return [*faults_of(joints), *continuous]
+
+
+def joints_that_carry(gate: Gate, link: str) -> set[int]:
+    """Returns the joints that move a link."""
+    poses = np.vstack([np.zeros(gate.n_dof), 0.1 * np.eye(gate.n_dof)])
+    seen = gate.link_poses_batch(poses)[link]
+    return {index for index in range(gate.n_dof) if not np.allclose(seen[0], seen[index + 1])}
