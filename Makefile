@@ -140,7 +140,7 @@ build/ros/%/.ready: tests/gateway/ros-%.txt tests/gateway/make_ros_environment.s
 	PYTHON=$(PYTHON) BUILD_JOBS=$(BUILD_JOBS) tests/gateway/make_ros_environment.sh $* build/ros/$*
 
 test-gateway: $(VENV)/.built  #+ Puts two releases of ROS 2 into build/ and holds the gateway against them, and against two DDS vendors.
-	@if ! $(BIN)/python -c 'from lastgate.kernel_process import gateway_program; gateway_program()' 2>/dev/null; then \
+	@if ! $(BIN)/python -c 'from lastgate.kernel.process import gateway_program; gateway_program()' 2>/dev/null; then \
 	  echo "== gateway tests: skipped, needs apt-get install cyclonedds-dev libfastrtps-dev, then: touch CMakeLists.txt"; \
 	else \
 	  $(MAKE) --no-print-directory build/ros/jazzy/.ready build/ros/kilted/.ready && \
@@ -198,7 +198,7 @@ ifeq ($(CPP_FORMAT),on)
 endif
 	$(call timed,repository rules,$(BIN)/python -m pytest -q tests/repository)
 
-CPP_FILES := git ls-files -z '*.cpp' '*.hpp' '*.inc'
+CPP_FILES := git ls-files -z '*.cpp' '*.hpp'
 
 check-cpp-format: $(VENV)/.requirements
 	$(call timed,clang-format,$(CPP_FILES) | xargs -0 $(BIN)/clang-format --dry-run --Werror)
@@ -209,7 +209,8 @@ format-cpp: $(VENV)/.requirements
 format: $(VENV)/.requirements $(if $(filter on,$(CPP_FORMAT)),format-cpp)  ## Formats the code and fixes what ruff can fix.
 	$(BIN)/ruff check --fix-only --quiet . && $(BIN)/ruff format .
 
-generate: $(VENV)/.built  ## Writes what is generated: type stubs, benchmark page, blocks of README.
+generate: $(VENV)/.built  ## Writes what is generated: violations, type stubs, benchmark page, blocks of README.
+	$(BIN)/python tools/generate_violations.py
 	$(BIN)/python tools/generate_stubs.py
 	$(BIN)/python tools/generate_type_hashes.py
 	$(BIN)/python tools/generate_documents.py

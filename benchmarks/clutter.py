@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scene import FINGERS, HOME
 
 import lastgate as lg
-from lastgate.bench.scene import CLEARANCE_M, SEED, Scene, placed_cores
+from lastgate.tools.bench.scene import CLEARANCE_M, SEED, Scene, placed_cores
 
 Array = NDArray[np.float64]
 

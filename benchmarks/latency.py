@@ -24,9 +24,9 @@ from scene import FINGERS, HOME, ROBOT, make_scene
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.bench.scene import STEP_S
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import gateway_program
+from lastgate.kernel.process import gateway_program
+from lastgate.robots.kernel_config import flat_config
+from lastgate.tools.bench.scene import STEP_S
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "benchmarks" / "channel_latency.json"
@@ -104,7 +104,7 @@ def trips(
 @contextlib.contextmanager
 def _deadman(kernel: lg.KernelClient) -> Iterator[None]:
     """Has a deadman watch the kernel; returns once it has stopped it, for there are no chunks yet."""
-    command = [sys.executable, "-m", "lastgate.cli", "deadman", "--robot", kernel.instance]
+    command = [sys.executable, "-m", "lastgate.tools.cli", "deadman", "--robot", kernel.instance]
     watcher = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         if _fired(kernel)["source"] != "deadman":

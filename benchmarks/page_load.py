@@ -23,8 +23,8 @@ from playwright.sync_api import sync_playwright
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.cli.up import KERNEL_PRIORITY
-from lastgate.demo.panda_scene import table_world
+from lastgate.tools.cli.up import KERNEL_PRIORITY
+from lastgate.tools.demo.panda_scene import table_world
 
 RATE_HZ = 50.0
 ALLOWED_RATIO = 1.10

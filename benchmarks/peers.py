@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lastgate as lg
-from lastgate.bench.peers import MujocoPeer
-from lastgate.bench.scene import Scene
+from lastgate.tools.bench.peers import MujocoPeer
+from lastgate.tools.bench.scene import Scene
 
 
 class CompiledMujocoPeer(MujocoPeer):

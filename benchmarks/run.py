@@ -27,10 +27,10 @@ from render import render_page
 from scene import FINGERS, make_scene, write_scene
 
 import lastgate as lg
-from lastgate.bench.peers import PinocchioPeer, require_agreement
-from lastgate.bench.scene import Scene
-from lastgate.bench.speed import python_times_ns
 from lastgate.gate import chosen_simd
+from lastgate.tools.bench.peers import PinocchioPeer, require_agreement
+from lastgate.tools.bench.scene import Scene
+from lastgate.tools.bench.speed import python_times_ns
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"

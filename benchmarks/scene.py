@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 import lastgate as lg
-from lastgate.bench.scene import STEP_S, Scene
-from lastgate.bench.scene import make_scene as scene_around
-from lastgate.kernel_config import SHAPE_KIND, flat_config, shape_size_m
+from lastgate.robots.kernel_config import SHAPE_KIND, flat_config, shape_size_m
+from lastgate.tools.bench.scene import STEP_S, Scene
+from lastgate.tools.bench.scene import make_scene as scene_around
 
 ROBOT = "franka_panda"
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])

@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lastgate/distance.hpp"
+#include "lastgate/math.hpp"
 
 namespace lastgate::bindings {
 

@@ -8,21 +8,27 @@
 #include "arrays.hpp"
 #include "config.hpp"
 #include "guarded_gate.hpp"
-#include "lastgate/simd.hpp"
+#include "geometry/convex.hpp"
+#include "geometry/distance.hpp"
+#include "known_numbers.hpp"
 #include "link_frames.hpp"
+#include "robot/shape_set.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace lastgate;
+using namespace lastgate::detail;
+using namespace lastgate::kernel;
 using namespace lastgate::bindings;
 
 namespace {
 
 void bind_verdict(nb::module_& module) {
     nb::class_<Violation>(module, "Violation")
-        .def_prop_ro("code", [](const Violation& v) { return static_cast<int>(v.code); })
-        .def_prop_ro("subject_kind", [](const Violation& v) { return static_cast<int>(v.subject_kind); })
-        .def_prop_ro("against_kind", [](const Violation& v) { return static_cast<int>(v.against_kind); })
+        .def_prop_ro("code", [](const Violation& v) { return known(v.code); })
+        .def_prop_ro("subject_kind", [](const Violation& v) { return known(v.subject_kind); })
+        .def_prop_ro("against_kind", [](const Violation& v) { return known(v.against_kind); })
         .def_ro("subject", &Violation::subject)
         .def_ro("against", &Violation::against)
         .def_ro("row", &Violation::row)
@@ -425,6 +431,9 @@ void bind_few_configurations(nb::module_& module, nb::class_<GuardedGate>& gate)
 void bind_kernel_messages(nb::module_& module);  // bindings/kernel_messages.cpp
 void bind_kernel_channels(nb::module_& module);  // bindings/kernel_channels.cpp
 void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
+void bind_enumerations(nb::module_& module);  // bindings/enumerations.cpp
+void bind_naming(nb::module_& module);  // bindings/naming.cpp
+void bind_kernel_rules(nb::module_& module);  // bindings/kernel_rules.cpp
 
 NB_MODULE(_core, module) {
     // `NO_WORLD` and other module-level objects live until the interpreter is gone; that is no leak.
@@ -443,8 +452,10 @@ NB_MODULE(_core, module) {
         .def(nb::init<std::string>(), "what"_a)
         .def("__enter__", &CompoundEntry::enter)
         .def("__exit__", [](CompoundEntry& entry, nb::args) { entry.leave(); });
+    bind_enumerations(module);
     bind_verdict(module);
     bind_config(module);
+    bind_naming(module);
     bind_field(module);
     bind_environment(module);
     bind_world(module);
@@ -453,6 +464,7 @@ NB_MODULE(_core, module) {
     bind_few_configurations(module, gate);
     bind_planning(module);
     bind_kernel_messages(module);
+    bind_kernel_rules(module);
 #if defined(LASTGATE_KERNEL)
     bind_kernel_channels(module);
     bind_kernel_watch(module);

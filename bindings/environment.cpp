@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation only: fields of cells and points, and the environments that planners ask.
-#include "lastgate/collision_environment.hpp"
+#include "lastgate/planning.hpp"
 
 #include <memory>
 #include <numeric>
 
 #include "arrays.hpp"
 #include "guarded_environment.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "entry_guard.hpp"
-#include "lastgate/collision_environment.hpp"
+#include "lastgate/planning.hpp"
 
 namespace lastgate::bindings {
 

@@ -16,6 +16,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace lastgate;
+using namespace lastgate::kernel;
 using namespace lastgate::bindings;
 
 namespace {

@@ -23,6 +23,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 
@@ -222,9 +223,6 @@ void bind_messages(nb::module_& module) {
         return written(64, [&](std::span<std::byte> memory) { return write_twist(twist, memory); });
     }, "twist"_a);
     module.def("decode_twist", [](const nb::bytes& payload) { return read_twist(span_of(payload)); }, "payload"_a);
-    module.def("violation_word", [](int code) { return std::string(violation_word(static_cast<ViolationCode>(code))); }, "code"_a);
-    module.def("failure_kind", [](int code) { return static_cast<int>(failure_kind(static_cast<ViolationCode>(code))); }, "code"_a);
-    module.def("controller_state", [](int code) { return std::string(controller_state(static_cast<ViolationCode>(code))); }, "code"_a);
     module.def("read_safety_status", [](const nb::bytes& payload) -> nb::object {
         CdrReader reader(span_of(payload));
         nb::dict fields;

@@ -14,6 +14,7 @@
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

@@ -6,15 +6,13 @@
 #include "config.hpp"
 #include "guarded_environment.hpp"
 #include "guarded_gate.hpp"
-#include "lastgate/sphere_cover.hpp"
-#include "lastgate/certificate.hpp"
-#include "lastgate/hull_planes.hpp"
-#include "lastgate/link_distance.hpp"
+#include "lastgate/planning.hpp"
 #include "link_frames.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
 using namespace lastgate;
+using namespace lastgate::kernel;
 using namespace lastgate::bindings;
 
 namespace {

@@ -10,12 +10,12 @@ No space is declared free: the chunk above the clutter is accepted because it wa
 import numpy as np
 
 import lastgate as lg
-from lastgate.demo.depth_camera import DepthCameras
-from lastgate.demo.panda_scene import PandaScene, home_configuration
+from lastgate.gate.self_filter import SelfFilter
+from lastgate.tools.demo.depth_camera import DepthCameras
+from lastgate.tools.demo.panda_scene import PandaScene, home_configuration
 from lastgate.world import GridLayout
 from lastgate.world.depth import carve
 from lastgate.world.rasterise import merge_voxels
-from lastgate.world.self_filter import SelfFilter
 
 
 def thing(name: str, shape: lg.WorldShape, xyz: tuple[float, float, float]) -> lg.WorldCollisionPrimitive:

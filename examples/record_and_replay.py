@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 import lastgate as lg
-from lastgate.telemetry.card import rejection_card
-from lastgate.telemetry.recorder import Recorder
-from lastgate.telemetry.recording_reader import read_recording
-from lastgate.telemetry.replay import replay
-from lastgate.telemetry.shrink import shrink
-from lastgate.telemetry.shrunk_test import pytest_text
+from lastgate.tools.telemetry.card import rejection_card
+from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.recording_reader import read_recording
+from lastgate.tools.telemetry.replay import replay
+from lastgate.tools.telemetry.shrink import shrink
+from lastgate.tools.telemetry.shrunk_test import pytest_text
 
 folder = Path(tempfile.mkdtemp())
 gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)

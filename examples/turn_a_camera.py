@@ -7,11 +7,11 @@ time. A rendered image says where the marker is in the view; a target under the 
 """
 
 import lastgate as lg
-from lastgate.demo.panda_scene import PandaScene, home_configuration, table_world
-from lastgate.demo.scene_camera import SceneCamera
-from lastgate.demo.simulated_arm import SimulatedArm
-from lastgate.memory import SegmentationDetector
-from lastgate.skills import MotionPlanner, look_at
+from lastgate.integrations.agent import SegmentationDetector
+from lastgate.planning.skills import MotionPlanner, look_at
+from lastgate.tools.demo.panda_scene import PandaScene, home_configuration, table_world
+from lastgate.tools.demo.scene_camera import SceneCamera
+from lastgate.tools.demo.simulated_arm import SimulatedArm
 
 target = (0.60, 0.28, 0.0)
 marker = lg.WorldCollisionPrimitive(

@@ -8,7 +8,7 @@
 
 #include "wire.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
 namespace dds = eprosima::fastdds::dds;
 namespace rtps = eprosima::fastrtps::rtps;
 
@@ -44,4 +44,4 @@ void delete_fastdds_participant(dds::DomainParticipant* participant) noexcept {
     dds::DomainParticipantFactory::get_instance()->delete_participant(participant);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace lastgate {
+namespace lastgate::gateway {
 
 /// CDR bytes as they are on the wire, for Fast DDS.
 struct Frame {
@@ -63,4 +63,4 @@ Made* require_fastdds(Made* made, const char* what) {
     return made;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

@@ -11,7 +11,7 @@
 
 #include "kernel.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
 namespace {
 
 constexpr const char* node_name = "lastgate_gateway";
@@ -313,4 +313,4 @@ void Gateway::publish_diagnostics() {
     (void)diagnostics_.write(diagnostic_array(Stamp::of_seconds(wall_clock_s()), "lastgate: safety kernel" + (options_.name_space.empty() ? "" : " " + options_.name_space), diagnosis));
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

@@ -12,7 +12,7 @@
 #include "session.hpp"
 #include "wire.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
 
 /// `/arm_a`, `/cell_1/arm_a`: words of letters, digits and `_` that start with no digit, each behind a slash.
 bool is_namespace(std::string_view name) noexcept;
@@ -105,4 +105,4 @@ class Gateway {
     std::vector<std::unique_ptr<ServiceServer>> servers_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

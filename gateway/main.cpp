@@ -13,6 +13,8 @@
 namespace {
 
 using namespace lastgate;
+using namespace lastgate::kernel;
+using namespace lastgate::gateway;
 
 constexpr int exit_unusable = 2;  // what was asked for cannot be used
 constexpr int exit_failed = 3;    // it could, but this machine would not let us

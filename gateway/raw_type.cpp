@@ -14,7 +14,7 @@
 #include "dds/ddsi/ddsi_sertype.h"
 #include "dds/ddsi/q_radmin.h"
 
-namespace lastgate {
+namespace lastgate::gateway {
 namespace {
 
 /// Shorter than every message of the contract that is not empty, longer than the encapsulation.
@@ -183,4 +183,4 @@ ddsi_serdata* make_raw_sample(const ddsi_sertype* type, std::span<const std::byt
 
 std::span<const std::byte> raw_bytes(const ddsi_serdata* sample) noexcept { return {raw(sample)->bytes.get(), raw(sample)->size}; }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

@@ -8,7 +8,7 @@
 struct ddsi_sertype;
 struct ddsi_serdata;
 
-namespace lastgate {
+namespace lastgate::gateway {
 
 /// A DDS type of which only the name is known here. Samples are the CDR bytes that were on the wire: nothing parses
 /// them on this side of the kernel, and nothing can change them.
@@ -23,4 +23,4 @@ ddsi_serdata* make_raw_sample(const ddsi_sertype* type, std::span<const std::byt
 /// The bytes of a sample that was taken, encapsulation included.
 std::span<const std::byte> raw_bytes(const ddsi_serdata* sample) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::gateway {
 namespace {
 
 constexpr std::size_t report_bytes_max = 64 * 1024;
@@ -78,4 +78,4 @@ std::vector<std::byte> participant_info(GidWidth width, const Guid& participant,
     });
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

@@ -10,7 +10,9 @@
 #include "messages.hpp"
 #include "wire.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
+
+using namespace kernel;  // whose messages it passes on
 
 /// std_msgs/Empty: ROS 2 sends one byte in the place of no fields.
 std::vector<std::byte> empty_message();
@@ -34,4 +36,4 @@ enum class GidWidth : std::uint8_t { since_iron = 16, humble = 24 };
 /// rmw_dds_common/ParticipantEntitiesInfo: one node, and which ends are its own.
 std::vector<std::byte> participant_info(GidWidth width, const Guid& participant, std::string_view name_space, std::string_view node, const std::vector<Guid>& readers, const std::vector<Guid>& writers);
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

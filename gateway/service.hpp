@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace lastgate {
+namespace lastgate::gateway {
 
 class Participant;
 
@@ -54,4 +54,4 @@ std::vector<std::byte> answer_frame(std::span<const std::byte> number, const Ser
 /// frame of the other kind, or of none.
 bool is_trigger_request(std::span<const std::byte> request) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

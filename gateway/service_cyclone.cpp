@@ -3,7 +3,9 @@
 #include "service.hpp"
 #include "wire.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
+
+using namespace kernel;
 namespace {
 
 constexpr std::size_t number_bytes = 16;  // whose question, and which; the fields behind it stay aligned
@@ -67,4 +69,4 @@ std::unique_ptr<ServiceServer> serve_over_fastdds(std::uint32_t, bool, const Ser
 bool has_fastdds() noexcept { return false; }
 #endif
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

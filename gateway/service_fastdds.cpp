@@ -11,7 +11,7 @@
 #include "service.hpp"
 #include "wire.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
 namespace {
 
 namespace dds = eprosima::fastdds::dds;
@@ -73,4 +73,4 @@ std::unique_ptr<ServiceServer> serve_over_fastdds(std::uint32_t domain, bool loo
 }
 bool has_fastdds() noexcept { return true; }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

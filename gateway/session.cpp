@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace lastgate {
+namespace lastgate::gateway {
 namespace {
 
 constexpr const char* registration_name = "gateway";
@@ -104,7 +104,7 @@ std::optional<AnswerFrame> Session::check_nav_goal(const NavGoalRequest& goal) {
 
 std::string_view Session::last_drop_reason() const noexcept {
     const auto code = static_cast<ViolationCode>(last_drop_.load(std::memory_order_relaxed));
-    return code == ViolationCode::not_checked ? std::string_view() : controller_state(code);
+    return code == ViolationCode::not_checked ? std::string_view() : entry_of(code).controller_state();
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

@@ -10,7 +10,9 @@
 #include "client.hpp"
 #include "requests.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
+
+using namespace kernel;  // whose messages it passes on
 
 /// What the kernel publishes, for the gateway to pass on. Called on threads of the session.
 struct KernelListener {
@@ -62,4 +64,4 @@ class Session {
     std::vector<std::jthread> threads_;  ///< Last: they use the others, and end first.
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

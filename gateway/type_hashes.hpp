@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace lastgate {
+namespace lastgate::gateway {
 
 /// The hash of a definition as ROS 2 states it; empty for halves of services, of which it states none.
 constexpr std::string_view type_hash(std::string_view ros_type) noexcept {
@@ -26,4 +26,4 @@ constexpr std::string_view type_hash(std::string_view ros_type) noexcept {
     return {};
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

@@ -18,7 +18,9 @@
 #include "shared_memory.hpp"
 #include "type_hashes.hpp"
 
-namespace lastgate {
+namespace lastgate::gateway {
+
+using namespace kernel;
 namespace {
 
 // In this process only: exported settings would break other programs with another version of Cyclone. A peer at
@@ -253,7 +255,7 @@ bool Reader::is_believed(std::uint64_t publication) {
     return believed;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway
 
 // ---- Nothing is asked or told about types -----------------------------------------------------------
 
@@ -288,7 +290,7 @@ int bind_to_loopback(int descriptor, const sockaddr_in& asked) noexcept {
 // to use; a peer that sends to this machine's address would be heard although it is never answered, and joint states and
 // worlds need no answer. From the loopback's address the system sends nothing beyond this machine.
 extern "C" [[gnu::visibility("default")]] int bind(int descriptor, const sockaddr* address, socklen_t size) noexcept {
-    if (lastgate::binds_to_loopback && address != nullptr && address->sa_family == AF_INET && size >= sizeof(sockaddr_in)) {
+    if (lastgate::gateway::binds_to_loopback && address != nullptr && address->sa_family == AF_INET && size >= sizeof(sockaddr_in)) {
         sockaddr_in asked;
         std::memcpy(&asked, address, sizeof asked);
         return bind_to_loopback(descriptor, asked);

@@ -16,7 +16,7 @@
 
 struct ddsi_sertype;
 
-namespace lastgate {
+namespace lastgate::gateway {
 
 /// Sixteen bytes that name a participant or one of its ends all over the network.
 using Guid = std::array<std::uint8_t, 16>;
@@ -122,4 +122,4 @@ class Reader {
     std::thread thread_;  ///< Runs only for handlers that take long.
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway

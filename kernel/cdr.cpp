@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cdr.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 bool CdrReader::is_utf8(std::string_view text) noexcept {
     const auto continues = [&](std::size_t index) { return index < text.size() && (static_cast<std::uint8_t>(text[index]) & 0xC0U) == 0x80U; };
@@ -27,4 +27,4 @@ bool CdrReader::is_utf8(std::string_view text) noexcept {
     return true;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// Reads the plain CDR that ROS 2 puts on the wire (XCDR version 1, final types), from bytes that no other part has
 /// checked. After the first number that is not there, nothing is believed any more: every read gives zero and
@@ -164,4 +164,4 @@ class CdrWriter {
     bool ok_ = true;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::kernel {
 StatusBlockView StatusBlockView::create(std::string_view instance) {
     StatusBlockView view;
     view.memory_ = SharedMemory::create(ring_name(instance, "board"), sizeof(StatusBlock));
@@ -72,4 +72,4 @@ std::string_view live_name(const RegistrationSlot& registration, std::int64_t no
     return text_of(registration.name);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -15,7 +15,7 @@
 #include "latch.hpp"
 #include "ring.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// Programs that may propose at the same time: a policy, a teleoperator, a gateway, a tool. Each has a channel of its
 /// own, so that none can hide or delay what another says.
@@ -208,4 +208,4 @@ RegistrationSlot* register_as(std::array<RegistrationSlot, sources_max>& registr
 /// The name on a registration that a live program holds; empty otherwise.
 std::string_view live_name(const RegistrationSlot& registration, std::int64_t now_ns) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 std::uint64_t owner_number() noexcept { return (static_cast<std::uint64_t>(monotonic_ns()) << 20U) ^ static_cast<std::uint64_t>(getpid()) ^ 1U; }
@@ -156,4 +156,4 @@ void Registration::leave() noexcept {
     registration_->owner.store(0, std::memory_order_release);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

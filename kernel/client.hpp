@@ -11,7 +11,7 @@
 #include "channels.hpp"
 #include "evidence.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// A place in front of a running kernel from which chunks, states and worlds are handed in.
 class ChannelClient {
@@ -131,4 +131,4 @@ class Registration {
     RegistrationSlot* registration_ = nullptr;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

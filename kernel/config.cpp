@@ -7,7 +7,7 @@
 
 #include "flat_yaml.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 Vec3 vec3(const std::vector<double>& values, std::size_t first) { return {values[first], values[first + 1], values[first + 2]}; }
@@ -226,4 +226,4 @@ KernelConfig read_config(std::string_view text) {
     return config;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

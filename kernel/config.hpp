@@ -9,7 +9,7 @@
 #include "lastgate/gate.hpp"
 #include "world_frames.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// What a deployment consists of: the robot by index for the core, and the names for all other parts.
 struct KernelConfig {
@@ -34,4 +34,4 @@ struct KernelConfig {
 /// length, a number that is not finite.
 KernelConfig read_config(std::string_view text);
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -15,6 +15,7 @@
 namespace {
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 constexpr int exit_unusable = 2;
 constexpr int exit_over = 3;  // the kernel is gone, or another has the place

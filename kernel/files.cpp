@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 constexpr mode_t folder_mode = 0700;
@@ -67,4 +67,4 @@ Files& system_files() noexcept {
     return files;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

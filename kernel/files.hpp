@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// What the latch asks of a file system, and no more: a test puts one in its place that loses power, fills up or fails.
 /// Calls return 0 or more on success and a negative errno otherwise; none of them throws or follows a symbolic link.
@@ -43,4 +43,4 @@ class Files {
 /// Those of the system.
 Files& system_files() noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// The largest file read: a robot at every capacity of the core stays below it, the corners of its convex pieces
@@ -213,4 +213,4 @@ void FlatYaml::require_all_taken() const {
     }
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

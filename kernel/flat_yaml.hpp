@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// One line of the file. Exactly one of the lists is used; a scalar is a list of one.
 struct FlatEntry {
@@ -43,4 +43,4 @@ class FlatYaml {
     std::vector<FlatEntry> entries_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

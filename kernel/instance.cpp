@@ -5,7 +5,7 @@
 
 #include "channels.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 SharedMemory claimed_lock(const std::string& instance) {
@@ -38,4 +38,4 @@ bool remove_what_a_killed_kernel_left(const std::string& instance) noexcept try 
     return false;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -5,7 +5,7 @@
 
 #include "shared_memory.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// The right to be the kernel of a name, for as long as this object lives. The system gives it back when a process dies,
 /// however it dies; what a killed one left under the name is removed by the next owner of the name.
@@ -26,4 +26,4 @@ class Instance {
 /// Removes what a kernel that was killed left in memory; false when one is running, and nothing was removed.
 bool remove_what_a_killed_kernel_left(const std::string& instance) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// Writes one flat JSON object into memory it was given. What does not fit makes `view()` empty.
 class JsonText {
@@ -88,4 +88,4 @@ class JsonText {
     bool ok_ = true;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

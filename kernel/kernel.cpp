@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// A JointState may carry other devices' joints beside ours; this many in one message is no robot.
@@ -14,16 +15,13 @@ constexpr std::size_t readings_max = 512;
 /// Evidence, and the two names that are copied from the chunk, each as long as a chunk's slot allows.
 constexpr std::size_t failure_bytes_max = evidence_bytes_max + 8192;
 
-bool is_stale_code(ViolationCode code) noexcept {
-    switch (code) {
-        case ViolationCode::state_unavailable:
-        case ViolationCode::world_unavailable:
-        case ViolationCode::world_overflow:
-        case ViolationCode::voxel_unavailable:
-        case ViolationCode::voxel_overflow: return true;
-        default: return false;
-    }
-}
+/// How far from where it was sent a finger counts as having arrived, in m or rad: the slack of a measured joint beyond its limit.
+constexpr double arrived_slack = 0.005;
+
+/// A driver begins a chunk within this time of its passing, or not at all.
+constexpr double driver_patience_s = 0.2;
+
+bool is_gripper_mode(ControlMode mode) noexcept { return mode == ControlMode::gripper_binary || mode == ControlMode::gripper_position || mode == ControlMode::composite_mode; }
 
 /// The older of what the source says and of what we saw: a source whose clock runs ahead cannot stay fresh, and
 /// stepping the system clock cannot make old data young.
@@ -56,6 +54,7 @@ Kernel::Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings s
         no_world_ = std::make_unique<NamedWorld>();
         no_world_->snapshot.declare_absent();
         no_world_->names.world_id = "no-world";
+        no_world_->names.declared_absent = true;
     }
     const std::size_t dofs = config_.joint_names.size();
     measured_.resize(dofs);
@@ -64,6 +63,7 @@ Kernel::Kernel(KernelConfig config, std::shared_ptr<Gate> gate, KernelSettings s
     velocities_.resize(dofs);
     stamps_s_.resize(dofs);
     gripper_.resize(dofs);
+    sent_.resize(dofs);
     evidence_.resize(evidence_bytes_max);
     failure_.resize(failure_bytes_max);
     status_.resize(2048);
@@ -125,7 +125,7 @@ StateView Kernel::measured_state(Now now) noexcept {
             ++rows;
         } else {
             gripper_[grippers++] = joint.position;
-            grippers_given = grippers_given && joint.given;
+            grippers_given = grippers_given && joint.given && has_arrived(sent_[dof], joint);
             gripper_stamp_s = std::min(gripper_stamp_s, stamp_s);
         }
     }
@@ -138,6 +138,36 @@ StateView Kernel::measured_state(Now now) noexcept {
     return view;
 }
 
+bool Kernel::has_arrived(const Sent& sent, const Measured& joint) noexcept {
+    return !sent.given || (joint.arrived_s >= sent.ends_s && std::abs(joint.position - sent.position) <= arrived_slack);
+}
+
+std::uint32_t Kernel::effector_of(const ActionChunkMessage& chunk) const noexcept {
+    if (chunk.ee_name.empty() && config_.effector_names.size() == 1) return 0;
+    for (std::uint32_t i = 0; i < config_.effector_names.size(); ++i) {
+        if (config_.effector_names[i] == chunk.ee_name) return i;
+    }
+    return none;
+}
+
+/// Fingers that a chunk sends somewhere are on their way from now on, whatever moves meanwhile: until they were measured where they were
+/// sent they count as not measured, and other chunks are evaluated with every finger anywhere in its range.
+void Kernel::note_sent(const ActionChunkMessage& chunk, Now now) noexcept {
+    const auto mode = static_cast<ControlMode>(chunk.control_mode);
+    if (!is_gripper_mode(mode)) return;
+    const std::uint32_t effector = effector_of(chunk);
+    // A kernel that only warns passes chunks that say nothing, too: those lead nowhere that can be told.
+    const std::size_t last = static_cast<std::size_t>(chunk.horizon - 1) * chunk.n_dof;
+    const double command = chunk.horizon > 0 && last < chunk.flat.size() ? chunk.flat[last] : std::numeric_limits<double>::quiet_NaN();
+    const double ends_s = now.monotonic_s + driver_patience_s + config_.gate.step_s * (1.0 + chunk.horizon);
+    for (const GripperJointConfig& joint : config_.gate.gripper_joints) {
+        if (joint.effector != effector) continue;
+        const bool binary = mode == ControlMode::gripper_binary;
+        const double share = binary ? command : (command - joint.channel_closed) / (joint.channel_open - joint.channel_closed);
+        sent_[joint.dof] = {joint.position_closed + share * (joint.position_open - joint.position_closed), ends_s, true};
+    }
+}
+
 Verdict Kernel::check_chunk(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* with) noexcept {
     CheckRequest request;
     if (with != nullptr) {
@@ -148,10 +178,7 @@ Verdict Kernel::check_chunk(const ActionChunkMessage& chunk, const NamedWorld* w
     request.chunk.row_count = chunk.horizon;
     request.chunk.width = chunk.n_dof;
     request.chunk.flat = chunk.flat;
-    request.chunk.effector = chunk.ee_name.empty() && config_.effector_names.size() == 1 ? 0 : none;
-    for (std::uint32_t i = 0; i < config_.effector_names.size(); ++i) {
-        if (config_.effector_names[i] == chunk.ee_name) request.chunk.effector = i;
-    }
+    request.chunk.effector = effector_of(chunk);
     if (chunk.frame_id.empty() || chunk.frame_id == config_.base_frame) {
         request.chunk.frame = CartesianFrame::base;
     } else if (request.chunk.effector < config_.effector_names.size() && chunk.frame_id == config_.effector_names[request.chunk.effector]) {
@@ -251,7 +278,8 @@ AttachOutcome Kernel::detach(std::span<const std::byte> payload) noexcept {
 NavAnswer Kernel::nav_goal(std::span<const std::byte> payload, const NamedWorld* world, Now now) const noexcept {
     const auto goal = read_nav_goal(payload);
     if (!goal) return {false, {"not a goal"}};
-    return evaluate_nav_goal(*goal, world == nullptr ? nullptr : world->occupancy_map.get(), config_.gate, config_.robot_name, now.wall_s, world == nullptr ? 0.0 : held_s(*world, now));
+    const FloorMapMessage* map = world == nullptr || !world->occupancy_map ? nullptr : &world->occupancy_map->map;
+    return evaluate_nav_goal(*goal, map, config_.gate, config_.robot_name, now.wall_s, world == nullptr ? 0.0 : held_s(*world, now));
 }
 
 Finding Kernel::evaluate_twist(std::span<const std::byte> payload, const NamedWorld* world, Now now) noexcept {
@@ -296,13 +324,18 @@ Decision Kernel::decide(const Finding& finding, const NamedWorld* world, Now now
     if (verdict.accepted == 1) {
         decision.pass = true;
         passed_ += 1;
+        note_sent(chunk, now);
         return decision;
     }
     decision.report = true;
-    decision.evidence = write_evidence(verdict, chunk, config_, world == nullptr ? nullptr : &world->names, held_, evidence_);
+    const ChunkNames names{chunk.control_mode, chunk.ee_name, chunk.frame_id, chunk.flat, chunk.n_dof};
+    AttachedViews attached;
+    std::transform(held_.begin(), held_.end(), attached.begin(), [](const auto& name) { return name.view(); });
+    NameMemory memory;
+    decision.evidence = write_evidence(name_violation(verdict, {config_, names, world == nullptr ? nullptr : &world->names, attached}, memory), evidence_);
     FailureTriggerMessage failure;
     failure.stamp = Stamp::of_seconds(now.wall_s);
-    failure.kind = static_cast<std::uint8_t>(failure_kind(code));
+    failure.kind = static_cast<std::uint8_t>(entry_of(code).kind);
     failure.severity = severity_abort;
     failure.evidence_json = decision.evidence;
     failure.rskill_id = chunk.rskill_id;
@@ -311,14 +344,14 @@ Decision Kernel::decide(const Finding& finding, const NamedWorld* world, Now now
     if (settings_.warn_only) {
         decision.pass = true;
         passed_ += 1;
+        note_sent(chunk, now);
         return decision;
     }
     dropped_ += 1;
-    const bool fault = code == ViolationCode::not_checked || code == ViolationCode::internal_fault;
-    const bool stale = is_stale_code(code);
-    decision.latch = fault || (stale ? settings_.on_stale == OnStale::estop : settings_.on_violation == OnViolation::estop);
-    decision.controlled_stop = !fault && stale && settings_.on_stale == OnStale::stop;
-    if (decision.latch) latch_.trip("kernel", violation_word(code), now.monotonic_s);
+    const Response response = respond_to(entry_of(code).response, settings_.on_violation, settings_.on_stale);
+    decision.latch = response.latch;
+    decision.controlled_stop = response.controlled_stop;
+    if (decision.latch) latch_.trip("kernel", entry_of(code).word, now.monotonic_s);
     return decision;
 }
 
@@ -341,4 +374,4 @@ std::span<const std::byte> Kernel::status(const NamedWorld* world, Now now) noex
     return write_safety_status(status, status_);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

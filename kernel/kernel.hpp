@@ -15,12 +15,10 @@
 #include "messages.hpp"
 #include "nav_goal.hpp"
 #include "requests.hpp"
+#include "response.hpp"
 #include "ring.hpp"
 
-namespace lastgate {
-
-enum class OnViolation : std::uint8_t { estop, hold };
-enum class OnStale : std::uint8_t { estop, stop, drop };
+namespace lastgate::kernel {
 
 struct KernelSettings {
     OnViolation on_violation = OnViolation::estop;
@@ -149,7 +147,17 @@ class Kernel {
         bool has_velocity = false;
     };
 
+    /// Where a chunk that passed sends a finger, and when its last step has been sent at the latest.
+    struct Sent {
+        double position = 0.0;
+        double ends_s = 0.0;
+        bool given = false;
+    };
+
     Verdict check_chunk(const ActionChunkMessage& chunk, const NamedWorld* world, Now now, const ChunkRequest* request = nullptr) noexcept;
+    std::uint32_t effector_of(const ActionChunkMessage& chunk) const noexcept;
+    void note_sent(const ActionChunkMessage& chunk, Now now) noexcept;
+    static bool has_arrived(const Sent& sent, const Measured& joint) noexcept;
     static double held_s(const NamedWorld& world, Now now) noexcept { return world.snapshot.is_declared_absent() ? 0.0 : now.monotonic_s - world.arrived_s; }
     const NamedWorld* world_or_none(const NamedWorld* world) const noexcept { return world == nullptr ? no_world_.get() : world; }
     StateView measured_state(Now now) noexcept;
@@ -173,10 +181,11 @@ class Kernel {
     std::vector<double> velocities_;
     std::vector<double> stamps_s_;
     std::vector<double> gripper_;
+    std::vector<Sent> sent_;  ///< Per degree of freedom.
     std::array<double, 6> twist_{};
     std::vector<char> evidence_;
     std::vector<std::byte> failure_;
     std::vector<std::byte> status_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -2,11 +2,12 @@
 #include "latch.hpp"
 
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 
-namespace lastgate {
+#include "text_writer.hpp"
+
+namespace lastgate::kernel {
 namespace {
 
 constexpr std::uint32_t latch_magic = 0x4C474C31U;  // "LGL1"
@@ -79,24 +80,40 @@ void Latch::stop(std::string_view source, std::string_view reason, double now_s)
 
 void Latch::trip(std::string_view source, std::string_view reason, double now_s) noexcept { stop(source, reason, now_s); }
 
-void Latch::assert_source(std::string_view source, std::string_view reason, double now_s) noexcept {
+void Latch::restore_source(std::string_view source, std::string_view reason) noexcept {
     const SourceName name(source);
-    Held* free = nullptr;
-    bool known = false;
+    Held* place = nullptr;
     for (Held& held : held_) {
-        if (held.asserted && held.source.view() == name.view()) known = true;
-        if (!held.asserted && free == nullptr) free = &held;
+        if (held.asserted && held.source.view() == name.view()) {
+            place = &held;
+            break;
+        }
+        if (!held.asserted && place == nullptr) place = &held;
     }
-    if (!known && free != nullptr) *free = {name, true};
-    if (!known && free == nullptr) too_many_held_ = true;
+    if (place != nullptr) *place = {name, reason, true};
+    else too_many_held_ = true;
+}
+
+void Latch::restore_acknowledgement(std::string_view actuator) noexcept {
+    for (Actuator& known : actuators_) {
+        if (known.name.view() == actuator) known.acknowledged = true;
+    }
+}
+
+void Latch::assert_source(std::string_view source, std::string_view reason, double now_s) noexcept {
+    restore_source(source, reason);
     stop(source, reason, now_s);
 }
 
-void Latch::release_source(std::string_view source) noexcept {
+bool Latch::release_source(std::string_view source) noexcept {
     const SourceName name(source);
+    bool held_it = false;
     for (Held& held : held_) {
-        if (held.source.view() == name.view()) held.asserted = false;
+        if (!held.asserted || held.source.view() != name.view()) continue;
+        held.asserted = false;
+        held_it = true;
     }
+    return held_it;
 }
 
 bool Latch::is_asserted(std::string_view source) const noexcept {
@@ -121,26 +138,31 @@ Latch::Reset Latch::reset(double now_s) noexcept {
     // Even a reset with nothing to do tells the time: a stop stamped earlier must not cool down sooner.
     const bool is_time = advance(now_s);
     if (!record_.latched) return {true, {"not latched, nothing to reset"}};
-    char text[240];
-    const auto refused = [&](const char* format, auto... values) -> Reset {
-        std::snprintf(text, sizeof text, format, values...);
-        return {false, {text}};
+    std::array<char, reset_message_bytes_max> memory;
+    TextWriter message(memory);
+    std::string_view separator = "reset refused: ";
+    const auto refused = [&]() -> TextWriter& {
+        message.text(separator);
+        separator = "; ";
+        return message;
     };
-    if (too_many_held_) return refused("reset refused: more than %zu sources were asserted at once; restart the kernel", sources_max);
+    if (too_many_held_) refused().text("more than ").count(sources_max).text(" sources were asserted at once; restart");
     for (const Held& held : held_) {
-        if (held.asserted) return refused("reset refused: source `%.*s` is still asserted", static_cast<int>(held.source.view().size()), held.source.view().data());
+        if (held.asserted) refused().text("source `").text(held.source.view()).text("` is still asserted (").text(held.reason.view()).text(")");
     }
-    for (std::size_t i = 0; i < actuator_count_; ++i) {
-        const std::string_view name = actuators_[i].name.view();
-        if (!actuators_[i].acknowledged) return refused("reset refused: actuator `%.*s` has not acknowledged the stop", static_cast<int>(name.size()), name.data());
+    for (const Actuator& actuator : actuators()) {
+        if (!actuator.acknowledged) refused().text("actuator `").text(actuator.name.view()).text("` has not acknowledged the stop");
     }
-    if (!is_time) return refused("%s", "reset refused: the clock does not tell a time");
-    if (!has_last_stop_) {
+    if (!is_time) refused().text("what the clock says is not a time");
+    if (is_time && !has_last_stop_) {
         last_stop_s_ = latest_s_;
         has_last_stop_ = true;
     }
     const double elapsed_s = latest_s_ - last_stop_s_;
-    if (!(elapsed_s >= cooldown_s_)) return refused("reset refused: cooling down, %.3f s of %.3f s since the most recent stop", elapsed_s, cooldown_s_);
+    if (is_time && !(elapsed_s >= cooldown_s_)) {
+        refused().text("cooling down, ").number(elapsed_s, 3).text(" s of ").number(cooldown_s_, 3).text(" s since the most recent stop");
+    }
+    if (!message.view().empty()) return {false, message.view()};
     record_.latched = false;
     record_.sequence += 1;
     record_.source = {};
@@ -184,4 +206,4 @@ LatchRecord decode_latch(std::span<const std::byte> bytes) noexcept {
     return record;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

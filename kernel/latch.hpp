@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// `SafetyStatus.state`.
 enum class LifecycleState : std::uint8_t { unconfigured = 0, inactive = 1, active = 2, latched = 3 };
@@ -35,6 +35,8 @@ using StopReason = ShortText<160>;
 
 /// E-stop sources and actuators of one robot: pendants, deadmen, people, drives. Sixteen of each is a lot.
 inline constexpr std::size_t sources_max = 16;
+/// Every source with its name and reason, and every actuator.
+inline constexpr std::size_t reset_message_bytes_max = sources_max * (32 + 160 + 40) + sources_max * (32 + 60) + 160;
 /// Of a name on the status block, which ends with a zero.
 inline constexpr std::size_t registration_name_bytes_max = 31;
 
@@ -50,9 +52,10 @@ struct LatchRecord {
     StopReason reason;
 };
 
-/// Remembers that an emergency stop happened until a reset is both asked for and possible. The same rules as
-/// `lastgate.SafetyLatch`, without a clock, a file or the heap. Times are seconds of one clock; if it runs
-/// backwards, time stands still for the latch, so that the cooldown only gets longer.
+/// Remembers that an emergency stop happened until a reset is both asked for and possible: the latch of the kernel and,
+/// bound, of `lastgate.SafetyLatch`. It has no clock, no file and no heap. Times are seconds of one clock; if it runs
+/// backwards, time stands still for the latch, so that the cooldown only gets longer. What is not a time latches all the
+/// same, and the cooldown begins with the next reset that is asked for.
 class Latch {
   public:
     explicit Latch(double cooldown_s) noexcept : cooldown_s_(cooldown_s) {}
@@ -62,6 +65,9 @@ class Latch {
     /// Goes on where a process before this one ended: the cooldown begins again with the first reset. What that one
     /// knew to be held is no longer checked, so this is a stop too.
     void restore(const LatchRecord& record) noexcept;
+    /// Goes on where another latch of this kind ended, which knew these; neither is a stop of its own.
+    void restore_source(std::string_view source, std::string_view reason) noexcept;
+    void restore_acknowledgement(std::string_view actuator) noexcept;
     /// Notes whether the robot holds something.
     void note_held(bool held) noexcept { record_.held = held; }
 
@@ -75,27 +81,34 @@ class Latch {
     void trip(std::string_view source, std::string_view reason, double now_s) noexcept;
     /// Latches for as long as the source holds it, and beyond.
     void assert_source(std::string_view source, std::string_view reason, double now_s) noexcept;
-    void release_source(std::string_view source) noexcept;
+    /// Notes that a source no longer holds the stop, and tells whether it did; the latch stays.
+    bool release_source(std::string_view source) noexcept;
     bool is_asserted(std::string_view source) const noexcept;
     /// Notes that an actuator has stopped; a late answer to an earlier stop does not count.
     bool acknowledge(std::string_view actuator, std::uint32_t sequence) noexcept;
 
     struct Reset {
         bool success = false;
-        ShortText<240> message;
+        ShortText<reset_message_bytes_max> message;
     };
-    /// Clears the latch if nothing blocks it; otherwise the message says the first thing that does.
+    /// Clears the latch if nothing blocks it; otherwise the message names everything that does.
     Reset reset(double now_s) noexcept;
 
-  private:
     struct Held {
         SourceName source;
+        StopReason reason;
         bool asserted = false;
     };
     struct Actuator {
         SourceName name;
         bool acknowledged = false;
     };
+    /// Places for sources; those that are asserted hold the stop.
+    std::span<const Held> held() const noexcept { return held_; }
+    /// Those that must acknowledge every stop.
+    std::span<const Actuator> actuators() const noexcept { return {actuators_.data(), actuator_count_}; }
+
+  private:
 
     void stop(std::string_view source, std::string_view reason, double now_s) noexcept;
     bool advance(double now_s) noexcept;
@@ -119,4 +132,4 @@ void encode_latch(const LatchRecord& record, std::span<std::byte, latch_file_byt
 /// Anything but exactly what `encode_latch` writes reads as latched, with the reason.
 LatchRecord decode_latch(std::span<const std::byte> bytes) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 LatchFile::LatchFile(const std::string& path, Files& files) : files_(files), path_(path) {
     const std::size_t slash = path.rfind('/');
@@ -102,4 +102,4 @@ bool LatchFile::sync() noexcept {
     return kept && is_in_place();
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

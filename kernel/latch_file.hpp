@@ -7,7 +7,7 @@
 #include "files.hpp"
 #include "latch.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// The latch on disk. Its file has one fixed size and is overwritten in place, so that a stop can be written down
 /// when the disk is full; the system keeps what was written even if the process is killed in the next instant.
@@ -45,4 +45,4 @@ class LatchFile {
     int file_ = -1;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

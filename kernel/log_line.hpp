@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// Says something on stderr, unless that would have to wait: a full pipe must not hold up a thread of
 /// the kernel. Lines stay below what a pipe takes whole. Tells whether it was said.
@@ -16,4 +16,4 @@ inline bool say_without_waiting(std::string_view line) noexcept {
     return write(STDERR_FILENO, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

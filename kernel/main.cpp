@@ -13,12 +13,12 @@
 #include <sstream>
 #include <string_view>
 
-#include "lastgate/simd.hpp"
 #include "process.hpp"
 
 namespace {
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 constexpr int exit_unusable = 2;  // what was asked for cannot be used
 constexpr int exit_failed = 3;    // it could, but this machine would not let us

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 Stamp read_stamp(CdrReader& reader) noexcept {
@@ -291,4 +291,4 @@ std::optional<std::array<double, 6>> read_twist(std::span<const std::byte> paylo
     return twist;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

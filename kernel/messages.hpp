@@ -13,7 +13,7 @@
 
 #include "cdr.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 struct Stamp {
     std::int32_t seconds = 0;
@@ -170,4 +170,4 @@ std::span<const std::byte> write_safety_status(const SafetyStatusMessage& status
 std::span<const std::byte> write_twist(const std::array<double, 6>& twist, std::span<std::byte> memory) noexcept;
 std::optional<std::array<double, 6>> read_twist(std::span<const std::byte> payload) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

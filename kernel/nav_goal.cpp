@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <limits>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// Closer than this share of a cell counts as touching: far above all rounding here, far below what a map knows.
@@ -113,7 +113,7 @@ OccupancyMap::OccupancyMap(const FloorMapMessage& message) : frame_id(message.fr
     map.blocked_bits = bits;
 }
 
-NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const OccupancyMap* known, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept {
+NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const FloorMapMessage* known, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept {
     char text[240];
     const auto answer = [&](bool ok, const char* format, auto... values) {
         std::snprintf(text, sizeof text, format, values...);
@@ -122,7 +122,7 @@ NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const OccupancyMap* know
     };
     const auto size_of = [](std::string_view name) { return static_cast<int>(std::min<std::size_t>(name.size(), 80)); };
     if (known == nullptr) return answer(false, "%s", "there is no map: whether the goal is free is unknown");
-    const FloorMapMessage& map = known->map;
+    const FloorMapMessage& map = *known;
     if (goal.frame_id != map.frame_id) {
         return answer(false, "the goal is in frame `%.*s`, the map in `%.*s`", size_of(goal.frame_id), goal.frame_id.data(), size_of(map.frame_id), map.frame_id.data());
     }
@@ -161,4 +161,4 @@ NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const OccupancyMap* know
     return answer(free, "%s %s", what, verdict);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

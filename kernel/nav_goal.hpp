@@ -9,7 +9,7 @@
 #include "latch.hpp"
 #include "requests.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// The whole map of a world, for goals that lie beyond what checks cover.
 struct OccupancyMap {
@@ -26,7 +26,7 @@ struct NavAnswer {
 };
 
 /// Whether the base may be sent to a pose on the map: what it covers of the floor, and the margin around it, touches
-/// free cells only. The way there is not checked. The same answers as `lastgate.Gate.check_nav_goal`.
-NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const OccupancyMap* map, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept;
+/// free cells only. The way there is not checked. For the kernel and, bound, for `lastgate.Gate.check_nav_goal`.
+NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const FloorMapMessage* map, const GateConfig& config, std::string_view robot, double now_s, double held_s) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

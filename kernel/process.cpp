@@ -10,7 +10,7 @@
 #include "log_line.hpp"
 #include "test_point.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// Different with every start, so that no client takes the word of a kernel that ended for its successor's.
@@ -375,4 +375,4 @@ void KernelProcess::warn_loudly() {
     (void)say_without_waiting({line, static_cast<std::size_t>(size)});
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

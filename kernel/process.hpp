@@ -16,7 +16,7 @@
 #include "snapshot_mailbox.hpp"
 #include "world_builder.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// How one kernel process runs.
 struct ProcessOptions {
@@ -143,4 +143,4 @@ class KernelProcess {
     std::vector<std::byte> input_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -6,7 +6,7 @@
 
 #include "process.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// How often it is looked whether the file still has its name.
@@ -137,4 +137,4 @@ void KernelProcess::answer_reset_when_kept() {
     answer(reset_.channel, reset_.head, said);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

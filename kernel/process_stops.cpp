@@ -8,7 +8,7 @@
 #include "json_text.hpp"
 #include "process.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// A status at least this often, so that a late client learns how things stand.
@@ -146,4 +146,4 @@ void KernelProcess::write_status(Now moment) {
     statuses_.write(MessageType::safety_status, kernel_.status(world_, moment), kernel_id_);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

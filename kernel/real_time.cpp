@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 void warn(const char* what, int why) { std::fprintf(stderr, "lastgate-kernel: warning: %s refused: %s\n", what, std::strerror(why)); }
@@ -46,4 +46,4 @@ void become_listener(const RealTime& wanted) {
 
 void become_builder() { pthread_setname_np(pthread_self(), "lastgate-world"); }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// What makes a kernel punctual, where the system allows it.
 struct RealTime {
@@ -23,4 +23,4 @@ void become_listener(const RealTime& wanted);
 /// At ordinary priority: tables of a large cloud take milliseconds, and no deciding thread may wait for them.
 void become_builder();
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

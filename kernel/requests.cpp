@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 // `Violation::element` of `declared_contact`, as core/src/checks/declared_contact.cpp counts them.
@@ -186,4 +186,4 @@ std::span<const std::byte> write_nav_goal(const NavGoalRequest& goal, std::span<
     return writer.bytes();
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

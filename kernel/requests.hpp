@@ -12,7 +12,7 @@
 #include "lastgate/gate.hpp"
 #include "messages.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// A chunk together with what an ActionChunk cannot say. In one message, so that a chunk can never be checked
 /// under a declaration that was meant for another.
@@ -69,4 +69,4 @@ struct NavGoalRequest {
 std::optional<NavGoalRequest> read_nav_goal(std::span<const std::byte> payload) noexcept;
 std::span<const std::byte> write_nav_goal(const NavGoalRequest& goal, std::span<std::byte> memory) noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -7,7 +7,7 @@
 
 #include "test_point.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "processes share these");
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "processes share these");
@@ -164,4 +164,4 @@ std::uint64_t Ring::newest() const noexcept { return header()->newest.load(std::
 
 Event& Ring::event() const noexcept { return header()->event; }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -8,7 +8,7 @@
 
 #include "shared_memory.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// What the bytes of one message are.
 enum class MessageType : std::uint32_t {
@@ -98,4 +98,4 @@ class Ring {
     RingShape shape_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

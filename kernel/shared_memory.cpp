@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& what) {
@@ -233,4 +233,4 @@ double wall_clock_s() noexcept {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

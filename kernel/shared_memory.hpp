@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// A piece of memory that processes share under a name, in a folder that its user alone can look into. The creator removes what stood under that name;
 /// processes that still check the old one keep it, and notice that it is no longer written.
@@ -81,4 +81,4 @@ std::int64_t monotonic_ns() noexcept;
 /// The clock that sources stamp by.
 double wall_clock_s() noexcept;
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

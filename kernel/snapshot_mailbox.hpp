@@ -7,7 +7,7 @@
 
 #include "kernel.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// Hands worlds from the thread that builds them to the thread that decides. Handing over is one pointer swap;
 /// what is no longer used goes back the same way and is freed by the thread that built it.
@@ -52,4 +52,4 @@ class SnapshotMailbox {
     NamedWorld* current_ = nullptr;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace lastgate {
+namespace lastgate::kernel {
 namespace {
 
 /// A pose of fixed-axis angles, as URDF writes them, as position and quaternion.
@@ -53,7 +53,7 @@ std::vector<double> points_in_base(const std::vector<double>& xyz, const IntoBas
 
 std::shared_ptr<const ObstacleField> field_of(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy) {
     try {
-        return std::make_shared<const ObstacleField>(ObstacleField::from_voxels(spec, occupancy));
+        return field_of_voxels(spec, occupancy);
     } catch (const std::invalid_argument&) {
         return nullptr;
     }
@@ -86,7 +86,7 @@ void set_floor(NamedWorld& world, const FloorMapMessage& map, const IntoBase& in
         for (std::size_t column = map.window_first[0]; column < map.window_end[0]; ++column) blocked.push_back(map.is_blocked(column, row) ? 1 : 0);
     }
     try {
-        world.snapshot.set_field(floor_slot, std::make_shared<const ObstacleField>(ObstacleField::from_floor(spec, blocked)), map.placed_stamp_s, map.stamp_s + map.age_s_max);
+        world.snapshot.set_field(floor_slot, field_of_floor(spec, blocked), map.placed_stamp_s, map.stamp_s + map.age_s_max);
     } catch (const std::invalid_argument&) {
         return world.snapshot.spoil_field(floor_slot);
     }
@@ -137,6 +137,8 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
     if (!message) return nullptr;
     auto world = std::make_unique<NamedWorld>();
     world->names.world_id = std::string(message->world_id);
+    world->names.frame_id = std::string(message->frame_id);
+    world->names.declared_absent = message->declared_absent;
     if (message->declared_absent) {
         world->snapshot.declare_absent();
         return world;
@@ -160,7 +162,7 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
     if (message->has_floor) set_floor(*world, message->floor, into_base);
     if (message->has_points && !message->points.empty()) {
         try {
-            world->snapshot.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(points_in_base(message->points, into_base))), message->points_stamp_s);
+            world->snapshot.set_field(point_slot, field_of_points(points_in_base(message->points, into_base)), message->points_stamp_s);
         } catch (const std::invalid_argument&) {
             world->snapshot.spoil_field(point_slot);
         }
@@ -173,6 +175,7 @@ bool WorldBuilder::read_collision(std::span<const std::byte> payload) {
     if (!message) return false;
     has_obstacles_ = true;
     obstacles_in_base_ = is_known(message->frame_id, false);
+    obstacles_frame_ = std::string(message->frame_id);
     const IntoBase into_base(frames_, message->frame_id);
     obstacles_stamp_s_ = message->stamp.in_seconds();
     obstacles_.clear();
@@ -191,6 +194,7 @@ bool WorldBuilder::read_voxels(std::span<const std::byte> payload) {
     if (!message) return false;
     has_voxels_ = true;
     voxels_in_base_ = is_known(message->frame_id, true);
+    voxels_frame_ = std::string(message->frame_id);
     const IntoBase into_base(frames_, message->frame_id);
     voxels_stamp_s_ = message->stamp.in_seconds();
     // The message cannot say otherwise: what is unknown or outside counts as solid.
@@ -206,6 +210,8 @@ std::unique_ptr<NamedWorld> WorldBuilder::compose() {
     const std::uint64_t id = next_id_++;
     world->snapshot.begin(id, has_obstacles_ ? obstacles_stamp_s_ : voxels_stamp_s_, in_base);
     world->names.world_id = "world-" + std::to_string(id);
+    // The one that cannot be used is the one to speak of.
+    world->names.frame_id = has_obstacles_ && (!obstacles_in_base_ || !has_voxels_) ? obstacles_frame_ : voxels_frame_;
     for (const PrimitiveSpec& obstacle : obstacles_) world->snapshot.add(obstacle);
     world->names.object_id = obstacle_ids_;
     world->sources = {obstacles_source_, voxels_source_};
@@ -218,4 +224,4 @@ std::unique_ptr<NamedWorld> WorldBuilder::compose() {
     return world;
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

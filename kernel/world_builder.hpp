@@ -9,7 +9,7 @@
 #include "ring.hpp"
 #include "world_frames.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// Makes worlds of the messages that arrive. Obstacles, cells and a whole snapshot may come from three sources; a
 /// world is made of the newest of each, and is as old as the oldest of them.
@@ -36,6 +36,7 @@ class WorldBuilder {
     // Newest WorldCollision.
     bool has_obstacles_ = false;
     bool obstacles_in_base_ = false;
+    std::string obstacles_frame_;
     double obstacles_stamp_s_ = 0.0;
     double obstacles_arrived_s_ = 0.0;  ///< Monotonic.
     std::vector<PrimitiveSpec> obstacles_;
@@ -44,6 +45,7 @@ class WorldBuilder {
     // Newest OccupancyVoxels.
     bool has_voxels_ = false;
     bool voxels_in_base_ = false;
+    std::string voxels_frame_;
     bool voxels_too_large_ = false;
     double voxels_stamp_s_ = 0.0;
     double voxels_arrived_s_ = 0.0;
@@ -51,4 +53,4 @@ class WorldBuilder {
     MessageSource voxels_source_;
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

@@ -8,7 +8,7 @@
 
 #include "lastgate/math.hpp"
 
-namespace lastgate {
+namespace lastgate::kernel {
 
 /// The frames that a world may be given in: the robot's base frame, in which everything is computed, and the root of
 /// its description. Where the root stands elsewhere, no name at all could mean either, so there one is required.
@@ -31,4 +31,4 @@ struct WorldFrames {
     }
 };
 
-}  // namespace lastgate
+}  // namespace lastgate::kernel

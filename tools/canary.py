@@ -88,7 +88,7 @@ FAULTS = (
     ),
     Fault(
         "touched_obstacle_lowers_the_whole_field",
-        "core/src/obstacle_field_query.cpp",
+        "core/src/world/obstacle_field_query.cpp",
         r"return found != touched\.end\(\) && found->obstacle == obstacle \? found->credit_m : 0\.0;",
         "(void)found; return touched.front().credit_m;",
     ),
@@ -112,7 +112,7 @@ FAULTS = (
     ),
     Fault(
         "margin_sign_flipped",
-        "core/src/gate_setup.cpp",
+        "core/src/checks/gate_setup.cpp",
         r"(    require_config\(\*model, config\);)",
         r"\1 config.self_margin_m *= -1.0; config.world_margin_m *= -1.0;",
     ),
@@ -142,13 +142,13 @@ FAULTS = (
     ),
     Fault(
         "half_of_first_segment_skipped_in_simd",
-        "core/src/simd_kernel.inc",
+        "core/src/simd/simd_robot.hpp",
         r"share_before\[0\] = 1\.0",
         r"share_before[0] = 0.5",
     ),
     Fault(
         "allowed_pair_inverted",
-        "core/src/shape_set.cpp",
+        "core/src/robot/shape_set.cpp",
         r"return !model\.pair_allowed\(",
         r"return model.pair_allowed(",
     ),
@@ -160,13 +160,13 @@ FAULTS = (
     ),
     Fault(
         "motion_bound_halved",
-        "core/src/robot_model.cpp",
+        "core/src/robot/robot_model.cpp",
         r"(const double gain = )(std::abs\(joint\.multiplier\) \* bound)",
         r"\1 0.5 * \2",
     ),
     Fault(
         "reach_bound_uses_wrong_axis",
-        "core/src/robot_model.cpp",
+        "core/src/robot/robot_model.cpp",
         r"bound = std::sqrt\(sphere\.centre\.x \* sphere\.centre\.x \+ sphere\.centre\.y \* sphere\.centre\.y\)",
         r"bound = std::sqrt(sphere.centre.z * sphere.centre.z + sphere.centre.y * sphere.centre.y)",
     ),
@@ -184,7 +184,7 @@ FAULTS = (
     ),
     Fault(
         "unknown_cell_counted_as_free",
-        "core/src/obstacle_field.cpp",
+        "core/src/world/obstacle_field.cpp",
         r"row\[x\] != 0 && !\(row\[x\] == 255 && spec\.unknown_is_free\)",
         r"row[x] != 0 && row[x] != 255 && !(row[x] == 255 && spec.unknown_is_free)",
     ),
@@ -341,19 +341,19 @@ FAULTS = (
     ),
     Fault(
         "touching_counted_as_free",
-        "core/include/lastgate/tolerance.hpp",
+        "core/src/geometry/tolerance.hpp",
         r"rounding_m = 1\.0e-9;",
         r"rounding_m = -1.0e-9;",
     ),
     Fault(
         "off_the_map_is_free",
-        "core/src/floor_field.cpp",
+        "core/src/world/floor_field.cpp",
         r"local\.y <= height\)\) return true;",
         "local.y <= height)) return false;",
     ),
     Fault(
         "ring_around_the_map_left_out",
-        "core/src/floor_field.cpp",
+        "core/src/world/floor_field.cpp",
         r"ringed\(width \* layer\.size\[1\], 1\)",
         "ringed(width * layer.size[1], 0)",
     ),

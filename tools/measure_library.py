@@ -39,9 +39,9 @@ it; the volumes and pairs are those of the manifest.
 
 def measured(name: str, samples: int, *, write: bool, lower: bool) -> dict[str, Any]:
     """Lowers one robot where told to, measures what its manifest then says, and returns the numbers."""
-    from lastgate.cli.collision_lower import relowered, replace_file
     from lastgate.contracts.exceptions import ROSConfigError
     from lastgate.robots import find_manifest
+    from lastgate.tools.cli.collision_lower import relowered, replace_file
 
     path = find_manifest(name)
     try:
@@ -59,7 +59,7 @@ def measured(name: str, samples: int, *, write: bool, lower: bool) -> dict[str, 
 def row_of(path: Path, samples: int) -> dict[str, Any]:
     """Returns the counts for a manifest against the meshes of its description."""
     import lastgate as lg
-    from lastgate.lowering.measure import measure
+    from lastgate.tools.lowering.measure import measure
 
     robot = lg.load_robot(path)
     rates = measure(robot, path.parent, samples=samples)
@@ -119,8 +119,8 @@ def main() -> int:
         return int(not PAGE.exists() or PAGE.read_text() != page(results))
     failed = False
     if not arguments.render:
-        from lastgate.cli.same_arithmetic import rerun_with_same_arithmetic
         from lastgate.robots import robot_names
+        from lastgate.tools.cli.same_arithmetic import rerun_with_same_arithmetic
 
         if not arguments.as_written:
             rerun_with_same_arithmetic()

@@ -32,26 +32,23 @@ def header(name: str) -> str:
 ORDER = (
     Part(
         "what goes in and comes out, and every bound",
-        tuple(
-            header(name)
-            for name in ("gate", "verdict", "gate_config", "control_mode", "capacity", "tolerance")
-        ),
+        tuple(header(name) for name in ("gate", "verdict", "gate_config", "capacity")),
     ),
-    Part("the order of the checks", ("src/gate.cpp", "src/gate_setup.*", "src/validation.*")),
-    Part("one file per rule", ("src/checks/*.cpp",)),
+    Part("the order of the checks", ("src/gate.cpp", "src/checks/gate_setup.*", "src/validation.*")),
+    Part("one file per rule", ("src/checks/[!g]*.cpp", "src/checks/gripper_range.cpp")),
     Part("how each control mode becomes a joint path", ("src/paths/*.cpp",)),
     Part(
         "the robot: chains, volumes, hulls",
         (
             header("math"),
             header("robot_model"),
-            "src/robot_*.cpp",
-            header("shape_set"),
-            "src/shape_set.cpp",
-            "src/forward_*",
+            "src/robot/*",
         ),
     ),
-    Part("the inequality and the motion bound", ("src/sweep/clearance.hpp", "src/sweep/motion_bound.*")),
+    Part(
+        "the inequality and the motion bound",
+        ("src/geometry/tolerance.hpp", "src/sweep/clearance.hpp", "src/sweep/motion_bound.*"),
+    ),
     Part(
         "the sweep: rows, then bisection",
         tuple(
@@ -62,11 +59,11 @@ ORDER = (
     Part("one file per kind of pair", ("src/sweep/pairs/*",)),
     Part(
         "distances of spheres and capsules",
-        (header("distance"), "src/distance.cpp", header("containment"), "src/containment.cpp"),
+        ("src/geometry/distance.*", "src/geometry/containment.*"),
     ),
     Part(
         "distances of convex hulls (GJK)",
-        (header("convex"), "src/convex.cpp", "src/placed_corners.hpp", "src/sweep/convex_refine.*"),
+        ("src/geometry/convex.*", "src/geometry/placed_corners.hpp", "src/sweep/convex_refine.*"),
     ),
     Part(
         "recovery, declared contacts, reachable sets, footprint, tool speeds",
@@ -77,30 +74,17 @@ ORDER = (
     ),
     Part(
         "the world: primitives, voxels, points, floor",
-        (header("world_snapshot"), "src/world_snapshot.cpp", header("obstacle_field"), "src/*_field*.cpp"),
+        (header("world_snapshot"), "src/world/*"),
     ),
     Part(
         "the broad phase in SIMD, which may only certify",
-        ("src/sweep/broad_phase.*", header("simd"), header("simd_tables"), "src/simd*"),
+        ("src/sweep/broad_phase.*", "src/simd/simd_[!b]*", "src/simd/simd_build.hpp"),
     ),
 )
 
 # For planners, and for what is written down after a verdict.
 DECIDES_NOTHING = Part(
-    "planners and certificates",
-    (
-        "src/planning/*",
-        *(
-            header(name)
-            for name in (
-                "sphere_cover",
-                "certificate",
-                "collision_environment",
-                "hull_planes",
-                "link_distance",
-            )
-        ),
-    ),
+    "planners and certificates", (header("planning"), "src/planning/*", "src/simd/simd_batch.hpp")
 )
 
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from attack.generate import MODES, random_case
 from attack.target import Unbuildable, verdict_of
-from library_poses import LIBRARY_POSES
+from fixtures.library_poses import LIBRARY_POSES
 
 NOW_S = 100.0
 STEP_S = 0.05

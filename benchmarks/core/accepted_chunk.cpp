@@ -7,6 +7,7 @@
 #include "scene.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 int main(int argc, char** argv) {
     if (argc != 3) {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lastgate/obstacle_field.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace lastgate {
 

@@ -10,6 +10,7 @@
 #include "scene.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

@@ -6,11 +6,14 @@
 #include <limits>
 #include <random>
 
-#include "simd_builds.hpp"
 #include "measure.hpp"
 #include "scene.hpp"
+#include "simd/simd_kernels.hpp"
+#include "simd/simd_model.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
+using namespace lastgate::kernel;
 
 namespace {
 

@@ -13,7 +13,6 @@
 
 #include "config.hpp"
 #include "lastgate/gate.hpp"
-#include "lastgate/simd.hpp"
 #include "lastgate/world_snapshot.hpp"
 
 namespace lastgate {
@@ -56,7 +55,7 @@ inline Scene read_scene(const char* path) {
 inline Gate read_gate(const char* path) {
     std::ifstream file(path);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
-    KernelConfig config = read_config(text);
+    kernel::KernelConfig config = kernel::read_config(text);
     config.gate.simd_build = best_simd_build();
     return Gate(std::make_shared<const RobotModel>(config.model), config.gate);
 }

@@ -7,6 +7,7 @@
 
 #include "byte_source.hpp"
 #include "robots.hpp"
+#include "world/obstacle_field.hpp"
 
 using namespace lastgate;
 using namespace lastgate::robots;

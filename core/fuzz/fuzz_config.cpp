@@ -8,6 +8,7 @@
 #include "config_text.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 /// Starts mutation from a whole file, which random bytes would not become within a minute.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t size_max);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lastgate/gate.hpp"
 
-#include "gate_setup.hpp"
+#include "checks/gate_setup.hpp"
 #include "validation.hpp"
 
 namespace lastgate {
@@ -32,7 +32,7 @@ bool Gate::detach(std::uint16_t id) noexcept {
 
 const RobotModel& Gate::model() const noexcept { return *state_->setup.model; }
 const GateConfig& Gate::config() const noexcept { return state_->setup.config; }
-const ShapeSet& Gate::shapes() const noexcept { return state_->setup.shapes; }
+const detail::ShapeSet& Gate::shapes() const noexcept { return state_->setup.shapes; }
 const WorldSnapshot& Gate::no_go_zones() const noexcept { return state_->setup.zones; }
 std::span<const double> Gate::uncertainty() const noexcept { return state_->workspace.uncertainty; }
 

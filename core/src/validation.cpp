@@ -140,8 +140,8 @@ bool Validation::check_row_limits() noexcept {
         case ControlMode::joint_position:
         case ControlMode::joint_trajectory:
         case ControlMode::dex_hand_joint: return check_joint_position_rows();
-        case ControlMode::joint_velocity: return check_joint_velocity_rows();
-        case ControlMode::joint_torque: return check_joint_torque_rows();
+        case ControlMode::joint_velocity: return check_joint_rows(ViolationCode::joint_velocity_limit, config().velocity_max);
+        case ControlMode::joint_torque: return check_joint_rows(ViolationCode::joint_torque_limit, *config().torque_max);
         case ControlMode::cartesian_pose: return check_cartesian_pose_rows();
         case ControlMode::cartesian_delta: return check_cartesian_delta_rows();
         case ControlMode::cartesian_twist: return check_cartesian_twist_rows();
@@ -156,15 +156,15 @@ bool Validation::check_row_limits() noexcept {
 
 bool Validation::check_path_limits() noexcept {
     if (config().unproved_volumes) verdict_.unchecked |= bit(Unchecked::unproved_volumes);
-    if (!config().acceleration_max || mode() == ControlMode::joint_torque) verdict_.unchecked |= bit(Unchecked::joint_acceleration);
-    // A torque leads anywhere the joint speeds allow, and a base carries its tools along: neither has tool speeds
-    // of its own to check.
-    const bool tool_speeds = mode() != ControlMode::joint_torque && mode() != ControlMode::body_twist;
+    // A torque leads anywhere the joint speeds allow, a base carries its tools along, and a gripper says where its fingers go and not how
+    // fast: none of them has speeds along a path to check.
+    const bool timed = is_timed_joint_path();
+    if (!config().acceleration_max || !(timed || mode() == ControlMode::body_twist)) verdict_.unchecked |= bit(Unchecked::joint_acceleration);
     const bool tool_box = config().workspace_box && mode() != ControlMode::body_twist;
     if (!tool_box) verdict_.unchecked |= bit(Unchecked::workspace_box);
-    if (!config().max_ee_speed_m_s || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_speed);
-    if (!config().max_ee_angular_speed_rad_s || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_angular_speed);
-    if (!config().max_ee_accel_m_s2 || !tool_speeds) verdict_.unchecked |= bit(Unchecked::ee_acceleration);
+    if (!config().max_ee_speed_m_s || !timed) verdict_.unchecked |= bit(Unchecked::ee_speed);
+    if (!config().max_ee_angular_speed_rad_s || !timed) verdict_.unchecked |= bit(Unchecked::ee_angular_speed);
+    if (!config().max_ee_accel_m_s2 || !timed) verdict_.unchecked |= bit(Unchecked::ee_acceleration);
     if (mode() == ControlMode::joint_torque) return check_tube_limits();
     return check_joint_position_path() && check_joint_velocity_path() && check_joint_acceleration_limit() && check_ee_motion() &&
            check_workspace_box();

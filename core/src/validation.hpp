@@ -52,8 +52,7 @@ class Validation {
     bool check_nan_in_action() noexcept;
     bool check_row_limits() noexcept;
     bool check_joint_position_rows() noexcept;
-    bool check_joint_velocity_rows() noexcept;
-    bool check_joint_torque_rows() noexcept;
+    bool check_joint_rows(ViolationCode code, const std::vector<double>& limits) noexcept;
     bool check_cartesian_frame() noexcept;
     bool check_cartesian_pose_rows() noexcept;
     bool check_cartesian_delta_rows() noexcept;

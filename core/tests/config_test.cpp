@@ -9,6 +9,7 @@
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 using lastgate::tests::config_text;
 
 namespace {

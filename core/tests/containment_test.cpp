@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How deep a volume lies inside a shape: against points scattered over the surface, in every shape; and that a zone
 // holds between the rows, for the links it names and for what they hold.
-#include "lastgate/containment.hpp"
+#include "geometry/containment.hpp"
 
 #include <cmath>
 #include <random>
@@ -10,6 +10,7 @@
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 using namespace lastgate::robots;
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The distance of two polytopes: never above the truth, close to it, and nothing for whatever is degenerate.
-#include "lastgate/convex.hpp"
+#include "geometry/convex.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,7 @@
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 using namespace lastgate::robots;
 
 namespace {

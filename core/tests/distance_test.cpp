@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distances against cases computed on paper and against a search over parameters that shares no code
 // with the closed forms. Tolerance 1e-9 m on paper cases; the search only bounds from above.
-#include "lastgate/distance.hpp"
+#include "geometry/distance.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +13,7 @@
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 
 namespace {
 

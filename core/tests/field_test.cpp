@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells and points: never farther than a plain loop over all of them says, unknown counts as occupied,
 // and the sweep meets them between the rows.
-#include "lastgate/obstacle_field.hpp"
+#include "world/obstacle_field.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "geometry/distance.hpp"
 #include "require.hpp"
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 using namespace lastgate::robots;
 
 namespace {

@@ -4,9 +4,12 @@
 #include <random>
 
 #include "mode_chunks.hpp"
+#include "geometry/distance.hpp"
 #include "require.hpp"
+#include "world/obstacle_field.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 using namespace lastgate::robots;
 
 namespace {

@@ -5,6 +5,7 @@
 
 #include "mode_chunks.hpp"
 #include "require.hpp"
+#include "world/obstacle_field.hpp"
 
 using namespace lastgate;
 using namespace lastgate::robots;

@@ -8,6 +8,7 @@
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 using namespace lastgate::robots;
 
 namespace {

@@ -8,6 +8,7 @@
 
 #include "mode_chunks.hpp"
 #include "require.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include "require.hpp"
 #include "robots.hpp"
+#include "world/obstacle_field.hpp"
 
 using namespace lastgate;
 using namespace lastgate::robots;

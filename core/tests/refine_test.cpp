@@ -8,8 +8,10 @@
 
 #include "require.hpp"
 #include "robots.hpp"
+#include "world/obstacle_field.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 using namespace lastgate::robots;
 
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lastgate/gate.hpp"
-#include "lastgate/simd.hpp"
 
 namespace lastgate::robots {
 

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <random>
 
+#include "geometry/distance.hpp"
 #include "require.hpp"
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::detail;
 using namespace lastgate::robots;
 
 namespace {

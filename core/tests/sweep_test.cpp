@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lastgate/tolerance.hpp"
+#include "geometry/tolerance.hpp"
 #include "require.hpp"
 #include "robots.hpp"
 

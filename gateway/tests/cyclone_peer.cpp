@@ -23,6 +23,8 @@
 namespace {
 
 using namespace lastgate;
+using namespace lastgate::kernel;
+using namespace lastgate::gateway;
 
 std::vector<std::byte> bytes_of(const std::string& text) {
     std::vector<std::byte> bytes;

@@ -22,6 +22,7 @@ namespace {
 
 namespace fast = eprosima::fastdds::dds;
 using namespace lastgate;
+using namespace lastgate::gateway;
 
 std::vector<std::byte> bytes_of(const std::string& text) {
     std::vector<std::byte> bytes;

@@ -9,6 +9,8 @@
 #include "wire.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
+using namespace lastgate::gateway;
 
 TEST(names_are_those_of_ros_2) {
     REQUIRE(dds_topic_name("/openral/failure/safety") == "rt/openral/failure/safety");

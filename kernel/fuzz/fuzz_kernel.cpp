@@ -7,6 +7,7 @@
 #include "kernel_input.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

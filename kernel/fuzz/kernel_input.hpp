@@ -16,6 +16,8 @@
 
 namespace lastgate::fuzz {
 
+using namespace kernel;
+
 [[noreturn]] inline void give_up(const char* promise) {
     std::fprintf(stderr, "broken promise: %s\n", promise);
     std::abort();

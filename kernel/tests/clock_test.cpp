@@ -11,6 +11,7 @@
 #include "world_builder.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

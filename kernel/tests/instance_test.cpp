@@ -19,6 +19,7 @@
 #include "require.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

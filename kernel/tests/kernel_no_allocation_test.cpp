@@ -22,6 +22,7 @@ void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 TEST(deciding_allocates_nothing) {
     KernelSettings settings;

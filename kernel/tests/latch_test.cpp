@@ -8,6 +8,7 @@
 #include "require.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 TEST(stop_latches_whatever_the_clock_says) {
     for (const double now_s : {0.0, -5.0, std::nan(""), std::numeric_limits<double>::infinity()}) {

@@ -7,6 +7,7 @@
 #include "require.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "require.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

@@ -11,6 +11,7 @@
 #include "require.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "robots.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 using namespace lastgate::robots;
 
 namespace {
@@ -23,7 +24,7 @@ std::unique_ptr<NamedWorld> made(std::uint64_t number) {
     const double away_m = blocks ? 0.0 : 3.0;
     if (number % 3 == 0) {
         const double point[3] = {0.3, away_m, 0.0};
-        world.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(point)), 1.0);
+        world.set_field(point_slot, field_of_points(point), 1.0);
         return named;
     }
     for (std::uint64_t index = 0; index < number % 40; ++index) world.add(sphere({0.0, 5.0, 0.1 * static_cast<double>(index)}, 0.1));

@@ -20,6 +20,7 @@
 #include "test_point.hpp"
 
 using namespace lastgate;
+using namespace lastgate::kernel;
 
 namespace {
 

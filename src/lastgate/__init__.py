@@ -8,22 +8,25 @@ verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
 """
 
 from lastgate import contracts
-from lastgate.action import ActionChunk, RobotState
-from lastgate.attached_shape import AttachedShape
 from lastgate.certificate import Certificate
 from lastgate.contracts import *  # noqa: F403 -- every schema of the contract is importable from here
-from lastgate.declared_contact import DeclaredContact
-from lastgate.estop import SafetyLatch
+from lastgate.contracts.action import ActionChunk, RobotState
+from lastgate.contracts.attached_shape import AttachedShape
+from lastgate.contracts.renamed_modules import find_under_old_paths
+from lastgate.contracts.renamed_names import getattr_of_renamed
 from lastgate.gate import BatchVerdict, Gate
-from lastgate.kernel_client import KernelClient, KernelState, KernelStatus
-from lastgate.kernel_process import KernelSettings
-from lastgate.nav_goal import NavGoal
-from lastgate.renamed_names import getattr_of_renamed
+from lastgate.gate.declared_contact import DeclaredContact
+from lastgate.gate.nav_goal import NavGoal
+from lastgate.gate.verdict import Unchecked, Verdict, Violation
+from lastgate.kernel.client import KernelClient, KernelState, KernelStatus
+from lastgate.kernel.estop import SafetyLatch
+from lastgate.kernel.process import KernelSettings
 from lastgate.robots import load_robot, robot_names
-from lastgate.verdict import Unchecked, Verdict, Violation
 from lastgate.world import NO_WORLD, FloorMap, OccupancyGridIndex, Points, Voxels, World
 
 __version__ = "0.1.0"
+
+find_under_old_paths()
 
 __getattr__ = getattr_of_renamed(__name__)
 

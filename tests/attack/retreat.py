@@ -12,6 +12,7 @@ from attack.scene import Element, Surroundings
 
 EDGE_M = 0.012
 CELLS_MAX = 48
+FLOOR_EDGE_M = 0.05
 
 
 def aim_retreat(case: dict[str, Any], resolved: Array | None, rng: np.random.Generator) -> None:
@@ -26,7 +27,7 @@ def aim_retreat(case: dict[str, Any], resolved: Array | None, rng: np.random.Gen
         return
     behind = [place for place in (_behind(aim, rng) for _ in range(3)) if place is not None]
     along = [_along(aim, rng) for _ in range(int(rng.integers(0, 4)))]
-    kind = str(rng.choice(["sphere", "points", "voxels"]))
+    kind = str(rng.choice(["sphere", "points", "voxels", "floor", "mixed"]))
     if kind == "sphere":
         for number, (centre, radius) in enumerate(behind[:2]):
             shape = {"shape": "sphere", "radius_m": rounded(radius, 6)}
@@ -37,10 +38,15 @@ def aim_retreat(case: dict[str, Any], resolved: Array | None, rng: np.random.Gen
     elif kind == "points":
         touched = [_surface(aim, centre, radius) for centre, radius in behind[: int(rng.integers(1, 4))]]
         world["points"] = [point.tolist() for point in (*touched, *along)] or None
-    else:
-        # The voxel around a point reaches nearer than the point: half a diagonal behind it keeps what is aimed at.
-        touched = [_surface(aim, centre, radius - 0.87 * EDGE_M) for centre, radius in behind[:1]]
-        world["voxels"] = _grid_with(aim, np.array([*touched, *along]).reshape(-1, 3), rng)
+    elif kind == "voxels":
+        world["voxels"] = _grid_with(aim, _cells_behind(aim, behind, EDGE_M), along, rng)
+    elif kind == "floor":
+        world["floor_map"] = _floor_with(aim, _cells_behind(aim, behind, FLOOR_EDGE_M), along, rng)
+    else:  # what is left, and what is ahead, may be of different kinds
+        touched = [_surface(aim, centre, radius) for centre, radius in behind[1:]]
+        world["points"] = [point.tolist() for point in (*touched, *along[:1])] or None
+        world["voxels"] = _grid_with(aim, _cells_behind(aim, behind, EDGE_M), along[1:2], rng)
+        world["floor_map"] = _floor_with(aim, _cells_behind(aim, behind[1:], FLOOR_EDGE_M), along[2:], rng)
     if rng.random() < 0.3:
         made = aim.primitive()
         if made is not None:
@@ -84,10 +90,16 @@ def _along(aim: Aim, rng: np.random.Generator) -> Array:
     return point
 
 
-def _grid_with(aim: Aim, places: Array, rng: np.random.Generator) -> dict[str, Any]:
+def _cells_behind(aim: Aim, behind: list[tuple[Array, float]], edge_m: float) -> list[Array]:
+    """Returns a place whose cell is touched; it reaches nearer than the place, so that lies half a diagonal back."""
+    return [_surface(aim, centre, radius - 0.87 * edge_m) for centre, radius in behind[:1]]
+
+
+def _grid_with(
+    aim: Aim, touched: list[Array], along: list[Array], rng: np.random.Generator
+) -> dict[str, Any]:
     """Returns a grid in which the voxels of some places are occupied or unknown."""
-    if not len(places):
-        places = np.zeros((1, 3))
+    places = np.array([*touched, *along] or [[0.0, 0.0, 0.0]])
     low, high = places.min(axis=0) - EDGE_M, places.max(axis=0) + EDGE_M
     origin = np.array(rounded(low - rng.uniform(0.0, EDGE_M, 3), 6))
     size = np.minimum(np.ceil((high - origin) / EDGE_M).astype(int) + 1, CELLS_MAX)
@@ -103,4 +115,28 @@ def _grid_with(aim: Aim, places: Array, rng: np.random.Generator) -> dict[str, A
         "resolution_m": EDGE_M,
         "unknown": "occupied",
         "outside": "free",
+    }
+
+
+def _floor_with(
+    aim: Aim, touched: list[Array], along: list[Array], rng: np.random.Generator
+) -> dict[str, Any]:
+    """Returns a map of the ground that the robot reaches; the cells of some places are blocked or unknown."""
+    reach = float(np.abs(aim.every_end[..., :2]).max() + aim.radii.max() + aim.margin_m) + 2 * FLOOR_EDGE_M
+    count = int(np.ceil(2 * reach / FLOOR_EDGE_M))
+    origin = np.array(rounded(-np.array([reach, reach]) - rng.uniform(0.0, FLOOR_EDGE_M, 2), 6))
+    data = np.zeros((count + 1, count + 1), dtype=int)
+    for place in (*touched, *along):
+        column, row = np.floor((place[:2] - origin) / FLOOR_EDGE_M).astype(int)
+        if 0 <= column <= count and 0 <= row <= count:
+            data[row, column] = rng.choice([100, -1])
+    heights = [place[2] for place in (*touched, *along)] or [0.0]
+    low, high = min(heights) - rng.uniform(0.01, 0.3), max(heights) + rng.uniform(0.01, 0.3)
+    return {
+        "data": data.tolist(),
+        "resolution_m": FLOOR_EDGE_M,
+        "origin_xy": origin.tolist(),
+        "origin_yaw": 0.0,
+        "map_in_base": np.column_stack([np.eye(3), np.zeros(3)]).tolist(),
+        "height_m": rounded([low, high], 5),
     }

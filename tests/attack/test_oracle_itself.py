@@ -42,11 +42,7 @@ def test_attack_shares_no_code_with_what_it_attacks():
     assert len(parts) >= 10
     for path in parts:
         ours = {name for name in imports_of(path) if name.split(".")[0] not in ("attack", "numpy")}
-        known = {
-            name
-            for name in ours
-            if name.split(".")[0] in ("lastgate", "oracles", "paper_robots", "library_poses")
-        }
+        known = {name for name in ours if name.split(".")[0] in ("lastgate", "oracles", "fixtures")}
         assert known == ALLOWED.get(path.name, set()), path.name
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.collision import AllowedCollisionMatrix, CollisionEnvironment, TwoTierCollisionChecker
+from lastgate.planning.collision import AllowedCollisionMatrix, CollisionEnvironment, TwoTierCollisionChecker
 
 SERIAL = ("base", "link1", "link2", "ee")
 TWO_ARMS = ("torso", "left1", "left2", "right1", "right2")

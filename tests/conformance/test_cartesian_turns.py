@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from paper_robots import sphere, world_of
+from fixtures.analytic_robots import sphere, world_of
 from scipy.spatial.transform import Rotation
 
 import lastgate as lg

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     allowed,
     capsule_on,
     check,
@@ -17,7 +17,7 @@ from paper_robots import (
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_config import flat_config
+from lastgate.robots.kernel_config import flat_config
 
 
 def changed(manifest: dict, index: int = 1, **changes: object) -> dict:

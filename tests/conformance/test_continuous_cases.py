@@ -6,10 +6,10 @@ import threading
 
 import numpy as np
 import pytest
-from paper_robots import allowed, joint, sphere_on
+from fixtures.analytic_robots import allowed, joint, sphere_on
 
 import lastgate as lg
-from lastgate.collision import (
+from lastgate.planning.collision import (
     AllowedCollisionMatrix,
     CCDConfig,
     CollisionEnvironment,

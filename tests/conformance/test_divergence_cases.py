@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     arm_of_one_link,
     at,
     check,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.collision import CollisionEnvironment
+from lastgate.planning.collision import CollisionEnvironment
 from lastgate.world.rasterise import rasterise_points
 
 ROUNDING_M = 1.1e-11

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     NOW_S,
     arm_of_one_link,
     at,
@@ -204,7 +204,7 @@ WORDS = {
     "world_unavailable": ["no world was given"],
     "world_overflow": ["more than 1024 obstacles"],
     "voxel_unavailable": ["the grid is stale: 9.000 s old, allowed 0.500 s"],
-    "voxel_overflow": ["more than 2048 cells along an edge"],
+    "voxel_overflow": ["more than 2048 voxels along an edge"],
     "declared_contact": ["9, at most 8"],
     "keep_in_zone": ["post0 is 0.0500 m outside keep-in zone cell", "more than 0.0000 m inside"],
     "self_collision": ["post0 / post1 are -0.0500 m apart", "more than 0.0000 m"],

@@ -6,7 +6,7 @@ A post of `sliders` is the peer's Capsule(.1, .2): radius 0.1 m, half length 0.2
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     allowed,
     arm_of_one_link,
     at,

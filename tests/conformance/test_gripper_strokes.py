@@ -3,8 +3,20 @@
 
 import numpy as np
 import pytest
-from paper_robots import allowed, at, check, code_of, gate_of, gripper_arm, joint, sphere, sphere_on, world_of
+from fixtures.analytic_robots import (
+    allowed,
+    at,
+    check,
+    code_of,
+    gate_of,
+    gripper_arm,
+    joint,
+    sphere,
+    sphere_on,
+    world_of,
+)
 
+import lastgate as lg
 from lastgate.contracts import ControlMode
 
 # The finger's sphere of 1 cm stands at y = 0.1 + its position, as high as the hand.
@@ -170,3 +182,45 @@ def test_tool_beside_a_finger_that_was_not_measured_is_followed():
     row = CARTESIAN_ROWS[ControlMode.CARTESIAN_DELTA]
     label = {"ee_name": "gripper", "frame_id": "base"}
     assert check(tool_on_the_finger(), row, ControlMode.CARTESIAN_DELTA, state=at(HAND_M), **label).accepted
+
+
+def fingertip_with_limits():
+    manifest = gripper_arm(
+        safety={
+            "gripper_min": 0.0,
+            "gripper_max": 1.0,
+            "max_ee_speed_m_s": 0.05,
+            "max_ee_angular_speed_rad_s": 1.0,
+            "max_ee_accel_m_s2": 1.0,
+        }
+    )
+    manifest["end_effectors"][0]["link"] = "finger"
+    manifest["joints"][0]["acceleration_limit"] = manifest["joints"][1]["acceleration_limit"] = 1.0
+    return gate_of(manifest, step_s=0.02)
+
+
+SPEEDS = (
+    lg.Unchecked.EE_SPEED,
+    lg.Unchecked.EE_ANGULAR_SPEED,
+    lg.Unchecked.EE_ACCELERATION,
+    lg.Unchecked.JOINT_ACCELERATION,
+)
+
+
+@pytest.mark.parametrize("fingers", [[0.0], None])
+@pytest.mark.parametrize(
+    "mode", [ControlMode.GRIPPER_BINARY, ControlMode.GRIPPER_POSITION, ControlMode.COMPOSITE_MODE]
+)
+def test_speeds_of_a_gripper_command_are_listed_as_unchecked(mode, fingers):
+    # 4 cm in a step of 20 ms: a command says where fingers go and not how fast, so no limit of speed was held.
+    verdict = check(fingertip_with_limits(), [[1.0]], mode, state=at(HAND_M, gripper_positions=fingers))
+    assert verdict.accepted
+    assert all(speed in verdict.unchecked for speed in SPEEDS)
+
+
+def test_speeds_of_a_joint_command_are_checked_and_not_listed():
+    gate, state = fingertip_with_limits(), at(HAND_M, velocities=[0.0], gripper_positions=[0.0])
+    verdict = check(gate, [[HAND_M + 1e-4]], state=state)
+    assert verdict.accepted
+    assert not any(speed in verdict.unchecked for speed in SPEEDS)
+    assert code_of(check(gate, [[HAND_M + 2e-3]], state=state)) in ("ee_speed", "joint_acceleration_limit")

@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 import lastgate as lg
-from lastgate.kernel_config import flat_config
-from lastgate.lowering.allowed_pairs import PairSorting, allow_junctions, sort_by_structure
-from lastgate.lowering.diagnostics import DescriptionError
-from lastgate.lowering.kinematics import KinematicTree
-from lastgate.lowering.lower import lower_robot, read_description
-from lastgate.lowering.mesh_contact import LinkMeshes
-from lastgate.lowering.rigid import transform
-from lastgate.lowering.shapes import LinkShapes, SourceShape
-from lastgate.lowering.srdf_reader import SrdfClaims
-from lastgate.lowering.sweep import SWEEP_SAMPLES, SWEEP_SEED, Sweep
-from lastgate.lowering.volumes import Volume
 from lastgate.robots import find_manifest
+from lastgate.robots.kernel_config import flat_config
+from lastgate.tools.lowering.allowed_pairs import PairSorting, allow_junctions, sort_by_structure
+from lastgate.tools.lowering.diagnostics import DescriptionError
+from lastgate.tools.lowering.kinematics import KinematicTree
+from lastgate.tools.lowering.lower import lower_robot, read_description
+from lastgate.tools.lowering.mesh_contact import LinkMeshes
+from lastgate.tools.lowering.rigid import transform
+from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
+from lastgate.tools.lowering.srdf_reader import SrdfClaims
+from lastgate.tools.lowering.sweep import SWEEP_SAMPLES, SWEEP_SEED, Sweep
+from lastgate.tools.lowering.volumes import Volume
 
 ARM = [f"panda_link{number}" for number in range(1, 8)]
 

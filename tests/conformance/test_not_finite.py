@@ -3,7 +3,17 @@
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, at, check, code_of, gate_of, gripper_arm, only_violation, stacked, world_of
+from fixtures.analytic_robots import (
+    NOW_S,
+    at,
+    check,
+    code_of,
+    gate_of,
+    gripper_arm,
+    only_violation,
+    stacked,
+    world_of,
+)
 
 import lastgate as lg
 from lastgate.contracts import ControlMode

@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from paper_robots import capsule_on, joint, sphere_on
-from shape_robots import box, capsule, cylinder, mesh, pieces_of, placed, robot_of, sphere
+from fixtures.analytic_robots import capsule_on, joint, sphere_on
+from fixtures.shape_robots import box, capsule, cylinder, mesh, pieces_of, placed, robot_of, sphere
 
 import lastgate as lg
-from lastgate.collision import RobotSphereModel, SphereGenConfig, TwoTierCollisionChecker
-from lastgate.collision.sphere_cutting import cover_pieces
+from lastgate.planning.collision import RobotSphereModel, SphereGenConfig, TwoTierCollisionChecker
+from lastgate.planning.collision.sphere_cutting import cover_pieces
 
 PRESETS = {name: getattr(SphereGenConfig, name)() for name in ("coarse", "default", "fine")}
 
@@ -248,7 +248,7 @@ def test_case_50_every_link_of_a_branching_robot_gets_its_own_pose():
 
 
 def test_fingers_that_nobody_placed_are_covered_wherever_they_are():
-    from paper_robots import gripper_arm
+    from fixtures.analytic_robots import gripper_arm
 
     model = RobotSphereModel.from_robot(lg.RobotDescription(**gripper_arm()))
     anywhere = model.place(np.array([0.5]))[1]

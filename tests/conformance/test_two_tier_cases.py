@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from paper_robots import capsule_on, joint, sphere_on
-from shape_robots import box, cylinder, mesh, placed, robot_of, sphere
+from fixtures.analytic_robots import capsule_on, joint, sphere_on
+from fixtures.shape_robots import box, cylinder, mesh, placed, robot_of, sphere
 
 import lastgate as lg
-from lastgate.collision import (
+from lastgate.planning.collision import (
     AllowedCollisionMatrix,
     CollisionEnvironment,
     DetailLevel,
@@ -126,7 +126,7 @@ def whole_hull(triangles):
 
 
 def _one_piece(triangles):
-    from shape_robots import pieces_of
+    from fixtures.shape_robots import pieces_of
 
     return pieces_of("arm", [mesh(triangles)], per_link_max=1)
 

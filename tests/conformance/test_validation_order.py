@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     NOW_S,
     at,
     check,

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases V01-V18 of the peer's validator, each with its opposite; E(n) is `paper_robots.stacked(n)`."""
+"""Cases V01-V18 of the peer's validator, each with its opposite; E(n) is `analytic_robots.stacked(n)`."""
 
 import numpy as np
 import pytest
-from paper_robots import at, check, code_of, gate_of, only_violation, stacked
+from fixtures.analytic_robots import at, check, code_of, gate_of, only_violation, stacked
 
 import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import ControlMode, FailureKind
-from lastgate.kernel_config import flat_config
+from lastgate.robots.kernel_config import flat_config
 
 POSE_INSIDE = [0.0, 0.0, 0.0, 1.0, 0.05, 0.0, 0.21]
 

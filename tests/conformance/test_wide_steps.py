@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from paper_robots import allowed, arm_of_one_link, at, check, code_of, gate_of, planar_two_link
+from fixtures.analytic_robots import allowed, arm_of_one_link, at, check, code_of, gate_of, planar_two_link
 
 from lastgate.contracts import ControlMode
 

@@ -3,12 +3,12 @@
 
 X10 of the 2-D grid is in `tests/unit/contracts/test_world.py`, X23 in `test_state_and_world.py`, X13 at every
 rotation and ratio in `tests/unit/world/test_leaf_loss.py`, the lowering half of X16 in
-`tests/unit/lowering/test_mjcf_reader.py`.
+`tests/unit/tools/lowering/test_mjcf_reader.py`.
 """
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     NOW_S,
     allowed,
     check,

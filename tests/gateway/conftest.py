@@ -19,11 +19,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-import ros_messages as ros
+from fixtures import ros_messages as ros
 
 import lastgate as lg
 from lastgate.contracts import ROSConfigError
-from lastgate.kernel_process import gateway_program
+from lastgate.kernel.process import gateway_program
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent

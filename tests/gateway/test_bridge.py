@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 import pytest
-import ros_messages as ros
 from conftest import DISTROS, ROOT, ros_environment, ros_python
-from paper_robots import stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import stacked
 from test_ros_peer import FAILURE, HOME, JOINTS, LATCHED, evidence_of, propose, reset, wait_status
 
-from lastgate.kernel_client import KernelState
+from lastgate.kernel.client import KernelState
 
 # The bridge's ROS 2 is in another environment than this lastgate; a user has both in one.
 START = (

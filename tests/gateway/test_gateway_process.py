@@ -9,14 +9,14 @@ import time
 
 import numpy as np
 import pytest
-import ros_messages as ros
 from conftest import DISTROS, PATIENCE_S, joint_state, program, ros_environment, ros_python
-from paper_robots import stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import stacked
 from test_ros_peer import HOME, JOINTS, LATCHED, diagnostics, propose, wait_status
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_client import KernelState
+from lastgate.kernel.client import KernelState
 
 CHUNK_HASH = "RIHS01_eb9c3da09a52bfe54449963c26d8de3ee6609a672f9801585ea2d67629e325c6"
 

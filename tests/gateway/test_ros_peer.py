@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 import pytest
-import ros_messages as ros
 from conftest import DISTROS
-from paper_robots import arm_of_one_link, cart, stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import arm_of_one_link, cart, stacked
 from pydantic import TypeAdapter
 
 import lastgate as lg

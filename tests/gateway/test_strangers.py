@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import ros_messages as ros
 from conftest import DISTROS, ROOT, absent, program
-from paper_robots import stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import stacked
 from test_gateway_process import NUMBERED
 from test_ros_peer import HOME, JOINTS, LATCHED, propose, reset, wait_status
 

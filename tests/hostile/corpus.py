@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgpack
 import numpy as np
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 
 from lastgate import _core
 

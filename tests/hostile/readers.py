@@ -26,7 +26,7 @@ class Refusal(Exception):
 
 def read_otlp(path: Path) -> str:
     """Telemetry for the page: the name of the file says its type and encoding."""
-    from lastgate.dashboard import otlp
+    from lastgate.tools.dashboard import otlp
 
     kind = otlp.JSON if ".json" in path.name else otlp.PROTOBUF
     encoding = "gzip" if path.name.endswith(".gz") else ""
@@ -41,11 +41,11 @@ def read_http(path: Path) -> str:
     """Raw bytes for the page's port; afterwards the button must still work."""
     import http.client
 
-    from lastgate.dashboard.access import Token
-    from lastgate.dashboard.control import LatchControl
-    from lastgate.dashboard.server import DashboardServer
-    from lastgate.dashboard.store import LiveStore
-    from lastgate.estop import SafetyLatch
+    from lastgate.kernel.estop import SafetyLatch
+    from lastgate.tools.dashboard.access import Token
+    from lastgate.tools.dashboard.control import LatchControl
+    from lastgate.tools.dashboard.server import DashboardServer
+    from lastgate.tools.dashboard.store import LiveStore
 
     with tempfile.TemporaryDirectory() as folder:
         latch = SafetyLatch(cooldown_s=0.3)
@@ -67,7 +67,7 @@ def read_http(path: Path) -> str:
 
 def read_proxy_message(path: Path) -> str:
     """A message of a policy or of a robot, as the proxy reads it."""
-    from lastgate.adapters.numpy_messages import unpack
+    from lastgate.integrations.numpy_messages import unpack
 
     try:
         message = unpack(path.read_bytes())
@@ -84,9 +84,9 @@ def read_manifest(path: Path) -> str:
 
 
 def read_world_file(path: Path) -> str:
-    from paper_robots import stacked
+    from fixtures.analytic_robots import stacked
 
-    from lastgate.cli.input_files import load_world
+    from lastgate.tools.cli.input_files import load_world
 
     try:
         world = load_world(path, robot=lg.RobotDescription(**stacked(3)))
@@ -96,7 +96,7 @@ def read_world_file(path: Path) -> str:
 
 
 def read_chunk_file(path: Path) -> str:
-    from lastgate.cli.input_files import load_chunk
+    from lastgate.tools.cli.input_files import load_chunk
 
     try:
         load_chunk(path, joint_names=("j0", "j1", "j2"))
@@ -114,7 +114,7 @@ def read_flat_config(path: Path) -> str:
 
 def read_stored_latch(path: Path) -> str:
     """What a Python latch left on disk; whatever is wrong with it must read as latched."""
-    from lastgate.estop import SafetyLatch
+    from lastgate.kernel.estop import SafetyLatch
 
     text = path.read_bytes().decode("utf-8", errors="replace")
     latch = SafetyLatch.from_json(text)
@@ -125,7 +125,7 @@ def read_stored_latch(path: Path) -> str:
 
 def read_latch_file(path: Path) -> str:
     """The latch file of a kernel process; whatever is wrong with it, the kernel is latched or does not start."""
-    from paper_robots import stacked
+    from fixtures.analytic_robots import stacked
 
     instance = f"hostile{os.getpid()}"
     path.rename(path.parent / f"{instance}.latch")
@@ -231,7 +231,7 @@ def read_cdr_mutations(path: Path) -> str:
 
 def read_dataset(path: Path) -> str:
     """A dataset, audited by the command; exit codes 0, 1 and 2 are answers, and only they."""
-    from lastgate.cli.app import run
+    from lastgate.tools.cli.app import run
 
     out = path.parent / f"{path.name}-report"
     printed = io.StringIO()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 
 import lastgate as lg
 from hostile import corpus, datasets, planted, sandbox

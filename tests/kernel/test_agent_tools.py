@@ -3,12 +3,12 @@
 
 import numpy as np
 import pytest
+from unit.planning.skills.conftest import HOME, STEP_S, RecordingBody
 
 import lastgate as lg
 from lastgate.contracts import ROSSafetyViolation
-from lastgate.memory import AgentTools, SpatialMemory
-from lastgate.memory.kernel_latch import KernelLatch
-from tests.unit.skills.conftest import HOME, STEP_S, RecordingBody
+from lastgate.integrations.agent import AgentTools, SpatialMemory
+from lastgate.integrations.agent.kernel_latch import KernelLatch
 
 ROBOT = "franka_panda"
 
@@ -22,7 +22,9 @@ def gate():
 def kernel(start_kernel, monkeypatch):
     started = start_kernel(lg.load_robot(ROBOT), without_world=True, reset_cooldown_s=0.01)
     # Other kernels of the same robot may run on this machine: only that of this test is looked at.
-    monkeypatch.setattr("lastgate.memory.kernel_latch.running_kernels", lambda: [started.instance])
+    monkeypatch.setattr(
+        "lastgate.integrations.agent.kernel_latch.running_kernels", lambda: [started.instance]
+    )
     return started
 
 

@@ -6,9 +6,9 @@ import time
 
 import numpy as np
 import pytest
-import ros_messages as ros
-from paper_robots import stacked
-from talking import still, submit
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import stacked
+from fixtures.kernel_messages import still, submit
 
 import lastgate as lg
 from lastgate import _core

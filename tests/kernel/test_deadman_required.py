@@ -10,13 +10,13 @@ import time
 
 import numpy as np
 import pytest
-from paper_robots import PAPER_SAFETY, only_violation, stacked
-from talking import submit
+from fixtures.analytic_robots import PAPER_SAFETY, only_violation, stacked
+from fixtures.kernel_messages import submit
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import KernelSettings, kernel_command
+from lastgate.kernel.process import KernelSettings, kernel_command
+from lastgate.robots.kernel_config import flat_config
 
 ROW = [[0.01] * 3]
 HOME = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from actors import JOINTS, Motors
-from paper_robots import stacked
+from fixtures import kernel_actors
+from fixtures.analytic_robots import stacked
+from fixtures.kernel_actors import JOINTS, Motors
 
 import lastgate as lg
 from lastgate import _core
@@ -106,10 +107,10 @@ class Theatre:
             )
             self.witness = Witness(self.instance)
             return
-        actor = [sys.executable, str(Path(__file__).with_name("actors.py")), name, self.instance]
+        actor = [sys.executable, kernel_actors.__file__, name, self.instance]
         deadman = ["deadman", "--robot", self.instance, "--safe-action-deadline-s", str(DEADLINE_S)]
         commands = {
-            "deadman": [sys.executable, "-m", "lastgate.cli", *deadman],
+            "deadman": [sys.executable, "-m", "lastgate.tools.cli", *deadman],
             "driver": [*actor, str(self.folder / "motors")],
         }
         self.processes[name] = subprocess.Popen(commands.get(name, actor), stderr=subprocess.DEVNULL)

@@ -7,11 +7,11 @@ import time
 
 import numpy as np
 import pytest
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.adapters.driver import AcceptedChunk, DriverLogic, SafeActionDriver, StopReason
+from lastgate.integrations.driver import AcceptedChunk, DriverLogic, SafeActionDriver, StopReason
 
 MODE = lg.ControlMode.JOINT_POSITION
 
@@ -273,15 +273,36 @@ def test_chunk_that_begins_out_of_reach_of_the_measured_joints_does_not_move(sta
     driver.close()
 
 
-def test_mode_that_does_not_exist_stops_the_arm_even_if_a_kernel_passes_it(start_kernel):
+@pytest.mark.parametrize(
+    ("rows", "mode"),
+    [(np.zeros((2, 2)), 77), (np.array([[0.0, np.nan]]), MODE), (np.array([[np.inf, 0.0]]), MODE)],
+)
+def test_what_nothing_can_be_sent_of_stops_the_arm_even_if_a_kernel_passes_it(start_kernel, rows, mode):
     kernel = start_kernel(stacked(2), without_world=True, warn_only=True)
     driver = SafeActionDriver(kernel.instance, Arm(), name="arm", step_s=0.1)
     kernel.observe(np.zeros(2))
     assert kernel.submit(np.full((50, 2), 0.01)).accepted
     assert run(driver, 0.05) > 0
-    assert not kernel.submit(np.zeros((2, 2)), mode=77).accepted
+    assert not kernel.submit(rows, mode=mode).accepted
     assert run(driver, 0.05) == 0
     assert (driver.logic.refused, driver.logic.reason) == (1, StopReason.REJECTED)
+    assert kernel.submit(np.full((50, 2), 0.01)).accepted
+    assert run(driver, 0.05) > 0
+    driver.close()
+
+
+def test_chunk_of_a_mode_that_the_actuator_does_not_know_stops_it(start_kernel):
+    kernel = start_kernel(stacked(2), without_world=True)
+    arm = Arm()
+    arm.modes = (MODE,)
+    driver = SafeActionDriver(kernel.instance, arm, name="arm", step_s=0.1)
+    kernel.observe(np.zeros(2))
+    assert kernel.submit(np.full((50, 2), 0.01)).accepted
+    assert run(driver, 0.05) > 0
+    # As wide as a step of positions: sent as one, it would be a place that nobody checked.
+    assert kernel.submit(np.full((2, 2), 0.05), mode=lg.ControlMode.JOINT_VELOCITY).accepted
+    assert run(driver, 0.05) == 0
+    assert (driver.logic.refused, driver.logic.reason) == (1, StopReason.NOT_EXECUTED)
     assert kernel.submit(np.full((50, 2), 0.01)).accepted
     assert run(driver, 0.05) > 0
     driver.close()

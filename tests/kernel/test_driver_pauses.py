@@ -5,10 +5,10 @@ import itertools
 
 import numpy as np
 import pytest
-from paper_robots import gate_of, planar_two_link, sphere
+from fixtures.analytic_robots import gate_of, planar_two_link, sphere
 
 import lastgate as lg
-from lastgate.adapters.driver import AcceptedChunk, DriverLogic, StopReason
+from lastgate.integrations.driver import AcceptedChunk, DriverLogic, StopReason
 
 STEP_S = 0.02
 PATIENCE_S = 0.2

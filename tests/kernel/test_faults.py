@@ -11,14 +11,14 @@ import time
 
 import numpy as np
 import pytest
-import ros_messages as ros
-from paper_robots import only_violation, stacked
-from talking import everything_in
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import only_violation, stacked
+from fixtures.kernel_messages import everything_in
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import kernel_program
+from lastgate.kernel.process import kernel_program
+from lastgate.robots.kernel_config import flat_config
 
 STATE = ["j0", "j1", "j2"]
 
@@ -274,7 +274,9 @@ def test_deadman_under_load_stops_when_chunks_pause_for_its_deadline_and_not_bef
     robot = stacked(3, safety=patient)
     kernel = start_kernel(robot, deadman=False, without_world=True, reset_cooldown_s=0.01)
     watch = ["deadman", "--robot", kernel.instance, "--safe-action-deadline-s", str(deadline_s)]
-    deadman = subprocess.Popen([sys.executable, "-m", "lastgate.cli", *watch], stdout=subprocess.DEVNULL)
+    deadman = subprocess.Popen(
+        [sys.executable, "-m", "lastgate.tools.cli", *watch], stdout=subprocess.DEVNULL
+    )
     try:
         # No chunk has come yet.
         give_up_s = time.monotonic() + 20.0

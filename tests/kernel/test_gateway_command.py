@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 
 from lastgate.contracts import ROSConfigError
-from lastgate.kernel_process import only_kernel
+from lastgate.kernel.process import only_kernel
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
 

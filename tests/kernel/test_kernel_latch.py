@@ -6,8 +6,8 @@ import signal
 import time
 
 import pytest
-from paper_robots import PAPER_SAFETY, only_violation, stacked
-from talking import everything_in, submit
+from fixtures.analytic_robots import PAPER_SAFETY, only_violation, stacked
+from fixtures.kernel_messages import everything_in, submit
 
 import lastgate as lg
 from lastgate import _core

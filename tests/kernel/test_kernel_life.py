@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import only_violation, stacked
-from talking import submit
+from fixtures.analytic_robots import only_violation, stacked
+from fixtures.kernel_messages import submit
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import kernel_program
+from lastgate.kernel.process import kernel_program
+from lastgate.robots.kernel_config import flat_config
 
 
 def test_client_speaks_to_a_kernel_that_others_started_and_leaves_it_running(start_kernel):
@@ -163,7 +163,7 @@ def test_stderr_whose_reader_is_gone_does_not_end_a_kernel(tmp_path):
 
 def test_stderr_that_nobody_reads_does_not_hold_up_a_kernel(start_kernel, monkeypatch):
     """Worlds that cannot be read are complained about; 20,000 complaints are more than a pipe holds."""
-    monkeypatch.setattr("lastgate.kernel_process.KernelMessages._drain", lambda self: None)
+    monkeypatch.setattr("lastgate.kernel.process.KernelMessages._drain", lambda self: None)
     kernel = start_kernel(stacked(3), without_world=True)
     channel = _core.ChannelClient(kernel.instance)
     for number in range(20_000):

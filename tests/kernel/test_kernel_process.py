@@ -5,9 +5,17 @@ import time
 
 import numpy as np
 import pytest
-import ros_messages as ros
-from paper_robots import arm_of_one_link, only_violation, planar_two_link, post, sliders, sphere, stacked
-from talking import everything_in, now_world, still, submit
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import (
+    arm_of_one_link,
+    only_violation,
+    planar_two_link,
+    post,
+    sliders,
+    sphere,
+    stacked,
+)
+from fixtures.kernel_messages import everything_in, now_world, still, submit
 
 import lastgate as lg
 from lastgate import _core

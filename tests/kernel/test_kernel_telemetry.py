@@ -11,23 +11,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import ros_messages as ros
-from otlp_receiver import otlp_receiver, values
-from paper_robots import arm_of_one_link, cart, planar_two_link, sphere, stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import arm_of_one_link, cart, planar_two_link, sphere, stacked
+from fixtures.kernel_messages import submit
+from fixtures.otlp_receiver import otlp_receiver, values
 from PIL import Image
-from talking import submit
 
 import lastgate as lg
-from lastgate import _core, kernel_process, robots
-from lastgate.cli.app import run
-from lastgate.telemetry.diagnostics import diagnostic_status
-from lastgate.telemetry.kernel_maps import KernelMaps
-from lastgate.telemetry.kernel_rate import rate_of_kernel
-from lastgate.telemetry.kernel_recorder import KernelRecorder
-from lastgate.telemetry.kernel_spans import KernelSpans
-from lastgate.telemetry.recording_reader import read_recording
-from lastgate.telemetry.replay import replay
-from lastgate.telemetry.span_sender import SpanSender
+from lastgate import _core, robots
+from lastgate.kernel import process as kernel_process
+from lastgate.tools.cli.app import run
+from lastgate.tools.telemetry.diagnostics import diagnostic_status
+from lastgate.tools.telemetry.kernel_maps import KernelMaps
+from lastgate.tools.telemetry.kernel_rate import rate_of_kernel
+from lastgate.tools.telemetry.kernel_recorder import KernelRecorder
+from lastgate.tools.telemetry.kernel_spans import KernelSpans
+from lastgate.tools.telemetry.recording_reader import read_recording
+from lastgate.tools.telemetry.replay import replay
+from lastgate.tools.telemetry.span_sender import SpanSender
 from lastgate.world.freshness import StampedTransform
 
 COMMAND = Path(sys.executable).parent / "lastgate"

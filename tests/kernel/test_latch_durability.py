@@ -9,8 +9,8 @@ import subprocess
 import time
 
 import pytest
-from paper_robots import stacked
-from talking import submit
+from fixtures.analytic_robots import stacked
+from fixtures.kernel_messages import submit
 
 import lastgate as lg
 from lastgate import _core

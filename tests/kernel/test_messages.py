@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-import ros_messages as ros
+from fixtures import ros_messages as ros
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import ros_messages as ros
-from paper_robots import stacked
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import stacked
 
 import lastgate as lg
-from lastgate import _core, kernel_process
-from lastgate.cli.app import run
+from lastgate import _core
+from lastgate.kernel import process as kernel_process
+from lastgate.tools.cli.app import run
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import stacked
+from fixtures import analytic_robots
+from fixtures.analytic_robots import stacked
 
 import lastgate as lg
 
@@ -83,7 +84,7 @@ PROGRAM_WITHOUT_THE_RIGHT = """
 import ctypes, logging, resource, sys
 from pathlib import Path
 import numpy as np
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 import lastgate as lg
 PR_CAPBSET_DROP, CAP_SYS_NICE = 24, 23
 ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_NICE, 0, 0, 0)
@@ -100,7 +101,7 @@ with lg.KernelClient(robot, rate_hz=10.0, settings=settings, **where) as kernel:
 
 def test_refused_priority_is_a_warning_and_the_kernel_runs_on(tmp_path):
     program = [sys.executable, "-c", PROGRAM_WITHOUT_THE_RIGHT, f"test-{os.getpid()}-refused", str(tmp_path)]
-    helpers = Path(sys.modules["paper_robots"].__file__).parent
+    helpers = Path(analytic_robots.__file__).parents[1]
     environment = os.environ | {"PYTHONPATH": str(helpers)}
     ran = subprocess.run(program, check=False, capture_output=True, text=True, timeout=60, env=environment)
     assert ran.returncode == 0, ran.stderr

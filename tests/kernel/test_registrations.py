@@ -4,11 +4,11 @@
 import time
 
 import pytest
-from paper_robots import PAPER_SAFETY, stacked
+from fixtures.analytic_robots import PAPER_SAFETY, stacked
 
 from lastgate import KernelState, _core
-from lastgate.cli.operator import estop_command
 from lastgate.contracts import read_evidence
+from lastgate.tools.cli.operator import estop_command
 
 REGISTRATIONS = 16
 # A robot that asks for no deadman: every registration is free.

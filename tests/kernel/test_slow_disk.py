@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 
 from lastgate import SphereShape, _core
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import PAPER_SAFETY, stacked
+from fixtures.analytic_robots import PAPER_SAFETY, stacked
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import KernelSettings, kernel_program, running_kernels
+from lastgate.kernel.process import KernelSettings, kernel_program, running_kernels
+from lastgate.robots.kernel_config import flat_config
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
 
@@ -57,7 +57,7 @@ def kernel_of_another():
 
 def command(*words: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-m", "lastgate.cli", *words], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "lastgate.tools.cli", *words], capture_output=True, text=True, check=False
     )
 
 

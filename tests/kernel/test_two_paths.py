@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 import pytest
-from paper_robots import arm_of_one_link, cart, only_violation, planar_two_link, sliders, sphere
-from two_paths import TwoPaths
+from fixtures.analytic_robots import arm_of_one_link, cart, only_violation, planar_two_link, sliders, sphere
+from fixtures.two_paths import TwoPaths
 
 import lastgate as lg
 from lastgate import _core

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import stacked
+from fixtures.analytic_robots import stacked
 
-from lastgate import _core, kernel_process
-from lastgate.cli import up
+from lastgate import _core
+from lastgate.kernel import process as kernel_process
+from lastgate.tools.cli import up
 
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))
 
@@ -53,7 +54,7 @@ class Up:
                 command = (entry / "cmdline").read_text().split("\0")
             except OSError:
                 continue
-            ours = command[0].endswith(word) or command[1:4] == ["-m", "lastgate.cli", word]
+            ours = command[0].endswith(word) or command[1:4] == ["-m", "lastgate.tools.cli", word]
             if parent == self.process.pid and ours:
                 return int(entry.name)
         raise AssertionError(f"no {word} under {self.process.pid}")

@@ -14,9 +14,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-import ros_messages as ros
-from library_poses import LIBRARY_POSES
-from paper_robots import (
+from fixtures import ros_messages as ros
+from fixtures.analytic_robots import (
     PAPER_SAFETY,
     allowed,
     arm_of_one_link,
@@ -29,16 +28,17 @@ from paper_robots import (
     stacked,
     wall_beyond_x,
 )
-from root_frame_robot import BASE, ROOT, mounted_arm
-from talking import submit
+from fixtures.kernel_messages import submit
+from fixtures.library_poses import LIBRARY_POSES
+from fixtures.root_frame_robot import BASE, ROOT, mounted_arm
 
 import lastgate as lg
 from lastgate import _core
-from lastgate.adapters.driver import SafeActionDriver, StopReason
 from lastgate.contracts import RobotFrames
-from lastgate.kernel_config import flat_config
-from lastgate.kernel_process import kernel_program
-from lastgate.lowering.lower import joints_with_frames, lower_robot
+from lastgate.integrations.driver import SafeActionDriver, StopReason
+from lastgate.kernel.process import kernel_program
+from lastgate.robots.kernel_config import flat_config
+from lastgate.tools.lowering.lower import joints_with_frames, lower_robot
 
 Mode = lg.ControlMode
 PROGRAM = str(Path(sys.executable).with_name("lastgate"))

@@ -16,19 +16,19 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from library_poses import LIBRARY_POSES
+from fixtures.library_poses import LIBRARY_POSES
 
 import lastgate as lg
-from lastgate.assets.resolver import unresolved_assets
 from lastgate.contracts.asset_refs import parse_asset_ref
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
-from lastgate.lowering.drawn import drawn_outside, drawn_shapes
-from lastgate.lowering.kinematics import KinematicTree
-from lastgate.lowering.lower import read_description
-from lastgate.lowering.measure import measure, oracle_of
-from lastgate.lowering.mjcf_model import read_mjcf
-from lastgate.lowering.prove import prove_containment
 from lastgate.robots import find_manifest
+from lastgate.tools.assets.resolver import unresolved_assets
+from lastgate.tools.lowering.drawn import drawn_outside, drawn_shapes
+from lastgate.tools.lowering.kinematics import KinematicTree
+from lastgate.tools.lowering.lower import read_description
+from lastgate.tools.lowering.measure import measure, oracle_of
+from lastgate.tools.lowering.mjcf_model import read_mjcf
+from lastgate.tools.lowering.prove import prove_containment
 
 pytestmark = pytest.mark.library
 
@@ -127,7 +127,7 @@ def test_what_is_drawn_stands_out_of_the_volumes_as_far_as_the_manifest_says(nam
 @pytest.mark.parametrize("name", [name for name in INSTALLED if name not in LOWERED_ELSEWHERE])
 def test_lowering_again_gives_the_committed_bytes(name: str) -> None:
     # A process of its own: the command computes alike on every processor, which a process that runs cannot choose.
-    command = [sys.executable, "-m", "lastgate.cli", "collision", "check", "--robot", name]
+    command = [sys.executable, "-m", "lastgate.tools.cli", "collision", "check", "--robot", name]
     checked = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1200)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 

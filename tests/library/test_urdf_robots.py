@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.assets import resolve_asset
 from lastgate.contracts.shapes import CapsuleShape
-from lastgate.lowering.distances import points_to_segment
-from lastgate.lowering.kinematics import KinematicTree
-from lastgate.lowering.lower import read_description
-from lastgate.lowering.rigid import transform
 from lastgate.robots import find_manifest
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.lowering.distances import points_to_segment
+from lastgate.tools.lowering.kinematics import KinematicTree
+from lastgate.tools.lowering.lower import read_description
+from lastgate.tools.lowering.rigid import transform
 
 pytestmark = pytest.mark.library
 

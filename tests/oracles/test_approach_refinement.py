@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pytest
 
-from lastgate.approach import (
+from lastgate.planning.approach import (
     OccupancyGridIndex,
     compute_approach_viewpoint,
     line_of_sight,

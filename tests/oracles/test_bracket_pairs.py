@@ -9,9 +9,9 @@ import pinocchio
 import pytest
 
 import lastgate as lg
-from lastgate.cli.app import run
+from lastgate.tools.cli.app import run
 
-URDF = Path(__file__).parents[1] / "robots" / "bracket_arm.urdf"
+URDF = Path(__file__).parents[1] / "fixtures" / "robots" / "bracket_arm.urdf"
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import lastgate as lg
-from lastgate.verdict import joint_rows_to_draw
+from lastgate.gate.verdict import joint_rows_to_draw
 from oracles import library
 from oracles.pinocchio_model import PinocchioRobot
 from oracles.scenes import grazing_gap_m, grazing_obstacle

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from paper_robots import (
+from fixtures.analytic_robots import (
     NOW_S,
     at,
     capsule_on,
@@ -29,8 +29,8 @@ from paper_robots import (
 )
 
 import lastgate as lg
-from lastgate import certificate_checker
-from lastgate.certificate_checker import Refused, check_text
+from lastgate.certificate import checker as certificate_checker
+from lastgate.certificate.checker import Refused, check_text
 from lastgate.world import NoWorld
 
 ROBOTS = ("franka_panda", "ur5", "so101_follower", "xarm7")

@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 import lastgate as lg
-from lastgate.assets import resolve_asset
 from lastgate.contracts.convex_pieces import ConvexPiece
-from lastgate.lowering.error_rates import (
+from lastgate.robots import find_manifest, load_robot
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.lowering.error_rates import (
     TIER_ONE,
     TIER_TWO,
     RobotUnderTest,
     measure_configurations,
     measure_segments,
 )
-from lastgate.lowering.lower import read_description
-from lastgate.lowering.triangles import winding_number
-from lastgate.robots import find_manifest, load_robot
+from lastgate.tools.lowering.lower import read_description
+from lastgate.tools.lowering.triangles import winding_number
 
 ROBOTS = ["franka_panda", "g1", "so101_follower", "ur10", "ur5", "xarm7"]
 FALSE_REJECTION_RATE_MAX = 0.005

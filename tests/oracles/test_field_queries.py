@@ -16,7 +16,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from lastgate import _core
-from lastgate.collision import CollisionEnvironment
+from lastgate.planning.collision import CollisionEnvironment
 from lastgate.world import Points, Voxels
 from oracles.numpy_distances import point_segment, segment_box
 

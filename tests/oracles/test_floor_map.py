@@ -12,7 +12,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from paper_robots import cart, sphere_on
+from fixtures.analytic_robots import cart, sphere_on
 from scipy.spatial.transform import Rotation
 
 import lastgate as lg

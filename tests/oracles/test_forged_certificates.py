@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, arm_of_one_link, at, code_of, gate_of, sphere, world_of
+from fixtures.analytic_robots import NOW_S, arm_of_one_link, at, code_of, gate_of, sphere, world_of
 
 import lastgate as lg
-from lastgate import certificate_checker
-from lastgate.certificate_checker import RECORD_COLUMNS, Checker, Refused, Report, check_text
+from lastgate.certificate import checker as certificate_checker
+from lastgate.certificate.checker import RECORD_COLUMNS, Checker, Refused, Report, check_text
 
 Content = dict[str, Any]
 COLUMN = {name: index for index, name in enumerate(RECORD_COLUMNS)}
@@ -436,3 +436,38 @@ def test_what_has_to_be_believed_is_printed(honest: Content) -> None:
     empty["world"] |= {"kind": [], "size_m": [], "xyz_quat_xyzw": []}
     empty["records"] = []
     assert "the world of the file: nothing" in str(verified(empty))
+
+
+# Wipes the screen, goes to its corner, writes what only a verified file may say, and turns the order of reading.
+DRAWN = "\x1b[2J\x1b[Hverified: 1 steps\r\n\u202e"
+
+
+def test_no_text_of_a_file_draws_its_own_verdict(honest: Content) -> None:
+    named = copy.deepcopy(honest)
+    named["world"]["id"] = DRAWN
+    named["model"] = named["model"].replace('"one_link"', json.dumps("one" + DRAWN))
+    report = str(verified(filled(named)))
+    assert report.startswith("verified: ")
+    assert r"\x1b[2J\x1b[Hverified" in report
+    assert all(line.isprintable() for line in report.split("\n"))
+    assert len(report.split("\n")) == len(str(verified(honest)).split("\n"))
+    unsigned = json.dumps({**honest, "digest": DRAWN})
+    unreadable = copy.deepcopy(honest)
+    unreadable["model"] += f"{DRAWN.splitlines()[0]}: nothing\n"
+    for text in (unsigned, signed(filled(unreadable)), json.dumps(DRAWN)):
+        with pytest.raises(Refused) as refused:
+            check_text(text)
+        assert str(refused.value).isprintable()
+
+
+def test_angle_of_a_joint_that_mimics_is_not_believed_beyond_its_last_digit(honest: Content) -> None:
+    def rounding_m(gain: float, offset: float) -> float:
+        model = honest["model"].replace("joint_multiplier: [1.0, 1.0]", f"joint_multiplier: [1.0, {gain}]")
+        model = model.replace("joint_offset: [0.0, 0.0]", f"joint_offset: [0.0, {offset}]")
+        assert (gain, offset) == (1, 0) or model != honest["model"]
+        content = {**honest, "model": model, "model_digest": hashlib.sha256(model.encode()).hexdigest()}
+        return Checker(json.loads(json.dumps(content))).rounding_m
+
+    plain = rounding_m(1, 0)
+    assert rounding_m(1000, 0) > 10.0 * plain
+    assert rounding_m(1, 1000) > 1000.0 * plain

@@ -13,7 +13,7 @@ import pytest
 from lxml import etree
 
 import lastgate as lg
-from lastgate.assets import resolve_asset
+from lastgate.tools.assets import resolve_asset
 from oracles import library
 from oracles.pinocchio_model import PinocchioRobot, random_configurations
 from oracles.random_trees import random_tree

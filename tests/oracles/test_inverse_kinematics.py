@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.skills.goals import build_pose_goal
-from lastgate.skills.kinematics import Chain
-from lastgate.skills.move_group import turned_about_free_axis
+from lastgate.planning.skills.goals import build_pose_goal
+from lastgate.planning.skills.kinematics import Chain
+from lastgate.planning.skills.move_group import turned_about_free_axis
 from lastgate.world.rigid_motion import pose_of_motion
 
 GOALS, SEEDS = 40, 12

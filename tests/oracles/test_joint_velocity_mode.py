@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.verdict import joint_rows_to_draw
+from lastgate.gate.verdict import joint_rows_to_draw
 from oracles import library
 from oracles.sweep_cases import Setup, make_case, short_steps
 from oracles.sweep_checker import Checker

@@ -9,8 +9,8 @@ cell as touching; on this lattice a line that misses a corner misses it by more 
 
 import numpy as np
 
-from lastgate.approach import OccupancyGridIndex, line_of_sight
-from lastgate.approach.line_of_sight import sees_in_cells
+from lastgate.planning.approach import OccupancyGridIndex, line_of_sight
+from lastgate.planning.approach.line_of_sight import sees_in_cells
 
 SIDE, UNIT, PAIRS = 24, 64, 100_000
 

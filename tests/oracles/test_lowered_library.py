@@ -15,17 +15,17 @@ import numpy as np
 import pinocchio
 import pytest
 
-from lastgate.assets import resolve_asset
 from lastgate.contracts.convex_pieces import ConvexPiece
 from lastgate.contracts.robot import RobotDescription
-from lastgate.lowering.allowed_pairs import sort_by_structure
-from lastgate.lowering.kinematics import KinematicTree
-from lastgate.lowering.lower import read_description
-from lastgate.lowering.manifest_splice import read_manifest
-from lastgate.lowering.measure import measure
-from lastgate.lowering.prove import prove_containment
-from lastgate.lowering.report import report_robot
 from lastgate.robots import find_manifest, load_robot
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.lowering.allowed_pairs import sort_by_structure
+from lastgate.tools.lowering.kinematics import KinematicTree
+from lastgate.tools.lowering.lower import read_description
+from lastgate.tools.lowering.manifest_splice import read_manifest
+from lastgate.tools.lowering.measure import measure
+from lastgate.tools.lowering.prove import prove_containment
+from lastgate.tools.lowering.report import report_robot
 
 ROBOTS = ["franka_panda", "g1", "so100_follower", "so101_follower", "ur10", "ur5", "xarm7"]
 # Shares of mesh-clear configurations refused with spheres and capsules alone, above which a change is a loss.
@@ -124,7 +124,7 @@ def test_a_piece_made_smaller_is_seen_as_missed_collisions_of_the_gate() -> None
 @pytest.mark.parametrize("name", ["franka_panda", "ur5"])
 def test_l13_lowering_again_gives_the_committed_bytes(name: str) -> None:
     # A process of its own: the command computes alike on every processor, which a process that runs cannot choose.
-    command = [sys.executable, "-m", "lastgate.cli", "collision", "lower", "--robot", name]
+    command = [sys.executable, "-m", "lastgate.tools.cli", "collision", "lower", "--robot", name]
     lowered = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert (lowered.returncode, lowered.stdout) == (0, ""), lowered.stdout + lowered.stderr
     assert "No change" in lowered.stderr

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from fixtures.analytic_robots import at, capsule_on, check, gate_of, joint, sphere_on
 from numpy.typing import NDArray
-from paper_robots import at, capsule_on, check, gate_of, joint, sphere_on
 
 import lastgate as lg
 from oracles.numpy_distances import point_segment, segment_box

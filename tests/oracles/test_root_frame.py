@@ -5,7 +5,7 @@ import coal
 import numpy as np
 import pinocchio
 import pytest
-from root_frame_robot import BASE, ROOT, URDF, mounted_gate
+from fixtures.root_frame_robot import BASE, ROOT, URDF, mounted_gate
 
 import lastgate as lg
 

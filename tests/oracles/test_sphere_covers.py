@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lastgate.assets import resolve_asset
-from lastgate.collision import TwoTierCollisionChecker
-from lastgate.lowering.error_rates import SPHERES, RobotUnderTest
+from lastgate.planning.collision import TwoTierCollisionChecker
 from lastgate.robots import find_manifest, load_robot
+from lastgate.tools.assets import resolve_asset
+from lastgate.tools.lowering.error_rates import SPHERES, RobotUnderTest
 
 SAMPLES = 2500
 

@@ -5,10 +5,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lastgate.lowering.fit import fit_link
-from lastgate.lowering.lower import _entry
-from lastgate.lowering.prove import prove_containment
-from lastgate.lowering.shapes import LinkShapes, SourceShape
+from lastgate.tools.lowering.fit import fit_link
+from lastgate.tools.lowering.lower import _entry
+from lastgate.tools.lowering.prove import prove_containment
+from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
 
 coordinates = st.floats(-0.5, 0.5, allow_nan=False, width=32)
 corner = st.tuples(coordinates, coordinates, coordinates)

@@ -19,8 +19,8 @@ from lerobot.processor import DataProcessorPipeline, TransitionKey  # noqa: E402
 from lerobot.robots.robot import Robot  # noqa: E402
 
 import lastgate as lg  # noqa: E402
-from lastgate.adapters.lerobot_robot import GatedRobot, GateStep  # noqa: E402
-from lastgate.adapters.named_actions import NamedActionGate, degrees_except  # noqa: E402
+from lastgate.integrations.lerobot_robot import GatedRobot, GateStep  # noqa: E402
+from lastgate.integrations.named_actions import NamedActionGate, degrees_except  # noqa: E402
 
 JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
 
@@ -166,9 +166,9 @@ def test_step_without_a_gate_or_asked_to_raise_lets_nothing_pass():
 def test_synthetic_dataset_is_read_by_lerobot_itself(tmp_path: Path):
     from lerobot.datasets.lerobot_dataset import LeRobotDataset, LeRobotDatasetMetadata
 
-    from lastgate.audit.dataset_options import DatasetOptions
-    from lastgate.audit.datasets import open_dataset
-    from lastgate.audit.synth.dataset import write_dataset
+    from lastgate.tools.audit.dataset_options import DatasetOptions
+    from lastgate.tools.audit.datasets import open_dataset
+    from lastgate.tools.audit.synth.dataset import write_dataset
 
     written = write_dataset(lg.load_robot("franka_panda"), tmp_path / "d", episodes=3, faults=0, seed=1)
     metadata = LeRobotDatasetMetadata("paper/synth", root=tmp_path / "d")
@@ -205,8 +205,8 @@ def test_client_of_openpi_talks_through_the_proxy():
     from openpi_client import websocket_client_policy
     from websockets.asyncio.server import serve
 
-    from lastgate.adapters.numpy_messages import pack, unpack
-    from lastgate.adapters.policy_proxy import REFUSAL_KEY, PolicyProxy, ProxyOptions
+    from lastgate.integrations.numpy_messages import pack, unpack
+    from lastgate.integrations.policy_proxy import REFUSAL_KEY, PolicyProxy, ProxyOptions
 
     home = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
     gate = lg.Gate(lg.load_robot("franka_panda"), step_s=0.02)

@@ -6,19 +6,25 @@ import runpy
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SWEEP = ROOT / "core" / "src" / "sweep"
+SOURCES = ROOT / "core" / "src"
+PUBLIC = ROOT / "core" / "include" / "lastgate"
+SWEEP = SOURCES / "sweep"
 PAIR_KIND = SWEEP / "pair_kind.hpp"
 CORE = [
     path
     for folder in ("core/src", "core/include")
     for path in sorted((ROOT / folder).rglob("*"))
-    if path.suffix in {".cpp", ".hpp", ".inc"}
+    if path.is_file()
 ]
+
+FOLDERS = {"checks", "geometry", "paths", "planning", "robot", "simd", "sweep", "world"}
+LOOSE = {"gate.cpp", "validation.cpp", "validation.hpp"}
+PUBLIC_HEADERS_MAX = 8
 
 # Rounding outside of the inequality: limits of joints, growth from row to row, which margin a report names, and
 # distances that planners are told.
 ROUNDING_ELSEWHERE = {
-    "core/src/gate_setup.cpp",
+    "core/src/checks/gate_setup.cpp",
     "core/src/planning/link_distance.cpp",
     "core/src/paths/joint_path.cpp",
     "core/src/sweep/bisect.cpp",
@@ -48,6 +54,44 @@ def test_motion_bound_is_defined_once():
 
 def test_core_has_no_friends():
     assert files_with(r"\bfriend\b") == []
+
+
+def test_core_is_sorted_by_what_decides():
+    entries = list(SOURCES.iterdir())
+    assert {path.name for path in entries if path.is_dir()} == FOLDERS
+    assert {path.name for path in entries if path.is_file()} <= LOOSE
+    assert {path.suffix for path in CORE} == {".cpp", ".hpp"}
+
+
+def test_public_headers_are_few_and_name_no_private_one():
+    headers = sorted(PUBLIC.iterdir())
+    assert 0 < len(headers) <= PUBLIC_HEADERS_MAX
+    included = [name for path in headers for name in re.findall(r'#include "([^"]+)"', path.read_text())]
+    assert included
+    assert {name for name in included if not (PUBLIC.parent / name).is_file()} == set()
+
+
+def test_kernel_and_gateway_see_only_the_public_headers():
+    sources = [path for folder in ("kernel", "gateway") for path in (ROOT / folder).rglob("*.[ch]pp")]
+    named = {name for path in sources for name in re.findall(r'#include "([^"]+)"', path.read_text())}
+    assert "lastgate/gate.hpp" in named
+    assert {name for name in named if (SOURCES / name).is_file()} == set()
+
+
+def namespaces_of(paths: list[Path]) -> set[str]:
+    """Returns the namespaces of ours that some files open."""
+    texts = [path.read_text() for path in paths]
+    return {
+        name for text in texts for name in re.findall(r"^namespace (lastgate[\w:]*) \{", text, re.MULTILINE)
+    }
+
+
+def test_internals_have_a_namespace_of_their_own():
+    for folder in ("checks", "paths", "sweep"):
+        assert namespaces_of(sorted((SOURCES / folder).rglob("*.[ch]pp"))) == {"lastgate::detail"}
+    kernel = sorted(path for path in (ROOT / "kernel").glob("*.[ch]pp") if path.name != "test_point.hpp")
+    assert namespaces_of(kernel) == {"lastgate::kernel"}
+    assert namespaces_of(sorted((ROOT / "gateway").glob("*.[ch]pp"))) == {"lastgate::gateway"}
 
 
 def test_every_kind_of_pair_has_one_file_and_one_line_of_the_table():

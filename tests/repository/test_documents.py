@@ -196,7 +196,7 @@ def test_every_test_named_in_the_documents_exists():
 NAMED_IN_SOURCE = re.compile(
     r"(?<![\w./-])((?:tests|core/tests|kernel/tests)/[\w./-]+\.(?:py|cpp))(?:::(\w+))?"
 )
-SOURCE_ENDINGS = {".py", ".pyi", ".cpp", ".hpp", ".inc", ".txt", ".toml", ".sh", ".js"}
+SOURCE_ENDINGS = {".py", ".pyi", ".cpp", ".hpp", ".txt", ".toml", ".sh", ".js"}
 
 
 def sources() -> list[Path]:
@@ -283,8 +283,8 @@ def test_every_path_named_for_contributors_exists():
 
 
 def test_rejection_shown_in_the_readme_is_one_that_looking_at_rows_would_miss():
-    from lastgate.demo.panda_scene import PandaScene, table_world
     from lastgate.robots import load_robot
+    from lastgate.tools.demo.panda_scene import PandaScene, table_world
 
     files = ROOT / "examples" / "files"
     rows = np.loadtxt(files / "swing.csv", delimiter=",", skiprows=1)

@@ -88,14 +88,14 @@ sys.exit(lint_imports(config_filename={config!r}, cache_dir=None))
 @pytest.mark.parametrize(
     ("file", "planted", "contract"),
     [
-        ("verdict.py", "", None),
+        ("gate/verdict.py", "", None),
         (
-            "gate.py",
-            "def upwards():\n    from lastgate.cli import app\n    return app\n",
+            "gate/gate.py",
+            "def upwards():\n    from lastgate.tools.cli import app\n    return app\n",
             "Dependencies point down",
         ),
         ("contracts/shapes.py", "from lastgate.world import World\n", "Dependencies point down"),
-        ("world/voxels.py", "from lastgate.world import self_filter\n", "in a circle"),
+        ("world/voxels.py", "from lastgate.world import depth\n", "in a circle"),
         ("drawer.py", "from lastgate.contracts import shapes\n", "Dependencies point down"),
     ],
 )

@@ -47,7 +47,7 @@ SPOKEN = (
 
 
 def _spoken_files() -> list[Path]:
-    endings = {".py", ".pyi", ".md", ".cpp", ".hpp", ".inc", ".h", ".js", ".html", ".css", ".yaml"}
+    endings = {".py", ".pyi", ".md", ".cpp", ".hpp", ".h", ".js", ".html", ".css", ".yaml"}
     return [
         path
         for name in SPOKEN

@@ -8,7 +8,6 @@
 
 #include "lastgate/gate_config.hpp"
 #include "lastgate/robot_model.hpp"
-#include "lastgate/shape_set.hpp"
 #include "lastgate/verdict.hpp"
 #include "lastgate/world_snapshot.hpp"
 
@@ -60,7 +59,8 @@ struct CheckRequest {
 
 namespace detail {
 struct GateState;
-}
+class ShapeSet;
+}  // namespace detail
 
 /// Decides about chunks for one robot. Allocates when it is built and never again; belongs to one
 /// thread. Every function after construction is noexcept, and bounded by the capacities.
@@ -98,7 +98,7 @@ class Gate {
 
     const RobotModel& model() const noexcept;
     const GateConfig& config() const noexcept;
-    const ShapeSet& shapes() const noexcept;
+    const detail::ShapeSet& shapes() const noexcept;
 
     /// The joint rows behind the last check, measured state first; Cartesian modes are resolved here.
     std::span<const double> path() const noexcept;

@@ -54,6 +54,19 @@ constexpr Vec3 inverse_times(const Transform& t, Vec3 p) noexcept {
     return transposed_times(t.rotation, p - t.translation);
 }
 
+/// A straight line between two points, or one point.
+struct Segment {
+    Vec3 a;
+    Vec3 b;
+};
+
+/// A distance and the two points that have it.
+struct Witness {
+    double distance_m;
+    Vec3 on_first;
+    Vec3 on_second;
+};
+
 struct SinCos {
     double sin;
     double cos;

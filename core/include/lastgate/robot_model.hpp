@@ -2,15 +2,19 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "lastgate/capacity.hpp"
-#include "lastgate/convex.hpp"
 #include "lastgate/math.hpp"
 
 namespace lastgate {
+
+namespace detail {
+struct ConvexView;
+}
 
 enum class JointKind : std::uint8_t { fixed = 0, revolute = 1, prismatic = 2 };
 
@@ -113,6 +117,16 @@ struct Effector {
     std::array<double, capacity::chain_max> reach{};
 };
 
+/// Marks a volume that belongs to the robot itself rather than to something it holds.
+inline constexpr std::uint16_t not_attached = 0xFFFF;
+
+/// Something held: a sphere or capsule that moves with a link.
+struct Attachment {
+    std::uint16_t id = not_attached;  ///< Chosen by the caller; several shapes may share one.
+    VolumeSpec volume;
+    std::bitset<capacity::links_max> touch;  ///< Links it may touch.
+};
+
 /// Joints, shapes and allowed pairs of one robot; immutable, shared by gates.
 class RobotModel {
   public:
@@ -132,10 +146,7 @@ class RobotModel {
     std::span<const Volume> volumes() const noexcept { return volumes_; }
     std::span<const Effector> effectors() const noexcept { return effectors_; }
     std::span<const Piece> pieces() const noexcept { return pieces_; }
-    ConvexView corners(const Piece& piece) const noexcept {
-        return {corner_x_.data() + piece.corner_first, corner_y_.data() + piece.corner_first, corner_z_.data() + piece.corner_first,
-                piece.corner_count};
-    }
+    detail::ConvexView corners(const Piece& piece) const noexcept;
     /// The first piece of a link.
     std::uint32_t piece_first(std::size_t link) const noexcept { return piece_first_[link]; }
     /// Which pieces of its link a volume of the robot meets, in ascending order; none when the link has no pieces.

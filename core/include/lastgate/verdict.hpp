@@ -8,9 +8,11 @@
 
 namespace lastgate {
 
-/// Why a chunk was rejected. The numbers are stored in recordings: never renumber, never reuse.
+/// Why a chunk was rejected. The numbers are stored in recordings: never renumber, never reuse. Zero is `not_checked`, so
+/// that a zeroed verdict is a rejection.
 enum class ViolationCode : std::uint16_t {
-    not_checked = 0,  ///< No check ran. A zeroed verdict is a rejection.
+    // generated: violation codes, from core/violations.toml by `make generate`
+    not_checked = 0,
     internal_fault = 1,
     envelope_unconfigured = 2,
     estop_latched = 3,
@@ -46,6 +48,7 @@ enum class ViolationCode : std::uint16_t {
     recovery_not_growing = 52,
     recovery_speed = 53,
     keep_in_zone = 54,
+    // end of generated
 };
 
 /// Marks "no joint", "no row" and the like; a count never reaches it.

@@ -9,12 +9,14 @@
 #include <span>
 #include <vector>
 
-#include "lastgate/distance.hpp"
-#include "lastgate/simd_tables.hpp"
 #include "lastgate/math.hpp"
-#include "lastgate/obstacle_field.hpp"
 
 namespace lastgate {
+
+namespace detail {
+struct SimdPrimitive;
+struct SimdWorld;
+}  // namespace detail
 
 enum class PrimitiveKind : std::uint8_t { sphere = 0, capsule = 1, box = 2, half_space = 3 };
 
@@ -45,6 +47,39 @@ struct Primitive {
     Vec3 high;
 };
 
+/// A grid of cells as it came from a sensor, x fastest. 0 is free, 255 unknown, anything else occupied.
+struct VoxelSpec {
+    Vec3 origin;  ///< Minimum corner of cell 0, 0, 0.
+    double resolution_m = 0.0;
+    std::array<std::uint32_t, 3> size{};
+    bool unknown_is_free = false;  ///< Declared by the source of the snapshot; never the default.
+    bool outside_is_free = false;
+};
+
+/// A cell of a grid too large to be written out.
+struct CellIndex {
+    std::uint32_t x = 0;
+    std::uint32_t y = 0;
+    std::uint32_t z = 0;
+};
+
+/// A 2-D map of the floor, x fastest: what is not 0 is solid from one height to another, and so is all off the map.
+struct FloorSpec {
+    Transform in_base;  ///< Corner of cell 0, 0; columns along its x, rows along its y.
+    double resolution_m = 0.0;
+    std::array<std::uint32_t, 2> size{};  ///< Columns, rows.
+    double low_m = 0.0;                   ///< Along z of `in_base`.
+    double high_m = 0.0;
+};
+
+/// Many obstacles of one size: the solid cells of a grid, points, or a map of the floor. Built once, then shared and only read.
+class ObstacleField;
+
+/// Each throws std::invalid_argument for what is empty, oversized, not finite or beyond the world.
+std::shared_ptr<const ObstacleField> field_of_points(std::span<const double> xyz);
+std::shared_ptr<const ObstacleField> field_of_voxels(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy);
+std::shared_ptr<const ObstacleField> field_of_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked);
+
 /// A snapshot has room for one grid of cells, one cloud of points and one map of the floor.
 inline constexpr std::size_t field_slots = 3;
 inline constexpr std::size_t voxel_slot = 0;
@@ -55,6 +90,11 @@ inline constexpr std::size_t floor_slot = 2;
 class WorldSnapshot {
   public:
     WorldSnapshot();
+    WorldSnapshot(const WorldSnapshot&);
+    WorldSnapshot& operator=(const WorldSnapshot&);
+    WorldSnapshot(WorldSnapshot&&) noexcept;
+    WorldSnapshot& operator=(WorldSnapshot&&) noexcept;
+    ~WorldSnapshot();
 
     /// Empties the snapshot and stamps it. `stamp_s` is when the source saw it.
     void begin(std::uint64_t id, double stamp_s, bool in_base_frame) noexcept;
@@ -78,9 +118,7 @@ class WorldSnapshot {
     double stamp_s() const noexcept { return stamp_s_; }
     std::uint64_t id() const noexcept { return id_; }
     std::span<const Primitive> primitives() const noexcept { return primitives_; }
-    SimdWorld for_simd() const noexcept {
-        return {simd_primitives_.data(), simd_bounds_.data(), static_cast<std::uint32_t>(simd_primitives_.size())};
-    }
+    detail::SimdWorld for_simd() const noexcept;
 
     const ObstacleField* field(std::size_t slot) const noexcept { return fields_[slot].get(); }
     bool is_field_spoilt(std::size_t slot) const noexcept { return field_spoilt_[slot]; }
@@ -102,7 +140,7 @@ class WorldSnapshot {
     std::array<double, field_slots> field_expires_s_{};
     std::array<bool, field_slots> field_overflow_{};
     std::array<bool, field_slots> field_spoilt_{};
-    std::vector<SimdPrimitive> simd_primitives_;
+    std::vector<detail::SimdPrimitive> simd_primitives_;
     std::vector<float> simd_bounds_;  ///< Rounded outwards, in blocks of eight obstacles: low x, y, z, high x, y, z.
     double stamp_s_ = 0.0;
     std::uint64_t id_ = 0;
@@ -112,10 +150,5 @@ class WorldSnapshot {
     bool in_base_frame_ = false;
     bool absent_ = false;
 };
-
-/// Distance of a segment from an obstacle (its radius already subtracted); the first witness lies on
-/// the segment. Never larger than the true distance when positive; when the core runs through a box
-/// it is zero, not the depth.
-Witness distance_segment_primitive(const Segment& segment, const Primitive& primitive) noexcept;
 
 }  // namespace lastgate

@@ -2,7 +2,7 @@
 // base_linear_speed, base_angular_speed.
 #include <cmath>
 
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 

@@ -3,7 +3,7 @@
 // cartesian_rotation_step, ee_speed, ee_angular_speed: what Cartesian rows may say.
 #include <cmath>
 
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 

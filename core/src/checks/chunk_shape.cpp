@@ -2,7 +2,7 @@
 // Stages 2 to 5: is this a chunk at all?
 #include <cmath>
 
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 

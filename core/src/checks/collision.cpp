@@ -3,7 +3,7 @@
 // the measured state and the last row.
 #include <algorithm>
 
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 

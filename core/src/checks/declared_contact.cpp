@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 namespace {

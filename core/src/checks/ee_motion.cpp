@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 namespace {

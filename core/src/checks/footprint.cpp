@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // world_collision of the footprint: what the base covers of the floor stays on free cells while it moves.
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 

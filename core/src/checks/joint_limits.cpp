@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 namespace {
@@ -34,25 +34,12 @@ bool Validation::check_joint_position_rows() noexcept {
     return true;
 }
 
-bool Validation::check_joint_velocity_rows() noexcept {
+bool Validation::check_joint_rows(ViolationCode code, const std::vector<double>& limits) noexcept {
     const auto dofs = model().row_dofs();
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         for (std::size_t column = 0; column < dofs.size(); ++column) {
-            const double limit = config().velocity_max[dofs[column]];
-            if (inside(cell(row, column), {-limit, limit})) continue;
-            return reject_dof(ViolationCode::joint_velocity_limit, row, dofs[column], cell(row, column), {-limit, limit});
-        }
-    }
-    return true;
-}
-
-bool Validation::check_joint_torque_rows() noexcept {
-    const auto dofs = model().row_dofs();
-    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
-        for (std::size_t column = 0; column < dofs.size(); ++column) {
-            const double limit = (*config().torque_max)[dofs[column]];
-            if (inside(cell(row, column), {-limit, limit})) continue;
-            return reject_dof(ViolationCode::joint_torque_limit, row, dofs[column], cell(row, column), {-limit, limit});
+            const Interval allowed{-limits[dofs[column]], limits[dofs[column]]};
+            if (!inside(cell(row, column), allowed)) return reject_dof(code, row, dofs[column], cell(row, column), allowed);
         }
     }
     return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "../validation.hpp"
-#include "lastgate/tolerance.hpp"
+#include "validation.hpp"
+#include "geometry/tolerance.hpp"
 
 namespace lastgate::detail {
 using namespace state_cause;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../validation.hpp"
-#include "lastgate/tolerance.hpp"
+#include "validation.hpp"
+#include "geometry/tolerance.hpp"
 
 namespace lastgate::detail {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "../validation.hpp"
+#include "validation.hpp"
 
 namespace lastgate::detail {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
-#include "../validation.hpp"
-#include "lastgate/tolerance.hpp"
+#include "validation.hpp"
+#include "geometry/tolerance.hpp"
 
 namespace lastgate::detail {
 

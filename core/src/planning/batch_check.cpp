@@ -5,12 +5,12 @@
 #include <cmath>
 #include <limits>
 
-#include "../simd_builds.hpp"
+#include "simd/simd_kernels.hpp"
 #include "lastgate/gate.hpp"
-#include "../sweep/clearance.hpp"
-#include "../sweep/pairs/field.hpp"
-#include "../sweep/pairs/keep_in.hpp"
-#include "../sweep/sweep.hpp"
+#include "sweep/clearance.hpp"
+#include "sweep/pairs/field.hpp"
+#include "sweep/pairs/keep_in.hpp"
+#include "sweep/sweep.hpp"
 
 namespace lastgate::detail {
 
@@ -171,7 +171,7 @@ void BatchCheck::run(const double* configurations, std::size_t count, std::uint8
     const std::size_t group_count = (count + lane_count - 1) / lane_count;
     for (std::size_t index = 0; index < group_count; ++index) {
         const std::size_t first = index * lane_count;
-        place(index, configurations + first * width, std::min(lane_count, count - first));
+        place(index, configurations + first * width, std::min<std::size_t>(lane_count, count - first));
         test_self(index);
     }
     if (has_world_) test_obstacles(group_count);
@@ -207,6 +207,9 @@ void BatchCheck::run(const double* configurations, std::size_t count, std::uint8
 }  // namespace lastgate::detail
 
 namespace lastgate {
+
+using namespace detail;
+
 
 void Gate::check_configurations(std::span<const double> configurations, std::size_t count,
                                 std::span<const double> gripper_positions, const WorldSnapshot& world,

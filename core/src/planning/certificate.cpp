@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/certificate.hpp"
+#include "lastgate/planning.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "lastgate/convex.hpp"
-#include "../sweep/clearance.hpp"
-#include "../sweep/motion_bound.hpp"
+#include "geometry/convex.hpp"
+#include "geometry/distance.hpp"
+#include "robot/shape_set.hpp"
+#include "sweep/clearance.hpp"
+#include "sweep/motion_bound.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace lastgate {
+
+using namespace detail;
+
 namespace {
 
 using detail::certified;

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/collision_environment.hpp"
+#include "lastgate/planning.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <stdexcept>
 
+#include "geometry/distance.hpp"
 #include "lastgate/capacity.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace lastgate {
+
+using namespace detail;
+
 namespace {
 
 /// Below this, radii are alike: a millimetre more around a point costs no question anything.

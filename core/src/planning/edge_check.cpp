@@ -5,9 +5,12 @@
 #include <limits>
 
 #include "lastgate/gate.hpp"
-#include "../sweep/sweep.hpp"
+#include "sweep/sweep.hpp"
 
 namespace lastgate {
+
+using namespace detail;
+
 namespace {
 
 using detail::Finding;

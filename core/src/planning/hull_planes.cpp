@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/hull_planes.hpp"
+#include "lastgate/planning.hpp"
 
 #include <algorithm>
 #include <cmath>

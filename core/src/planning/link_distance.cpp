@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/link_distance.hpp"
+#include "lastgate/planning.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "lastgate/convex.hpp"
-#include "lastgate/tolerance.hpp"
-#include "../placed_corners.hpp"
-#include "../sweep/motion_bound.hpp"
+#include "geometry/convex.hpp"
+#include "geometry/tolerance.hpp"
+#include "geometry/placed_corners.hpp"
+#include "sweep/motion_bound.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace lastgate {
+
+using namespace detail;
+
 namespace {
 
 struct Placed : PlacedCorners {

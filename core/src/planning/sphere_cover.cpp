@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "lastgate/sphere_cover.hpp"
+#include "lastgate/planning.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
 
-#include "lastgate/collision_environment.hpp"
 
 namespace lastgate {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "convex_refine.hpp"
-#include "lastgate/tolerance.hpp"
+#include "geometry/tolerance.hpp"
 #include "pair_table.hpp"
 
 namespace lastgate::detail {

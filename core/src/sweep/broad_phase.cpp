@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "../simd_builds.hpp"
+#include "simd/simd_kernels.hpp"
 #include "pair_table.hpp"
 
 namespace lastgate::detail {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "lastgate/simd_tables.hpp"
+#include "simd/simd_tables.hpp"
 #include "lastgate/math.hpp"
 
 namespace lastgate::detail {

@@ -2,7 +2,7 @@
 // The inequality that every accepted motion rests on. It is written here and nowhere else.
 #pragma once
 
-#include "lastgate/tolerance.hpp"
+#include "geometry/tolerance.hpp"
 
 namespace lastgate::detail {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "clearance.hpp"
-#include "lastgate/tolerance.hpp"
+#include "geometry/tolerance.hpp"
 #include "pair_table.hpp"
 
 namespace lastgate::detail {

@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "../placed_corners.hpp"
-#include "lastgate/convex.hpp"
+#include "geometry/placed_corners.hpp"
+#include "geometry/convex.hpp"
 #include "sweep.hpp"
 
 namespace lastgate::detail {

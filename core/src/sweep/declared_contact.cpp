@@ -2,7 +2,7 @@
 // Declared contacts: where the margin of a pair may shrink to touching.
 #include <algorithm>
 
-#include "lastgate/containment.hpp"
+#include "geometry/containment.hpp"
 #include "sweep.hpp"
 
 namespace lastgate::detail {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lastgate/tolerance.hpp"
+#include "geometry/tolerance.hpp"
 #include "clearance.hpp"
 #include "sweep.hpp"
 

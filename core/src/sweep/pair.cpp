@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "convex_refine.hpp"
-#include "lastgate/tolerance.hpp"
+#include "geometry/tolerance.hpp"
 #include "pair_table.hpp"
 
 namespace lastgate::detail {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../simd_builds.hpp"
+#include "simd/simd_kernels.hpp"
 #include "sweep.hpp"
 
 namespace lastgate::detail {

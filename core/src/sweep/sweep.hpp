@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "../gate_setup.hpp"
+#include "checks/gate_setup.hpp"
 #include "lastgate/gate.hpp"
 #include "motion_bound.hpp"
 #include "pair_kind.hpp"

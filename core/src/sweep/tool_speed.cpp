@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../simd_builds.hpp"
-#include "lastgate/tolerance.hpp"
+#include "simd/simd_kernels.hpp"
+#include "geometry/tolerance.hpp"
 #include "sweep.hpp"
 
 namespace lastgate::detail {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "lastgate/capacity.hpp"
-#include "lastgate/distance.hpp"
-#include "lastgate/simd.hpp"
+#include "geometry/distance.hpp"
+#include "simd/simd_model.hpp"
 #include "lastgate/robot_model.hpp"
-#include "lastgate/obstacle_field.hpp"
+#include "world/obstacle_field.hpp"
 #include "pair_kind.hpp"
 
 namespace lastgate::detail {

@@ -9,9 +9,9 @@ from typing import Any
 from lerobot.robots.utils import make_robot_from_config
 
 import lastgate as lg
-from lastgate.adapters.lerobot_robot import GatedRobot
-from lastgate.adapters.named_actions import NamedActionGate
-from lastgate.adapters.shadow import Shadow
+from lastgate.integrations.lerobot_robot import GatedRobot
+from lastgate.integrations.named_actions import NamedActionGate
+from lastgate.integrations.shadow import Shadow
 from lerobot_robot_lastgate.config_lastgate import LastgateConfig
 from lerobot_robot_lastgate.setup_file import Setup, load_setup
 from lerobot_robot_lastgate.units import units_of

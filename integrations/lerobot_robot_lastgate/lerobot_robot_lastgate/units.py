@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lastgate import Gate, ROSConfigError
-from lastgate.adapters.named_actions import JointUnit, degrees_except
+from lastgate.integrations.named_actions import JointUnit, degrees_except
 
 
 def units_of(robot: Any, gate: Gate, said: Mapping[str, str]) -> dict[str, JointUnit]:

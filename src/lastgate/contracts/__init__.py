@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas, enumerations, evidence and exceptions: what other programs and files rely on."""
+"""Schemas, enumerations, evidence and exceptions: what other programs and files rely on. Imports nothing of ours."""
 
 from lastgate.contracts.asset_refs import AssetKind, AssetRef, parse_asset_ref
 from lastgate.contracts.enums import ControlMode, FailureKind, Severity

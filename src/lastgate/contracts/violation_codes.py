@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 from lastgate.contracts.enums import FailureKind
 
@@ -20,6 +20,7 @@ class ViolationCode(StrEnum):
         member.number = number
         return member
 
+    # generated: violation codes, from core/violations.toml by `make generate`
     not_checked = "not_checked", 0
     internal_fault = "internal_fault", 1
     envelope_unconfigured = "envelope_unconfigured", 2
@@ -56,6 +57,7 @@ class ViolationCode(StrEnum):
     recovery_not_growing = "recovery_not_growing", 52
     recovery_speed = "recovery_speed", 53
     keep_in_zone = "keep_in_zone", 54
+    # end of generated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +66,18 @@ class ViolationEntry:
 
     Attributes:
         kind: The `FailureTrigger` kind it is published under.
+        stages: Stages of the validation order that find it; none: any stage, or none at all.
         state: The `ControllerEvidence.state` word, for kind CONTROLLER only.
         field: The field that evidence names beside the state, where the contract fixes one.
+        response: `violation` and `stale` follow the setting of that name, `fault` always latches, `nothing` never does.
     """
 
     code: ViolationCode
     kind: FailureKind
+    stages: tuple[int, ...]
     state: str | None = None
     field: str | None = None
+    response: Literal["violation", "stale", "fault", "nothing"] = "violation"
     what_it_checks: str
     why_it_matters: str
     known_limits: str

@@ -7,25 +7,11 @@ from types import MappingProxyType
 
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.violation_codes import ViolationCode, ViolationEntry
-from lastgate.contracts.violation_texts.collisions import COLLISION_ENTRIES
-from lastgate.contracts.violation_texts.inputs import INPUT_ENTRIES
-from lastgate.contracts.violation_texts.joint_limits import JOINT_LIMIT_ENTRIES
-from lastgate.contracts.violation_texts.requests import REQUEST_ENTRIES
-from lastgate.contracts.violation_texts.tool_limits import TOOL_LIMIT_ENTRIES
+from lastgate.contracts.violation_texts import ENTRIES
 
 __all__ = ["CATALOGUE", "ViolationCode", "ViolationEntry", "find_violation", "violation_code_of"]
 
-_ALL_ENTRIES = (
-    *REQUEST_ENTRIES,
-    *JOINT_LIMIT_ENTRIES,
-    *TOOL_LIMIT_ENTRIES,
-    *INPUT_ENTRIES,
-    *COLLISION_ENTRIES,
-)
-
-CATALOGUE: Mapping[ViolationCode, ViolationEntry] = MappingProxyType(
-    {entry.code: entry for entry in sorted(_ALL_ENTRIES, key=lambda entry: entry.code.number)}
-)
+CATALOGUE: Mapping[ViolationCode, ViolationEntry] = MappingProxyType({entry.code: entry for entry in ENTRIES})
 
 _CODE_BY_NUMBER = {code.number: code for code in ViolationCode}
 _ENTRY_BY_WORD = {code.value: entry for code, entry in CATALOGUE.items()}

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from lastgate.arrays import Float64
+from lastgate.contracts.arrays import Float64
 
 
 def points_to_segment_m(points: Float64, *, start: Float64, end: Float64) -> Float64:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import Float64
+from lastgate.contracts.arrays import Float64
 from lastgate.world.grid_layout import GridLayout
 
 # Pairs of box and cell checked together: at some two hundred bytes each this stays below 256 MiB, and is

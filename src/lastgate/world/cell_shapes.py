@@ -6,7 +6,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import Float64
+from lastgate.contracts.arrays import Float64
 
 
 def disc_reach(radius: float) -> list[int]:

@@ -14,8 +14,8 @@ from typing import Literal
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import as_float64
 from lastgate.world.pcd_file import read_pcd
 from lastgate.world.ply_file import read_ply

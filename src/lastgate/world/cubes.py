@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import Vector3, require_finite, require_points, require_xyz
 from lastgate.world.grid_layout import require_frame
 from lastgate.world.voxels import FREE, OCCUPIED, UNKNOWN, UInt8, Voxels

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import Pose6D, ROSConfigError
+from lastgate.contracts.arrays import Float64, require_unmasked
 from lastgate.world.finite_numbers import as_float64, require_finite, require_not_negative, require_positive
 from lastgate.world.freshness import StampedTransform, require_transform
 from lastgate.world.grid_layout import GridLayout, require_frame
@@ -68,6 +68,7 @@ class DepthImage:
 
     def __post_init__(self) -> None:
         depth = self.depth_m
+        require_unmasked(depth, name="depth_m")
         if not isinstance(depth, np.ndarray) or depth.ndim != 2:
             shape = getattr(depth, "shape", type(depth).__name__)
             raise ROSConfigError(

@@ -7,8 +7,8 @@ from numbers import Real
 
 import numpy as np
 
-from lastgate.arrays import Float64, require_array
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64, require_array, require_unmasked
 
 # A metre this far from the origin is still resolved to 0.2 nanometres; a coordinate beyond it is a unit
 # mistake.
@@ -75,6 +75,7 @@ def require_points(value: object, *, name: str) -> Float64:
 
     Lists of numbers are taken. The first offender is named by its row, so that it can be found in the cloud.
     """
+    require_unmasked(value, name=name)
     if isinstance(value, list | tuple):
         value = require_array(value, name=name, dimensions=2) if value else np.empty((0, 3))
     if not isinstance(value, np.ndarray):

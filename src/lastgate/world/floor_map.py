@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import require_finite, require_positive
 from lastgate.world.freshness import StampedTransform
 from lastgate.world.occupancy_grid import OccupancyGridIndex
@@ -109,9 +109,3 @@ class FloorMap:
         left, _, right = np.linalg.svd(base[:, :3] @ corner[:, :3])
         placed = np.column_stack([left @ right, base[:, :3] @ corner[:, 3] + base[:, 3]])
         return np.ascontiguousarray(cells[np.newaxis].astype(np.uint8)), placed
-
-    def cell_label(self, label: int) -> str:
-        """Returns the name under which a verdict speaks of a cell, by its row and column in the whole map."""
-        first_row, _, first_column, end_column = self.window()
-        row, column = divmod(label, end_column - first_column)
-        return f"map_cell_{first_row + row}_{first_column + column}"

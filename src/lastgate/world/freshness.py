@@ -11,8 +11,8 @@ from typing import Self
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import Pose6D, ROSConfigError, ROSPerceptionStale
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import require_finite, require_not_negative
 from lastgate.world.grid_layout import require_frame
 from lastgate.world.points import Points

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import (
     COORDINATE_M_MAX,
     Vector3,

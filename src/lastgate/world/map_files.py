@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.contracts import ROSConfigError
-from lastgate.extras import install_command
+from lastgate.contracts.extras import install_command
 from lastgate.world.finite_numbers import require_finite, require_positive
 
 UNKNOWN_CELL = -1

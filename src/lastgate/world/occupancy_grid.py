@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64, require_unmasked
 from lastgate.world.cell_shapes import disc_reach, polygon_touches_cells
 from lastgate.world.finite_numbers import (
     COORDINATE_M_MAX,
@@ -102,6 +102,7 @@ class OccupancyGridIndex:
             resolution_m, frame_id = float(info.resolution), header.frame_id
         except (AttributeError, TypeError, ValueError) as error:
             raise ROSConfigError(f"this is not a nav_msgs/OccupancyGrid: {error}") from None
+        require_unmasked(message.data, name="data", unknown="-1")
         if flat.ndim != 1 or flat.size != width * height:
             raise ROSConfigError(
                 f"data holds {flat.size} cells, width * height is {width} * {height} = {width * height}"
@@ -137,6 +138,11 @@ class OccupancyGridIndex:
     def __repr__(self) -> str:
         rows, columns = self.data.shape
         return f"OccupancyGridIndex({columns} x {rows} cells of {self.resolution_m:g} m)"
+
+    @cached_property
+    def blocked_bits(self) -> bytes:
+        """Blocked cells as messages carry them: every row from a new byte, the first column in the lowest bit."""
+        return np.packbits(self.blocked, axis=1, bitorder="little").tobytes()
 
     def in_cells(self, x: float, y: float) -> tuple[float, float]:
         """Returns a place in units of cells from the origin: along the columns, along the rows."""
@@ -308,6 +314,7 @@ def require_polygon(value: object) -> Float64:
 
 
 def _require_cells(data: object) -> Int8:
+    require_unmasked(data, name="data", unknown="-1")
     if isinstance(data, list | tuple):
         try:
             data = np.array(data)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import as_float64
 from lastgate.world.points import POINTS_MAX
 from lastgate.world.rigid_motion import rotation_of_quaternion

@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64, require_unmasked
 from lastgate.world.finite_numbers import (
     COORDINATE_M_MAX,
     Vector3,
@@ -81,6 +81,7 @@ class Points:
         """
         if not isinstance(drop_invalid, bool):
             raise ROSConfigError(f"drop_invalid must be True or False, got {drop_invalid!r}")
+        require_unmasked(xyz, name="xyz")
         array = np.asarray(xyz)
         if array.dtype.kind not in "fiu":
             raise ROSConfigError(

@@ -12,8 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.cell_ranges import reached_cells
 from lastgate.world.cubes import Cubes
 from lastgate.world.finite_numbers import require_not_negative

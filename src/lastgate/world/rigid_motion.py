@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import Pose6D, ROSConfigError
+from lastgate.contracts.arrays import Float64
 from lastgate.world.finite_numbers import COORDINATE_M_MAX
 
 # A rotation written with seven digits is this close to orthonormal. One further off shears, and what is

@@ -10,10 +10,10 @@ from typing import TypeVar
 import numpy as np
 
 from lastgate import _core
-from lastgate.arrays import Float64, require_number
 from lastgate.contracts import RobotFrames, ROSConfigError, WorldCollisionPrimitive, Zone
+from lastgate.contracts.arrays import Float64, require_number
 from lastgate.contracts.robot_frames import moved_pose
-from lastgate.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.robots.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.world.floor_map import FloorMap
 from lastgate.world.grid_layout import require_frame
 from lastgate.world.points import Points
@@ -135,6 +135,21 @@ class World:
                 raise ROSConfigError(f"{name} is a {type(field).__name__}, expected {wanted.__name__}")
             if field.frame_id not in ("", frame_id):
                 raise ROSConfigError(f"{name} are in frame `{field.frame_id}`, the world is in {here}")
+
+    @cached_property
+    def names(self) -> _core.WorldNames:
+        """What verdicts call the parts of this world."""
+        first_row, first_column, end_column = 0, 0, 0
+        if self.floor_map is not None:
+            first_row, _, first_column, end_column = self.floor_map.window()
+        return _core.WorldNames(
+            world_id=self.world_id,
+            frame_id=self.frame_id,
+            object_id=[primitive.object_id or "" for primitive in self.primitives],
+            obstacle_count=self._obstacle_count,
+            floor_first=(first_column, first_row),
+            floor_columns=max(end_column - first_column, 0),
+        )
 
     def object_name(self, index: int) -> str:
         """Returns the `object_id` of an obstacle, or `world_<index>` for one that has none."""
@@ -304,7 +319,7 @@ class World:
             window_in_base=np.ascontiguousarray(window_in_base),
             low_m=low_m,
             high_m=high_m,
-            blocked_bits=np.packbits(grid.blocked, axis=1, bitorder="little").tobytes(),
+            blocked_bits=grid.blocked_bits,
         )
 
     def _placed_stamp_s(self, floor_map: FloorMap) -> float:
@@ -343,6 +358,11 @@ class NoWorld:
 
     def __repr__(self) -> str:
         return "NO_WORLD"
+
+    @cached_property
+    def names(self) -> _core.WorldNames:
+        """What verdicts call it."""
+        return _core.WorldNames(world_id=self.world_id, declared_absent=True)
 
     def to_message(self) -> bytes:
         """Returns what tells a kernel process the same."""

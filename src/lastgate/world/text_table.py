@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lastgate.arrays import Float64
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import Float64
 
 
 def read_table(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.arrays import require_unmasked
 from lastgate.world.finite_numbers import Vector3, require_count, require_finite
 from lastgate.world.grid_layout import GridLayout
 
@@ -55,6 +56,7 @@ class Voxels:
 
     def __post_init__(self) -> None:
         given = self.occupancy
+        require_unmasked(given, name="occupancy", unknown="255")
         if not isinstance(given, np.ndarray):
             raise ROSConfigError(
                 f"occupancy is a {type(given).__name__}, expected a uint8 array: use "
@@ -196,6 +198,7 @@ class Voxels:
 
 
 def _flat_bytes(occupancy: object) -> UInt8:
+    require_unmasked(occupancy, name="occupancy", unknown="255")
     if isinstance(occupancy, bytes | bytearray | memoryview):
         return np.frombuffer(occupancy, dtype=np.uint8)
     if isinstance(occupancy, np.ndarray):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from paper_robots import joint as complete_joint
+from fixtures.analytic_robots import joint as complete_joint
 from pydantic import ValidationError
 
 from lastgate.contracts import RobotDescription, describe_validation_error

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from paper_robots import NOW_S, at, capsule_on, cart, check, code_of, gate_of, only_violation
+from fixtures.analytic_robots import NOW_S, at, capsule_on, cart, check, code_of, gate_of, only_violation
 
 import lastgate as lg
 from lastgate.world.freshness import StampedTransform
@@ -156,11 +156,11 @@ def test_base_motion_without_a_map_says_so_and_arm_motion_does_not():
 def test_map_that_expired_or_was_placed_too_long_ago_rejects():
     old_map = drive(AHEAD, placed(room(stamp_s=NOW_S - 61.0)))
     assert code_of(old_map) == "world_unavailable"
-    assert "map of the floor" in old_map.explain()
+    assert "the occupancy map" in old_map.explain()
     assert drive(AHEAD, placed(room(stamp_s=NOW_S - 59.0))).accepted
     lost = drive(AHEAD, placed(room(), stamp_s=NOW_S - 0.6))
     assert code_of(lost) == "world_unavailable"
-    assert "map of the floor" in lost.explain()
+    assert "the occupancy map" in lost.explain()
     assert drive(AHEAD, placed(room(), stamp_s=NOW_S - 0.4)).accepted
     assert code_of(drive(AHEAD, placed(room(), stamp_s=NOW_S + 1.0))) == "world_unavailable"
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from lastgate.approach import OccupancyGridIndex
 from lastgate.contracts import ROSConfigError
+from lastgate.planning.approach import OccupancyGridIndex
 
 VALUES = {
     "image": "room.pgm",

@@ -2,11 +2,11 @@
 // What several kinds of pair share.
 #pragma once
 
-#include "../../simd_builds.hpp"
-#include "../broad_phase.hpp"
-#include "../convex_refine.hpp"
-#include "../pair_table.hpp"
-#include "../reachable_set.hpp"
+#include "simd/simd_kernels.hpp"
+#include "sweep/broad_phase.hpp"
+#include "sweep/convex_refine.hpp"
+#include "sweep/pair_table.hpp"
+#include "sweep/reachable_set.hpp"
 
 namespace lastgate::detail {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common.hpp"
-#include "lastgate/obstacle_field.hpp"
+#include "world/obstacle_field.hpp"
 
 namespace lastgate::detail {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "../sweep.hpp"
+#include "sweep/sweep.hpp"
 
 namespace lastgate::detail {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "common.hpp"
-#include "lastgate/containment.hpp"
+#include "geometry/containment.hpp"
 
 namespace lastgate::detail {
 namespace {

@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// The SIMD kernels for any machine: the compiler lowers eight lanes to what the baseline has.
-#include "simd_builds.hpp"
-
-namespace lastgate::simd_generic {
-#include "simd_kernel.inc"
-}  // namespace lastgate::simd_generic

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// The SIMD kernels compiled for NEON, which every 64-bit ARM has.
-#if defined(__aarch64__)
-#include "simd_builds.hpp"
-
-namespace lastgate::simd_neon {
-#include "simd_kernel.inc"
-}  // namespace lastgate::simd_neon
-#endif

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate: chunks in, verdicts out."""
+
+from lastgate.gate.declared_contact import DeclaredContact
+from lastgate.gate.gate import SIMD_VARIABLE, BatchVerdict, Gate, chosen_simd, require_gate, simd_build
+from lastgate.gate.nav_goal import NavGoal
+from lastgate.gate.verdict import Unchecked, Verdict, Violation
+
+__all__ = [
+    "SIMD_VARIABLE",
+    "BatchVerdict",
+    "DeclaredContact",
+    "Gate",
+    "NavGoal",
+    "Unchecked",
+    "Verdict",
+    "Violation",
+    "chosen_simd",
+    "require_gate",
+    "simd_build",
+]

@@ -1,0 +1,565 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate: one robot, one step length, one answer per chunk."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Self, overload
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from lastgate import _core
+from lastgate._core import BatchVerdict
+from lastgate.certificate import Certificate, certificate_of
+from lastgate.contracts import (
+    CapsuleShape,
+    Pose6D,
+    RobotDescription,
+    RobotFrames,
+    ROSConfigError,
+    RSkillManifest,
+    SphereShape,
+    ViolationCode,
+)
+from lastgate.contracts.action import ActionChunk, RobotState
+from lastgate.contracts.arrays import Float64, require_array, require_number
+from lastgate.contracts.attached_shape import AttachedShape
+from lastgate.contracts.renamed_names import read_variable, with_old_attributes
+from lastgate.gate.attached_objects import AttachedObjects
+from lastgate.gate.coverage import require_coverage
+from lastgate.gate.declared_contact import DeclaredContact, contacts_of, native_contacts
+from lastgate.gate.naming import VerdictNames, name_indices
+from lastgate.gate.nav_goal import NavGoal, evaluate_nav_goal
+from lastgate.gate.verdict import Verdict, Violation
+from lastgate.robots import load_robot
+from lastgate.robots.kernel_config import EVALUATIONS_MAX, flat_config, gripper_joint_names
+from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
+
+# Chooses the SIMD build; verdicts are the same, only the speed differs.
+SIMD_VARIABLE = "LASTGATE_SIMD"
+# As the core numbers them, the fastest first.
+_SIMD_BUILDS = {"avx2": 1, "neon": 2, "generic": 0}
+_CARTESIAN_FRAMES = {"unknown": 0, "base": 1, "tool": 2}
+
+
+def chosen_simd() -> str:
+    """Returns `avx2`, `neon` or `generic`: what `LASTGATE_SIMD` asks for, else the fastest this machine runs.
+
+    Raises:
+        ROSConfigError: The variable names no build, or one this machine cannot run.
+    """
+    available = [name for name, number in _SIMD_BUILDS.items() if _core.has_simd_build(number)]
+    variable, wanted = read_variable(SIMD_VARIABLE, available[0])
+    if wanted not in available:
+        raise ROSConfigError(f"{variable}={wanted} cannot be used here; available: {', '.join(available)}")
+    return wanted
+
+
+def simd_build() -> int:
+    """Returns the chosen SIMD build as the core numbers it."""
+    return _SIMD_BUILDS[chosen_simd()]
+
+
+def require_gate(gate: object) -> None:
+    """Raises `ROSConfigError` with what to write where a caller passes the name of a robot, or a robot, as the gate."""
+    if not isinstance(gate, Gate):
+        raise ROSConfigError(
+            f"gate is a {type(gate).__name__}, expected a Gate: use lastgate.Gate(lastgate.load_robot(...), step_s=...)"
+        )
+
+
+@with_old_attributes
+class Gate:
+    """Accepts chunks whole or rejects them whole, for one robot.
+
+    Allocates here and never again; belongs to one thread. A second thread that comes in while the first is inside, or a
+    signal handler, gets `ConcurrentUseError`: make one gate per thread.
+
+    Args:
+        robot: The robot, with volumes for every moving link.
+        step_s: Time from one step to the next. A chunk carries none, so the gate must be told.
+        skill: Tightens the robot's envelope.
+        evaluations_max: Configurations one check may evaluate before it rejects with `budget_exceeded`.
+
+    Raises:
+        ROSConfigError: The robot cannot be armed; the message names the joint, link or field.
+        ConcurrentUseError: From every method that reads or writes the gate's memory, for the second caller at a time.
+    """
+
+    def __init__(
+        self,
+        robot: RobotDescription,
+        *,
+        step_s: float,
+        skill: RSkillManifest | None = None,
+        evaluations_max: int = EVALUATIONS_MAX,
+    ) -> None:
+        if not isinstance(robot, RobotDescription):
+            raise ROSConfigError(
+                f"robot is a {type(robot).__name__}, expected a RobotDescription: use lastgate.load_robot(...)"
+            )
+        step_s = require_number(step_s, name="step_s")
+        robot = load_robot(robot)
+        text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
+        self.skill = skill
+        self._arm(robot, text)
+
+    @classmethod
+    def from_flat_config(cls, robot: RobotDescription, text: str) -> Self:
+        """Returns the gate that a flat config describes, as a recording keeps it; `robot` lends it names and shapes.
+
+        Raises:
+            ROSConfigError: The text cannot be used, or is about another robot.
+        """
+        gate = cls.__new__(cls)
+        gate.skill = None
+        gate._arm(robot, text)
+        wanted = [joint.name for joint in robot.actuated_joints]
+        if list(gate.link_names) != list(robot.link_names) or gate._config.dof_names != wanted:
+            raise ROSConfigError(
+                f"the flat config is not about robot `{robot.name}`: it has other links or joints"
+            )
+        return gate
+
+    def _arm(self, robot: RobotDescription, text: str) -> None:
+        require_coverage(robot)
+        try:
+            self._config = _core.read_config(text)
+            self._native = _core.Gate(self._config, simd=simd_build())
+        except ValueError as error:
+            raise ROSConfigError(
+                f"robot `{robot.name}` cannot be armed: {name_indices(str(error), robot)}"
+            ) from None
+        # Neighbours, and pairs proved never to meet, may be all a small robot has; one that has no other pair left and
+        # excuses some on a claim was waved through.
+        if not self._native.checked_link_pairs and any(
+            pair.reason not in ("adjacent", "proved-never") for pair in robot.allowed_collision_pairs
+        ):
+            raise ROSConfigError(
+                f"robot `{robot.name}` cannot be armed: all of its pairs are allowed, so there is nothing to check"
+            )
+        self._check_few = self._native.check_few
+        # The core keeps a second caller out of its memory; this keeps one out between two calls of the core, where a
+        # verdict would get the path of another chunk, or two objects the same number.
+        self._entry = _core.Entry("this gate")
+        self.robot = robot
+        self.frames = RobotFrames.of(robot)
+        self.step_s = self._config.step_s
+        self.flat_config = text
+        self.model_digest = hashlib.sha256(text.encode()).hexdigest()
+        in_gripper = gripper_joint_names(robot)
+        joints = [joint.name for joint in robot.actuated_joints]
+        self.joint_names = tuple(name for name in joints if name not in in_gripper)
+        self.gripper_joint_names = tuple(name for name in joints if name in in_gripper)
+        self._row_columns = [index for index, name in enumerate(joints) if name not in in_gripper]
+        self.link_names = tuple(self._config.link_names)
+        self.effector_names = tuple(self._config.effector_names)
+        self._held = AttachedObjects(self._native, robot_name=robot.name, link_names=self.link_names)
+        # The last one found usable: planners ask about one many times. Never None, which is no world to ask about.
+        # One object, so that no other thread sees one world with the tables of another.
+        self._usable: tuple[World | NoWorld, _core.WorldSnapshot] = (NO_WORLD, NO_WORLD.native)
+        self._names = VerdictNames(config=self._config, attachments=self._held.numbers)
+        # Accepted verdicts that are still there and were not claimed, and the time they were given at.
+        self._unclaimed: WeakKeyDictionary[Verdict, float] = WeakKeyDictionary()
+
+    @property
+    def n_dof(self) -> int:
+        """Number of joints per step."""
+        return len(self.joint_names)
+
+    def check(
+        self,
+        chunk: ActionChunk,
+        *,
+        state: RobotState | None,
+        world: World | NoWorld | None,
+        now_s: float,
+        recovery: bool = False,
+        declared_contacts: Sequence[DeclaredContact] = (),
+    ) -> Verdict:
+        """Decides about one chunk, from the measured state through its last step, between the steps too.
+
+        Args:
+            chunk: What is proposed.
+            state: What was measured; None rejects with `state_unavailable`.
+            world: What else is there, or `NO_WORLD`, explicitly; None rejects with `world_unavailable`.
+            now_s: The time, on the clock of the stamps.
+            recovery: Asks for the retreat rule: pairs that start inside their margin may only move apart, at a
+                quarter of the speed limits.
+            declared_contacts: Touching that is meant; `Verdict.contacts_used` names those that were needed.
+
+        Raises:
+            ROSConfigError: An argument of another type, or a declared contact that names what does not exist.
+            ConcurrentUseError: Another thread is inside this gate.
+        """
+        with self._entry:
+            return self._decide(
+                chunk,
+                state=state,
+                world=world,
+                now_s=now_s,
+                recovery=recovery,
+                declared_contacts=contacts_of(declared_contacts),
+            )
+
+    def _decide(
+        self,
+        chunk: ActionChunk,
+        *,
+        state: RobotState | None,
+        world: World | NoWorld | None,
+        now_s: float,
+        recovery: bool = False,
+        declared_contacts: Sequence[DeclaredContact] = (),
+    ) -> Verdict:
+        if not isinstance(chunk, ActionChunk):
+            raise ROSConfigError(
+                f"chunk is a {type(chunk).__name__}, expected an ActionChunk: use lastgate.ActionChunk(rows, mode=...)"
+            )
+        if state is not None and not isinstance(state, RobotState):
+            raise ROSConfigError(f"state is a {type(state).__name__}, expected a RobotState")
+        if not isinstance(recovery, bool):
+            raise ROSConfigError(f"recovery must be True or False, got {recovery!r}")
+        world = self.world_in_base(world)
+        contact_names, contacts = (
+            native_contacts(
+                declared_contacts,
+                link_names=self.link_names,
+                frames=self.frames,
+                attachments=self._held.numbers,
+                world=world,
+            )
+            if len(declared_contacts)
+            else ([], [])
+        )
+        effector = self._effector_index(chunk.ee_name)
+        native = self._native.check(
+            chunk.rows,
+            int(chunk.mode),
+            effector,
+            self._frame_index(chunk.frame_id, effector),
+            None if state is None else state.positions,
+            None if state is None else state.velocities,
+            None if state is None else state.gripper_positions,
+            None if state is None else state.stamps_s,
+            0.0 if state is None else state.stamp_s,
+            self._native_world(world),
+            require_number(now_s, name="now_s"),
+            recovery,
+            contacts,
+        )
+        violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=world)
+        path = self._native.path if native.stage > 8 else None
+        verdict = Verdict(
+            native=native,
+            chunk=chunk,
+            violation=violation,
+            joint_rows=np.empty((0, self.n_dof)) if path is None else path[1:, self._row_columns],
+            path=path,
+            world_id="" if world is None else world.world_id,
+            model_digest=self.model_digest,
+            contacts_used=tuple(
+                name for index, name in enumerate(contact_names) if native.contacts_used >> index & 1
+            ),
+        )
+        if verdict.accepted:
+            self._unclaimed[verdict] = float(now_s)
+        return verdict
+
+    def claim(self, verdict: Verdict) -> float | None:
+        """Returns the `now_s` of an accepted verdict of this very gate, once: what executes a verdict asks first.
+
+        A verdict of another gate, of a kernel, a rejected one, a copy, one that was claimed before and one that is
+        older than a claimed one gets None.
+        """
+        with self._entry:
+            unclaimed = self._unclaimed
+            if verdict not in unclaimed:
+                return None
+            # In the order they were given.
+            for other in list(unclaimed):
+                checked_s = unclaimed.pop(other)
+                if other is verdict:
+                    return checked_s
+            return None
+
+    def void_claims(self) -> None:
+        """Lets no verdict be claimed that was given so far: after a stop nothing old is executed.
+
+        Any thread may call it, also while another one is inside this gate: a stop waits for nothing.
+        """
+        self._unclaimed = WeakKeyDictionary()
+
+    @overload
+    def world_in_base(self, world: World) -> World: ...
+    @overload
+    def world_in_base(self, world: NoWorld) -> NoWorld: ...
+    @overload
+    def world_in_base(self, world: None) -> None: ...
+    def world_in_base(self, world: World | NoWorld | None) -> World | NoWorld | None:
+        """Returns a world of the root frame in the base frame; any other, and one that cannot be turned, as it is."""
+        if (
+            isinstance(world, World)
+            and self.frames.is_root(world.frame_id)
+            and not world.turn_problem(self.frames)
+        ):
+            return world.moved_into_base(self.frames)
+        return world
+
+    def frame_problem(self, world: World) -> str | None:
+        """Returns why a world cannot be used by its frame, as what follows its name in a sentence, or None."""
+        if self.frames.is_root(world.frame_id):
+            return world.turn_problem(self.frames)
+        return self.frames.problem(world.frame_id)
+
+    def name_violation(
+        self, native: _core.Verdict, *, chunk: ActionChunk, world: World | NoWorld | None
+    ) -> Violation:
+        """Returns the violation of a rejected native verdict, such as a kernel's, with names instead of numbers."""
+        return self._names.violation(native, chunk=chunk, world=world)
+
+    def certify(
+        self,
+        chunk: ActionChunk,
+        *,
+        state: RobotState | None,
+        world: World | NoWorld | None,
+        now_s: float,
+    ) -> Certificate:
+        """Checks a chunk and writes down why it is clear, by a sweep of its own; `check` itself records nothing.
+
+        Raises:
+            ROSConfigError: The chunk is rejected, or accepted for reasons that a certificate cannot give: Cartesian
+                rows or voxels.
+        """
+        with self._entry:
+            world = self.world_in_base(world)
+            verdict = self._decide(chunk, state=state, world=world, now_s=now_s)
+            return certificate_of(self, verdict, NO_WORLD if world is None else world, self._native)
+
+    def check_batch(
+        self,
+        configurations: Float64,
+        *,
+        world: World | NoWorld,
+        gripper_positions: Sequence[float] | Float64 | None = None,
+    ) -> BatchVerdict:
+        """Checks single configurations, (N, n_dof): limits, self, world. No motion, no state, no freshness.
+
+        Raises:
+            ROSConfigError: The array is not float64, contiguous and (N, n_dof), or the world cannot be used.
+        """
+        # A few configurations of a world already known are checked as they are, under the interpreter's lock;
+        # whatever the core cannot read is said in words below.
+        usable, usable_native = self._usable
+        if world is usable:
+            verdict = self._check_few(configurations, gripper_positions, usable_native)
+            if verdict is not None:
+                return verdict
+        # A copy keeps other threads out while a large batch runs without the lock.
+        rows = require_array(configurations, name="configurations", dimensions=2, columns=self.n_dof)
+        native = self._usable_native(world)
+        if gripper_positions is None:
+            return self._check_plain(rows, native, None)
+        gripper = require_array(gripper_positions, name="gripper_positions", dimensions=1)
+        self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
+        return self._check_plain(rows, native, gripper)
+
+    def _check_plain(
+        self, rows: Float64, world: _core.WorldSnapshot, gripper: Float64 | None
+    ) -> BatchVerdict:
+        accepted = np.empty(len(rows), dtype=np.bool_)
+        clearance_m = np.empty(len(rows))
+        self._native.check_configurations(rows, gripper, world, accepted, clearance_m)
+        return BatchVerdict(accepted, clearance_m)
+
+    def check_nav_goal(self, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float) -> NavGoal:
+        """Returns whether the base may be sent to a pose in the map's frame: its footprint touches free cells only.
+
+        The way there is not checked: every chunk of it is checked by `check`.
+
+        Args:
+            pose: Where the base is to stand, level.
+            floor_map: The map; None is not a free map, the answer is no.
+            now_s: The time, on the clock of the map's stamp.
+
+        Raises:
+            ROSConfigError: An argument is not what it is called.
+        """
+        return evaluate_nav_goal(
+            self._config, pose, floor_map=floor_map, now_s=require_number(now_s, name="now_s")
+        )
+
+    def attach(
+        self,
+        link: str,
+        shape: SphereShape | CapsuleShape,
+        *,
+        object_id: str,
+        origin_xyz_rpy: Sequence[float] = (0.0,) * 6,
+        touch_links: Sequence[str] = (),
+    ) -> None:
+        """Makes an attached object part of the robot: it counts in self, world and sweep checks.
+
+        Args:
+            link: The link it moves with; that link is always allowed to touch it.
+            shape: A sphere or capsule; attach several under one `object_id` for other shapes.
+            origin_xyz_rpy: Its pose in the link's frame.
+            touch_links: Other links that may touch it, such as the fingers that hold it.
+
+        Raises:
+            ROSConfigError: Unknown link, a shape that cannot be used, or more objects than the gate has room for.
+        """
+        held = AttachedShape.of(
+            link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
+        )
+        with self._entry:
+            self._held.attach(held)
+
+    def detach(self, object_id: str) -> None:
+        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        with self._entry:
+            self._held.detach(object_id)
+
+    @property
+    def attached(self) -> tuple[AttachedShape, ...]:
+        """Every shape that is held at the moment, in the order it was attached."""
+        return tuple(held for _, held in self._held.shapes)
+
+    @property
+    def attached_shapes(self) -> tuple[tuple[int, AttachedShape], ...]:
+        """The same with the number under which verdicts of the core speak of each object."""
+        return self._held.shapes
+
+    def hold(self, shapes: Sequence[tuple[int, AttachedShape]]) -> None:
+        """Holds exactly these, under these numbers, as `attached_shapes` gave them: for replaying a recording.
+
+        Raises:
+            ROSConfigError: A number is used twice, or a shape cannot be attached.
+        """
+        with self._entry:
+            self._held.replace(shapes)
+
+    def link_poses(
+        self,
+        configuration: Sequence[float] | Float64,
+        *,
+        gripper_positions: Sequence[float] | Float64 | None = None,
+    ) -> dict[str, Float64]:
+        """Returns each link's 3 x 4 pose in the base frame at one configuration; grippers stand at 0 unless given.
+
+        Raises:
+            ROSConfigError: Not one number per joint.
+        """
+        positions = require_array(configuration, name="configuration", dimensions=1)
+        self._require_count(len(positions), self.joint_names, name="configuration")
+        row = positions[np.newaxis, :]
+        gripper = None
+        if gripper_positions is not None:
+            fingers = require_array(gripper_positions, name="gripper_positions", dimensions=1)
+            self._require_count(len(fingers), self.gripper_joint_names, name="gripper_positions")
+            gripper = fingers[np.newaxis, :]
+        return {
+            link: poses[0] for link, poses in self.link_poses_batch(row, gripper_positions=gripper).items()
+        }
+
+    def link_poses_batch(
+        self, configurations: Float64, *, gripper_positions: Float64 | None = None
+    ) -> dict[str, Float64]:
+        """Returns each link's poses in the base frame, (N, 3, 4), at (N, n_dof) configurations.
+
+        Args:
+            configurations: One row per configuration, in `joint_names` order.
+            gripper_positions: (N, gripper joints), in `gripper_joint_names` order; they stand at 0 unless given.
+
+        Raises:
+            ROSConfigError: An array is not float64, contiguous and of that shape.
+        """
+        return self.link_poses_on_path(self.as_path(configurations, gripper_positions=gripper_positions))
+
+    def as_path(self, configurations: Float64, *, gripper_positions: Float64 | None = None) -> Float64:
+        """Returns configurations as rows like those of `Verdict.path`, with the arguments of `link_poses_batch`.
+
+        Raises:
+            ROSConfigError: An array is not float64, contiguous and of that shape.
+        """
+        rows = require_array(configurations, name="configurations", dimensions=2)
+        grippers = np.zeros((len(rows), len(self.gripper_joint_names)))
+        if gripper_positions is not None:
+            grippers = require_array(gripper_positions, name="gripper_positions", dimensions=2)
+        if rows.shape[1] != self.n_dof or grippers.shape != (len(rows), len(self.gripper_joint_names)):
+            raise ROSConfigError(
+                f"configurations is {rows.shape} and gripper_positions {grippers.shape}; this robot has "
+                f"{self.n_dof} joints and {len(self.gripper_joint_names)} gripper joints"
+            )
+        joints = [joint.name for joint in self.robot.actuated_joints]
+        variables = np.zeros((len(rows), self._native.variable_count))  # a mobile base stands at the origin
+        variables[:, self._row_columns] = rows
+        variables[:, [joints.index(name) for name in self.gripper_joint_names]] = grippers
+        return variables
+
+    def link_poses_on_path(self, path: Float64) -> dict[str, Float64]:
+        """Returns each link's poses, (N, 3, 4), where the base stood at first, at N rows like those of `Verdict.path`.
+
+        Raises:
+            ROSConfigError: The array is not float64, contiguous and one column per variable.
+        """
+        try:
+            frames = self._native.link_frames(require_array(path, name="path", dimensions=2))
+        except ValueError as error:
+            raise ROSConfigError(f"path cannot be used: {error}") from None
+        return {link: frames[:, index] for index, link in enumerate(self.link_names)}
+
+    @property
+    def checked_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Every pair of links whose volumes are compared."""
+        pairs = {(self.link_names[a], self.link_names[b]) for a, b in self._native.checked_link_pairs}
+        return tuple(sorted(pairs))
+
+    def _require_count(self, count: int, joints: Sequence[str], *, name: str) -> None:
+        if count != len(joints):
+            raise ROSConfigError(
+                f"{name} has {count} numbers, needs {len(joints)}: {', '.join(joints) or 'none'}"
+            )
+
+    def _effector_index(self, ee_name: str) -> int:
+        if ee_name in self.effector_names:
+            return self.effector_names.index(ee_name)
+        return 0 if not ee_name and len(self.effector_names) == 1 else _core.NONE
+
+    def _frame_index(self, frame_id: str, effector: int) -> int:
+        if frame_id in ("", self.robot.base_frame):
+            return _CARTESIAN_FRAMES["base"]
+        # The core turns steps by the axes of the effector they move; another effector's axes are not these.
+        own = effector < len(self.effector_names) and frame_id == self.effector_names[effector]
+        return _CARTESIAN_FRAMES["tool" if own else "unknown"]
+
+    def _native_world(self, world: World | NoWorld | None) -> _core.WorldSnapshot | None:
+        if world is None:
+            return None
+        if isinstance(world, World) and not self._is_in_base(world):
+            return world.native_elsewhere
+        if isinstance(world, World | NoWorld):
+            return world.native
+        raise ROSConfigError(f"world is a {type(world).__name__}, expected a World or NO_WORLD")
+
+    def _usable_native(self, world: World | NoWorld) -> _core.WorldSnapshot:
+        """Returns a world as the core reads it, in the base frame; one that cannot be used raises `ROSConfigError`."""
+        placed = self.world_in_base(world)
+        native = self._native_world(placed)
+        if native is None:
+            raise ROSConfigError("world `None` cannot be used: expected a World or NO_WORLD")
+        if isinstance(placed, World):
+            problem = self.frame_problem(placed)
+            if problem is not None:
+                raise ROSConfigError(f"world `{world.world_id}` cannot be used: it {problem}")
+            if not placed.native.usable or placed.native.overflowing:
+                raise ROSConfigError(f"world `{world.world_id}` cannot be used: empty or over capacity")
+        self._usable = (world, native)
+        return native
+
+    def _is_in_base(self, world: World) -> bool:
+        return world.frame_id == self.robot.base_frame or not (world.frame_id or self.frames.must_be_named)
+
+
+__all__ = ["BatchVerdict", "Gate", "ViolationCode"]
