@@ -162,7 +162,7 @@ test-gateway-sanitize: $(VENV)/.built build/ros/jazzy/.ready  #+ Holds a gateway
 	  $(GATEWAY_ASAN) LASTGATE_SANITIZED_GATEWAY=build/gateway-sanitize LASTGATE_REQUIRE_GATEWAY=1 \
 	  $(BIN)/python -m pytest -q -m gateway tests/gateway -k "not kilted and not bridge and not round_trip" $(PYTEST_ARGS))
 
-test-queries: $(VENV)/.built  #+ A million spheres and a hundred thousand capsules against brute force over points and cells.
+test-queries: $(VENV)/.built  #+ A million spheres and a hundred thousand capsules against brute force over points and voxels.
 	$(call timed,field queries,LASTGATE_QUERY_SHARE=10 $(BIN)/python -m pytest -q -s tests/oracles/test_field_queries.py)
 
 # Both compilers, warnings as errors; a compiler that is absent is named, not passed over.

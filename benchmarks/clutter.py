@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The obstacles of the scene as a depth camera would give them: a grid of cells, or points on surfaces, and a table.
+"""The obstacles of the scene as a depth camera would give them: a grid of voxels, or points on surfaces, and a table.
 
 What comes closer to the arm than the obstacles do is left out, as a self-filter would, so that the chunk stays
 free of collisions and no checker stops early.
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scene import FINGERS, HOME
 
 import lastgate as lg
-from lastgate.tools.bench.scene import CLEARANCE_M, SEED, Scene, placed_cores
+from lastgate.tools.bench.scene import CLEARANCE_M, SEED, Scene, placed_axes
 
 Array = NDArray[np.float64]
 
-CELLS = 128
-CELL_M = 0.02
+VOXELS = 128
+VOXEL_M = 0.02
 LOWER = np.array([-1.0, -1.28, -0.5])
 TABLE_Z_M = -0.08
 POINT_COUNTS = (5_000, 10_000, 100_000)
@@ -44,7 +44,7 @@ def surface_points(numbers: np.random.Generator, world: lg.World, count: int) ->
             local = box_points(numbers, np.array(primitive.shape.size_xyz_m), each)
         parts.append(local @ rotation(primitive.pose.quat_xyzw).T + np.array(primitive.pose.xyz))
     rest = count - each * len(world.primitives)
-    table = numbers.uniform(LOWER[:2], LOWER[:2] + CELLS * CELL_M, size=(rest, 2))
+    table = numbers.uniform(LOWER[:2], LOWER[:2] + VOXELS * VOXEL_M, size=(rest, 2))
     parts.append(np.column_stack([table, np.full(rest, TABLE_Z_M)]))
     return np.concatenate(parts)
 
@@ -61,10 +61,10 @@ def rotation(quat_xyzw: tuple[float, float, float, float]) -> Array:
     )
 
 
-def far_from(points: Array, cores: list[tuple[float, Array]], gap_m: float) -> NDArray[np.bool_]:
+def far_from(points: Array, capsule_axes: list[tuple[float, Array]], gap_m: float) -> NDArray[np.bool_]:
     """Says which points are farther than `gap_m` from every volume of the arm."""
     far = np.ones(len(points), dtype=bool)
-    for radius_m, ends in cores:
+    for radius_m, ends in capsule_axes:
         a, along = ends[:3], ends[3:] - ends[:3]
         length2 = max(float(along @ along), 1e-18)
         share = np.clip((points - a) @ along / length2, 0.0, 1.0)
@@ -75,22 +75,24 @@ def far_from(points: Array, cores: list[tuple[float, Array]], gap_m: float) -> N
 def make_clutter(scene: Scene) -> tuple[NDArray[np.uint8], list[Array]]:
     """Returns the grid (z, y, x) and the clouds of `POINT_COUNTS` points, none of it near the arm."""
     numbers = np.random.default_rng(SEED)
-    cores = placed_cores(scene.gate, np.vstack([HOME[None], scene.rows]), FINGERS)
+    capsule_axes = placed_axes(scene.gate, np.vstack([HOME[None], scene.rows]), FINGERS)
     world = scene.worlds[0]
     clouds = []
     for count in POINT_COUNTS:
         candidates = surface_points(numbers, world, count + count // 4)
-        kept = candidates[far_from(candidates, cores, CLEARANCE_M)]
+        kept = candidates[far_from(candidates, capsule_axes, CLEARANCE_M)]
         if len(kept) < count:
             raise SystemExit("error: too many points of the cloud are near the arm")
         clouds.append(np.ascontiguousarray(numbers.permutation(kept)[:count]))
-    # A cell is occupied when a dense cloud has a point in it: sixty points per cell of surface on average.
+    # A voxel is occupied when a dense cloud has a point in it: sixty points per voxel of surface on average.
     dense = surface_points(numbers, world, 2_000_000)
-    cells = np.floor((dense - LOWER) / CELL_M).astype(int)
-    cells = np.unique(cells[((cells >= 0) & (cells < CELLS)).all(axis=1)], axis=0)
-    centres = LOWER + (cells + 0.5) * CELL_M
-    kept = cells[far_from(centres, cores, CLEARANCE_M + 0.5 * np.sqrt(3.0) * CELL_M)]
-    occupancy = np.zeros((CELLS, CELLS, CELLS), dtype=np.uint8)
+    voxel_indices = np.floor((dense - LOWER) / VOXEL_M).astype(int)
+    voxel_indices = np.unique(
+        voxel_indices[((voxel_indices >= 0) & (voxel_indices < VOXELS)).all(axis=1)], axis=0
+    )
+    centres = LOWER + (voxel_indices + 0.5) * VOXEL_M
+    kept = voxel_indices[far_from(centres, capsule_axes, CLEARANCE_M + 0.5 * np.sqrt(3.0) * VOXEL_M)]
+    occupancy = np.zeros((VOXELS, VOXELS, VOXELS), dtype=np.uint8)
     occupancy[kept[:, 2], kept[:, 1], kept[:, 0]] = 1
     return occupancy, clouds
 
@@ -100,7 +102,7 @@ def require_accepted(scene: Scene, occupancy: NDArray[np.uint8], clouds: list[Ar
     grid = lg.Voxels(
         occupancy=occupancy,
         origin_xyz=tuple(LOWER.tolist()),
-        resolution_m=CELL_M,
+        resolution_m=VOXEL_M,
         stamp_s=1.0,
         outside="free",
     )
@@ -116,20 +118,20 @@ def sphere_queries(scene: Scene, count: int) -> Array:
     numbers = np.random.default_rng(SEED + 1)
     postures = HOME + numbers.uniform(-1.0, 1.0, size=(200, HOME.size))
     spheres = []
-    for radius_m, ends in placed_cores(scene.gate, postures, FINGERS):
+    for radius_m, ends in placed_axes(scene.gate, postures, FINGERS):
         share = numbers.random((4, 1))
         spheres.append(np.hstack([ends[:3] + share * (ends[3:] - ends[:3]), np.full((4, 1), radius_m)]))
     return np.ascontiguousarray(numbers.permutation(np.concatenate(spheres))[:count])
 
 
 def write_clutter(scene: Scene, folder: Path) -> Path:
-    """Writes what benchmarks/core reads: origin, cell, cells, points and queries, as raw doubles and bytes."""
+    """Writes what benchmarks/core reads: origin, voxel, voxels, points and queries, as raw doubles and bytes."""
     occupancy, clouds = make_clutter(scene)
     require_accepted(scene, occupancy, clouds)
     path = folder / "clutter.bin"
     queries = sphere_queries(scene, 4096)
     with path.open("wb") as file:
-        file.write(np.array([*LOWER, CELL_M, CELLS]).tobytes())
+        file.write(np.array([*LOWER, VOXEL_M, VOXELS]).tobytes())
         file.write(occupancy.tobytes())
         for block in (*clouds, queries):
             file.write(np.array([float(block.size)]).tobytes())

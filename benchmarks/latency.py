@@ -33,11 +33,11 @@ RESULT = ROOT / "benchmarks" / "channel_latency.json"
 PAGE = ROOT / "docs" / "latency.md"
 
 # What must hold, in microseconds, on a machine that does nothing else.
-BUDGETS = {"spin_over_look_us": 10.0, "futex_us": 120.0, "python_us": 200.0, "gateway_us": 400.0}
+BUDGETS = {"spin_over_evaluation_us": 10.0, "futex_us": 120.0, "python_us": 200.0, "gateway_us": 400.0}
 
 # Processes that do nothing but keep a core busy, while chunks come at 1 kHz and a deadman watches.
 LOAD_PROCESSES = 2
-# The deadman's own: it must fire between its deadline and some of its looks later, on a machine that is busy.
+# The deadman's own: it must fire between its deadline and some of its polls later, on a machine that is busy.
 DEADMAN_DEADLINE_S = 0.2
 DEADMAN_FIRES_S_MAX = 1.0
 
@@ -74,7 +74,7 @@ def trips(
         folder = Path(name)
         (folder / "kernel.yaml").write_text(flat_config(scene.robot, step_s=STEP_S))
         (folder / "chunk").write_bytes(
-            _core.encode_action_chunk(scene.rows, 0, time.time(), "", "", "bench", "", 0)
+            _core.encode_action_chunk(scene.rows, control_mode=0, stamp_s=time.time(), rskill_id="bench")
         )
         (folder / "world").write_bytes(scene.worlds[0].to_message())
         instance = f"latency-{os.getpid()}"
@@ -159,8 +159,10 @@ def gateway_trips(peer: Path, count: int) -> dict[str, Any]:
         try:
             assert gateway.stdout is not None
             gateway.stdout.readline()
-            chunk = _core.encode_action_chunk(scene.rows, 0, time.time(), "", "", "bench", "", 0)
-            state = _core.encode_joint_state(names, positions, None, time.time())
+            chunk = _core.encode_action_chunk(
+                scene.rows, control_mode=0, stamp_s=time.time(), rskill_id="bench"
+            )
+            state = _core.encode_joint_state(names, positions=positions, stamp_s=time.time())
             answer = subprocess.run(
                 [peer, str(domain), "latency", str(count)],
                 input=f"{chunk.hex()} {state.hex()}",
@@ -221,8 +223,8 @@ def measure(binary: Path, peer: Path | None, *, count: int, seconds: float) -> d
     sleep, python = percentiles(futex["trip_ns"]), percentiles(python_trips(count))
     over = round(spin["p50"] - look["p50"], 2)
     checks = {
-        f"spinning p50 is {over:.2f} µs more than the look, at most {BUDGETS['spin_over_look_us']:g}": over
-        <= BUDGETS["spin_over_look_us"],
+        f"spinning p50 is {over:.2f} µs more than the look, at most {BUDGETS['spin_over_evaluation_us']:g}": over
+        <= BUDGETS["spin_over_evaluation_us"],
         f"futex p50 is {sleep['p50']:.2f} µs, at most {BUDGETS['futex_us']:g}": sleep["p50"]
         <= BUDGETS["futex_us"],
         f"from Python p50 is {python['p50']:.2f} µs, at most {BUDGETS['python_us']:g}": python["p50"]
@@ -279,7 +281,7 @@ def measure(binary: Path, peer: Path | None, *, count: int, seconds: float) -> d
 
 
 def _as_specified(loaded: dict[str, Any]) -> bool:
-    """Tells whether the deadman fired when chunks ceased, and before only if they had paused for its deadline."""
+    """Returns whether the deadman fired when chunks ceased, and before only if they had paused for its deadline."""
     fired = loaded["deadman"]
     if fired["source"] != "deadman":
         return False

@@ -52,7 +52,7 @@ def stream(kernel: lg.KernelClient, seconds: float) -> tuple[np.ndarray, np.ndar
     while (message := traces.read(0.05)) is not None:
         trace = _core.decode_trace(message[3])
         assert trace is not None
-        durations.append(trace["duration_s"] * 1e6)
+        durations.append(trace.duration_s * 1e6)
     return np.array(durations), np.array(round_trips)
 
 

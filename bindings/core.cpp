@@ -97,13 +97,13 @@ void bind_config_arrays(nb::class_<KernelConfig>& config) {
     def_volumes("volume_link", [](const VolumeSpec& v) { return Numbers{double(v.link)}; });
     def_volumes("volume_radius_m", [](const VolumeSpec& v) { return Numbers{v.radius_m}; });
     def_volumes("volume_ends_m", [both](const VolumeSpec& v) { return both(v.end_a, v.end_b); });
-    const auto def_pieces = [&](const char* key, auto numbers_of) {
-        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.pieces, numbers_of); });
+    const auto def_hulls = [&](const char* key, auto numbers_of) {
+        config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.model.hulls, numbers_of); });
     };
-    def_pieces("piece_link", [](const PieceSpec& p) { return Numbers{double(p.link)}; });
-    def_pieces("piece_radius_m", [](const PieceSpec& p) { return Numbers{p.radius_m}; });
-    def_pieces("piece_corner_count", [](const PieceSpec& p) { return Numbers{double(p.corners.size())}; });
-    def_pieces("piece_corners_m", [](const PieceSpec& p) { return flattened(p.corners, [](Vec3 c) { return Numbers{c.x, c.y, c.z}; }); });
+    def_hulls("piece_link", [](const HullSpec& p) { return Numbers{double(p.link)}; });
+    def_hulls("piece_radius_m", [](const HullSpec& p) { return Numbers{p.radius_m}; });
+    def_hulls("piece_corner_count", [](const HullSpec& p) { return Numbers{double(p.vertices.size())}; });
+    def_hulls("piece_corners_m", [](const HullSpec& p) { return flattened(p.vertices, [](Vec3 c) { return Numbers{c.x, c.y, c.z}; }); });
     const auto def_grippers = [&](const char* key, auto numbers_of) {
         config.def_prop_ro(key, [numbers_of](const KernelConfig& c) { return flattened(c.gate.gripper_joints, numbers_of); });
     };
@@ -219,7 +219,7 @@ void bind_config(nb::module_& module) {
     bind_config_arrays(config);
 }
 
-/// Corners by coordinate, as the core reads them.
+/// Vertices by coordinate, as the core reads them.
 struct Columns {
     std::vector<double> x, y, z;
     explicit Columns(const Matrix& rows) {
@@ -233,7 +233,7 @@ struct Columns {
 };
 
 using StampedField = std::tuple<std::shared_ptr<ObstacleField>, double>;         ///< And when it was seen.
-using FloorField = std::tuple<std::shared_ptr<ObstacleField>, double, double>;  ///< And when it was placed, and how long it counts.
+using OccupancyMapField = std::tuple<std::shared_ptr<ObstacleField>, double, double>;  ///< And when it was placed, and how long it counts.
 
 /// A snapshot is whole when it is made and does not change: checks in any number of threads may read it.
 void bind_world(nb::module_& module) {
@@ -241,7 +241,7 @@ void bind_world(nb::module_& module) {
         .def(
             "__init__",
             [](WorldSnapshot* self, Kinds kinds, Matrix sizes, Matrix poses, std::uint64_t id, double stamp_s, bool in_base_frame, std::optional<StampedField> voxels,
-               bool voxels_overflow, std::optional<StampedField> points, std::optional<FloorField> floor) {
+               bool voxels_overflow, std::optional<StampedField> points, std::optional<OccupancyMapField> floor) {
                 if (sizes.shape(0) != kinds.size() || sizes.shape(1) != 3 || poses.shape(0) != kinds.size() || poses.shape(1) != 7) {
                     throw std::invalid_argument("obstacles need one kind, three sizes and seven pose numbers each");
                 }
@@ -275,7 +275,7 @@ void bind_world(nb::module_& module) {
             return tuple_of(distance_segment_primitive(segment_of(ends), world.primitives()[index]));
         }, "index"_a, "ends"_a.noconvert());
     module.def("convex_distance", [](Matrix first, Matrix second, Vector second_in_first) {
-        if (first.shape(1) != 3 || second.shape(1) != 3 || second_in_first.size() != 12) throw std::invalid_argument("corners need three numbers each, a pose twelve by rows");
+        if (first.shape(1) != 3 || second.shape(1) != 3 || second_in_first.size() != 12) throw std::invalid_argument("vertices need three numbers each, a pose twelve by rows");
         const Columns a(first);
         const Columns b(second);
         const double* p = second_in_first.data();
@@ -322,20 +322,19 @@ void bind_contact(nb::module_& module) {
 nb::class_<GuardedGate> bind_gate(nb::module_& module) {
     nb::class_<GuardedGate> bound(module, "Gate");
     bound
-        .def("__init__", [](GuardedGate* self, const KernelConfig& config, int simd) {
+        .def("__init__", [](GuardedGate* self, const KernelConfig& config, SimdBuild simd) {
             GateConfig gate = config.gate;
-            gate.simd_build = static_cast<SimdBuild>(simd);
+            gate.simd_build = simd;
             new (self) GuardedGate(std::make_shared<const RobotModel>(config.model), gate);
-        }, "config"_a, nb::kw_only(), "simd"_a = 0)
+        }, "config"_a, nb::kw_only(), "simd"_a = SimdBuild::generic)
         .def(
             "check",
             // The GIL stays held: a check is bounded and short, and no other thread may write the arrays meanwhile.
-            [](GuardedGate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, int frame, std::optional<Vector> positions,
+            [](GuardedGate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, CartesianFrame frame, std::optional<Vector> positions,
                std::optional<Vector> velocities, std::optional<Vector> gripper_positions, std::optional<Vector> stamps_s, double stamp_s,
                const WorldSnapshot* world, double now_s, bool recovery, const std::vector<DeclaredContact>& contacts) {
                 CheckRequest request;
-                request.chunk = {control_mode, rows.shape(0), rows.shape(1), {rows.data(), rows.size()}, effector,
-                                 static_cast<CartesianFrame>(frame)};
+                request.chunk = {control_mode, rows.shape(0), rows.shape(1), {rows.data(), rows.size()}, effector, frame};
                 request.state = {span_of(positions), span_of(velocities), span_of(gripper_positions), span_of(stamps_s), stamp_s,
                                  positions.has_value()};
                 request.world = world;
@@ -345,7 +344,7 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
                 const Alone alone(gate.entry, gate_name);
                 return gate.check(request);
             },
-            "rows"_a.noconvert(), "control_mode"_a, "effector"_a, "frame"_a, "positions"_a.noconvert().none(), "velocities"_a.noconvert().none(),
+            "rows"_a.noconvert(), nb::kw_only(), "control_mode"_a, "effector"_a, "frame"_a, "positions"_a.noconvert().none(), "velocities"_a.noconvert().none(),
             "gripper_positions"_a.noconvert().none(), "stamps_s"_a.noconvert().none(), "stamp_s"_a, "world"_a.none(), "now_s"_a, "recovery"_a,
             "contacts"_a)
         .def(
@@ -365,7 +364,7 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
                 gate.check_configurations({configurations.data(), configurations.size()}, count, span_of(gripper_positions), world,
                                           {reinterpret_cast<std::uint8_t*>(accepted.data()), count}, {clearance_m.data(), count});
             },
-            "configurations"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
+            "configurations"_a.noconvert(), nb::kw_only(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
         .def(
             "check_edges",
             [](GuardedGate& gate, Matrix starts, Matrix ends, std::optional<Vector> gripper_positions, const WorldSnapshot& world, double step_max,
@@ -381,11 +380,11 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
                 gate.check_edges({starts.data(), starts.size()}, {ends.data(), ends.size()}, count, span_of(gripper_positions), world, step_max,
                                  {first_contact.data(), count});
             },
-            "starts"_a.noconvert(), "ends"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "step_max"_a, "first_contact"_a.noconvert())
+            nb::kw_only(), "starts"_a.noconvert(), "ends"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "step_max"_a, "first_contact"_a.noconvert())
         .def("attach", [](GuardedGate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch) {
             const Alone alone(gate.entry, gate_name);
             return gate.attach(attachment_of(id, link, radius_m, ends, touch));
-        }, "id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch"_a)
+        }, nb::kw_only(), "id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch"_a)
         .def("detach", [](GuardedGate& gate, std::uint16_t id) {
             const Alone alone(gate.entry, gate_name);
             return gate.detach(id);
@@ -441,12 +440,12 @@ NB_MODULE(_core, module) {
     module.attr("ROWS_MAX") = capacity::rows_max;
     module.attr("PRIMITIVES_MAX") = capacity::primitives_max;
     module.attr("BATCH_UNDER_LOCK_MAX") = batch_under_lock_max;
-    module.attr("CELLS_PER_EDGE_MAX") = capacity::cells_per_edge_max;
+    module.attr("VOXELS_PER_EDGE_MAX") = capacity::voxels_per_edge_max;
     module.attr("LINKS_MAX") = capacity::links_max;
     module.attr("KEEP_IN_ZONES_MAX") = capacity::keep_in_zones_max;
     module.attr("DECLARED_CONTACTS_MAX") = capacity::declared_contacts_max;
     module.attr("NONE") = none;
-    module.def("has_simd_build", [](int build) { return has_simd_build(static_cast<SimdBuild>(build)); }, "build"_a);
+    module.def("has_simd_build", [](SimdBuild build) { return has_simd_build(build); }, "build"_a);
     // What Python does in several calls, such as a check and the names that go with it, is entered as a whole.
     nb::class_<CompoundEntry>(module, "Entry")
         .def(nb::init<std::string>(), "what"_a)

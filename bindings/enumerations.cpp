@@ -110,7 +110,7 @@ void bind_core_enumerations(nb::module_& module) {
         .value("sphere", ObstacleSource::sphere)
         .value("primitive", ObstacleSource::primitive)
         .value("point", ObstacleSource::point)
-        .value("cell", ObstacleSource::cell)
+        .value("voxel", ObstacleSource::voxel)
         .value("link", ObstacleSource::link);
     nb::enum_<CertificateKind>(module, "CertificateKind", nb::is_arithmetic())
         .value("self", CertificateKind::self)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Translation only: fields of cells and points, and the environments that planners ask.
+// Translation only: fields of voxels and points, and the environments that planners ask.
 #include "lastgate/planning.hpp"
 
 #include <memory>
@@ -20,12 +20,12 @@ VoxelSpec voxel_spec(std::tuple<double, double, double> origin, double resolutio
     return {{std::get<0>(origin), std::get<1>(origin), std::get<2>(origin)}, resolution_m, size, unknown_is_free, outside_is_free};
 }
 
-std::vector<CellIndex> cells_of(const Cells& cells) {
-    if (cells.shape(1) != 3) throw std::invalid_argument("cells need three indices each");
-    std::vector<CellIndex> indices(cells.shape(0));
+std::vector<VoxelIndex> voxels_of(const Voxels& voxels) {
+    if (voxels.shape(1) != 3) throw std::invalid_argument("voxels need three indices each");
+    std::vector<VoxelIndex> indices(voxels.shape(0));
     for (std::size_t index = 0; index < indices.size(); ++index) {
-        const std::uint32_t* cell = cells.data() + 3 * index;
-        indices[index] = {cell[0], cell[1], cell[2]};
+        const std::uint32_t* voxel = voxels.data() + 3 * index;
+        indices[index] = {voxel[0], voxel[1], voxel[2]};
     }
     return indices;
 }
@@ -54,15 +54,15 @@ void bind_field(nb::module_& module) {
             const nb::gil_scoped_release release;
             return std::make_shared<ObstacleField>(ObstacleField::from_voxels(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), {occupancy.data(), occupancy.size()}));
         }, "occupancy"_a.noconvert(), nb::kw_only(), "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
-        .def_static("from_cells", [](Cells occupied, Cells free, std::array<std::uint32_t, 3> size, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
-            const auto solid = cells_of(occupied);
-            const auto open = cells_of(free);
+        .def_static("from_sparse_voxels", [](Voxels occupied, Voxels free, std::array<std::uint32_t, 3> size, std::tuple<double, double, double> origin, double resolution_m, bool unknown_is_free, bool outside_is_free) {
+            const auto solid = voxels_of(occupied);
+            const auto open = voxels_of(free);
             const nb::gil_scoped_release release;
-            return std::make_shared<ObstacleField>(ObstacleField::from_cells(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), solid, open));
+            return std::make_shared<ObstacleField>(ObstacleField::from_sparse_voxels(voxel_spec(origin, resolution_m, size, unknown_is_free, outside_is_free), solid, open));
         }, "occupied"_a.noconvert(), "free"_a.noconvert(), nb::kw_only(), "size"_a, "origin"_a, "resolution_m"_a, "unknown_is_free"_a, "outside_is_free"_a)
         .def_static("from_floor", [](Bytes3 blocked, Matrix in_base, double resolution_m, double low_m, double high_m) {
             if (in_base.shape(0) != 3 || in_base.shape(1) != 4) throw std::invalid_argument("a pose is 3 x 4");
-            if (blocked.shape(0) != 1) throw std::invalid_argument("a floor is one layer of cells");
+            if (blocked.shape(0) != 1) throw std::invalid_argument("a floor is one layer of voxels");
             const double* m = in_base.data();
             FloorSpec spec;
             spec.in_base = {{{m[0], m[4], m[8]}, {m[1], m[5], m[9]}, {m[2], m[6], m[10]}}, {m[3], m[7], m[11]}};
@@ -73,8 +73,8 @@ void bind_field(nb::module_& module) {
             spec.high_m = high_m;
             return std::make_shared<ObstacleField>(ObstacleField::from_floor(spec, {blocked.data(), blocked.size()}));
         }, "blocked"_a.noconvert(), "in_base"_a.noconvert(), nb::kw_only(), "resolution_m"_a, "low_m"_a, "high_m"_a)
-        .def("with_cells", [](const ObstacleField& field, Cells occupied, Cells free) {
-            return std::make_shared<ObstacleField>(field.with_cells(cells_of(occupied), cells_of(free)));
+        .def("with_voxels", [](const ObstacleField& field, Voxels occupied, Voxels free) {
+            return std::make_shared<ObstacleField>(field.with_voxels(voxels_of(occupied), voxels_of(free)));
         }, "occupied"_a.noconvert(), "free"_a.noconvert())
         .def("distances", [](const ObstacleField& field, Matrix ends, double cutoff_m) {
             if (ends.shape(1) != 6) throw std::invalid_argument("segments need six numbers each");
@@ -121,19 +121,19 @@ void bind_environment(nb::module_& module) {
             if (spheres.shape(1) != 4) throw std::invalid_argument("spheres need four numbers each");
             env.add_spheres({spheres.data(), spheres.size()}, block_m_min);
         }, "spheres"_a.noconvert(), "block_m_min"_a)
-        .def("add_primitive", [](GuardedEnvironment& env, int kind, Vector size, Vector pose) {
+        .def("add_primitive", [](GuardedEnvironment& env, PrimitiveKind kind, Vector size, Vector pose) {
             const Alone alone(env.entry, environment_name);
             if (size.size() != 3 || pose.size() != 7) throw std::invalid_argument("an obstacle needs three sizes and seven pose numbers");
-            env.add_primitive(make_primitive(static_cast<PrimitiveKind>(kind), {size.data()[0], size.data()[1], size.data()[2]}, pose.data()));
+            env.add_primitive(make_primitive(kind, {size.data()[0], size.data()[1], size.data()[2]}, pose.data()));
         }, "kind"_a, "size"_a.noconvert(), "pose"_a.noconvert())
         .def("add_points", [](GuardedEnvironment& env, Matrix xyz, double radius_m) {
             const Alone alone(env.entry, environment_name);
             if (xyz.shape(1) != 3) throw std::invalid_argument("points need three numbers each");
             env.add_points({xyz.data(), xyz.size()}, radius_m);
         }, "xyz"_a.noconvert(), "radius_m"_a)
-        .def("add_cells", [](GuardedEnvironment& env, std::shared_ptr<ObstacleField> grid) {
+        .def("add_voxels", [](GuardedEnvironment& env, std::shared_ptr<ObstacleField> grid) {
             const Alone alone(env.entry, environment_name);
-            env.add_cells(std::move(grid));
+            env.add_voxels(std::move(grid));
         }, "grid"_a)
         .def("any_within", [](const GuardedEnvironment& env, Spheres sets, double margin_m, MutableFlags out) {
             const Reading reading(env.entry, environment_name);
@@ -157,8 +157,8 @@ void bind_environment(nb::module_& module) {
             if (spheres.shape(1) != 4) throw std::invalid_argument("spheres need four numbers each");
             std::size_t sphere = 0;
             const NearestObstacle found = env.nearest_of({spheres.data(), spheres.size()}, cutoff_m, sphere);
-            using Nearest = nb::typed<nb::tuple, double, std::size_t, int, std::uint32_t, Triple, Triple>;
-            return Nearest(nb::make_tuple(found.distance_m, sphere, static_cast<int>(found.source), found.index, tuple_of(found.on_sphere), tuple_of(found.on_obstacle)));
+            using Nearest = nb::typed<nb::tuple, double, std::size_t, ObstacleSource, std::uint32_t, Triple, Triple>;
+            return Nearest(nb::make_tuple(found.distance_m, sphere, found.source, found.index, tuple_of(found.on_sphere), tuple_of(found.on_obstacle)));
         }, "spheres"_a.noconvert(), "cutoff_m"_a)
         .def_prop_ro("memory_bytes", [](const GuardedEnvironment& env) {
             const Reading reading(env.entry, environment_name);

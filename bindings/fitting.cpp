@@ -132,17 +132,17 @@ nb::ndarray<nb::numpy, double> depths(const Points& points, const Planes& planes
     return owned(std::move(depth_m), {points.shape(0)});
 }
 
-nb::typed<nb::tuple, double, double, double, double, double> deep_sphere(const Planes& corners, const Planes& centres,
+nb::typed<nb::tuple, double, double, double, double, double> deep_sphere(const Planes& vertices, const Planes& centres,
                                                                        const Planes& planes, const Ends& hull_ends,
                                                                        const Points& surface) {
-    if (corners.shape(0) == 0 || centres.shape(0) == 0) {
-        throw std::invalid_argument("a sphere needs a corner and a centre");
+    if (vertices.shape(0) == 0 || centres.shape(0) == 0) {
+        throw std::invalid_argument("a sphere needs a vertex and a centre");
     }
     const fitting::Solid solid = solid_of(planes, hull_ends, surface);
     fitting::DeepSphere sphere;
     {
         const nb::gil_scoped_release release;
-        sphere = fitting::deep_sphere(span_of(corners), span_of(centres), solid);
+        sphere = fitting::deep_sphere(span_of(vertices), span_of(centres), solid);
     }
     return nb::make_tuple(sphere.centre[0], sphere.centre[1], sphere.centre[2], sphere.radius_m, sphere.overshoot_m);
 }
@@ -153,12 +153,12 @@ double overshoot_bound(const Vector3& centre, double radius_m, const Planes& pla
     return fitting::overshoot_bound(centre.data(), radius_m, solid);
 }
 
-nb::ndarray<nb::numpy, double> plane_section(const Points& corners, const Numbers& height, const Vector3& axis) {
-    if (corners.shape(0) != height.shape(0)) {
-        throw std::invalid_argument("every corner needs a height");
+nb::ndarray<nb::numpy, double> plane_section(const Points& vertices, const Numbers& height, const Vector3& axis) {
+    if (vertices.shape(0) != height.shape(0)) {
+        throw std::invalid_argument("every vertex needs a height");
     }
     const std::vector<double> section =
-        fitting::plane_section(span_of(corners), span_of(height), std::span<const double, 3>(axis.data(), 3));
+        fitting::plane_section(span_of(vertices), span_of(height), std::span<const double, 3>(axis.data(), 3));
     auto rows = std::make_unique<double[]>(section.size());
     std::copy(section.begin(), section.end(), rows.get());
     return owned(std::move(rows), {section.size() / 3, 3});
@@ -184,9 +184,9 @@ NB_MODULE(_fitting, module) {
     module.def("depths", &depths, "points"_a.noconvert(), "planes"_a.noconvert(), "hull_ends"_a.noconvert(),
                "surface"_a.noconvert(),
                "Returns how deep each point lies in a union of hulls, by points of its surface; minus infinity outside.");
-    module.def("deep_sphere", &deep_sphere, "corners"_a.noconvert(), "centres"_a.noconvert(), "planes"_a.noconvert(),
+    module.def("deep_sphere", &deep_sphere, "vertices"_a.noconvert(), "centres"_a.noconvert(), "planes"_a.noconvert(),
                "hull_ends"_a.noconvert(), "surface"_a.noconvert(),
-               "Returns x, y, z, radius and estimated overshoot of a sphere that holds every corner (x, y, z, grown by) and "
+               "Returns x, y, z, radius and estimated overshoot of a sphere that holds every vertex (x, y, z, grown by) and "
                "stands out of the union of hulls by little. Centres to start from are x, y, z, depth.");
     module.def("distinct", &distinct, "points"_a.noconvert(), "Returns where each point occurs first, in order.");
     module.def("growing_hulls", &growing_hulls, "points"_a.noconvert(), "height"_a.noconvert(),
@@ -196,8 +196,8 @@ NB_MODULE(_fitting, module) {
     module.def("overshoot_bound", &overshoot_bound, "centre"_a.noconvert(), "radius_m"_a, "planes"_a.noconvert(),
                "hull_ends"_a.noconvert(),
                "Returns a bound on how far any point of a sphere is from a union of hulls; infinite where it finds none.");
-    module.def("plane_section", &plane_section, "corners"_a.noconvert(), "height"_a.noconvert(), "axis"_a.noconvert(),
-               "Returns the corners of where a plane cuts the hull of corners with these heights above it.");
+    module.def("plane_section", &plane_section, "vertices"_a.noconvert(), "height"_a.noconvert(), "axis"_a.noconvert(),
+               "Returns the vertices of where a plane cuts the hull of vertices with these heights above it.");
     module.def("overlap_cost", &overlap_cost, "capsule"_a.noconvert(), "others"_a.noconvert(), nb::kw_only(),
                "near_m"_a, "half_m"_a,
                "Returns the summed d / (d + half_m) over others nearer than near_m by d, and its gradient.");

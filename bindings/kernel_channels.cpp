@@ -10,6 +10,7 @@
 #include "client.hpp"
 #include "entry_guard.hpp"
 #include "instance.hpp"
+#include "known_numbers.hpp"
 #include "messages.hpp"
 #include "payload.hpp"
 
@@ -100,24 +101,11 @@ void bind_kernel_channels(nb::module_& module) {
             nb::gil_scoped_release released;
             return channel.wait_world(sequence, ns_of(timeout_s));
         }, "sequence"_a, "timeout_s"_a)
-        .def("wait_verdict", [](GuardedClient& channel, std::uint64_t sequence, double timeout_s, double spin_s) -> nb::object {
-            std::optional<ChannelClient::Answer> answer;
-            {
-                const Alone alone(channel.entry, channel_name);
-                nb::gil_scoped_release released;
-                answer = channel.wait_verdict(sequence, ns_of(timeout_s), ns_of(spin_s));
-            }
-            if (!answer) return nb::none();
-            nb::dict fields;
-            fields["verdict"] = answer->frame.verdict;
-            fields["passed"] = answer->frame.passed == 1;
-            fields["latched"] = answer->frame.latched == 1;
-            fields["latch_sequence"] = answer->frame.latch_sequence;
-            fields["duration_s"] = static_cast<double>(answer->frame.duration_ns) * 1e-9;
-            fields["safe_sequence"] = answer->frame.safe_sequence;
-            fields["evidence"] = nb::cast(answer->evidence);
-            return fields;
-        }, "sequence"_a, "timeout_s"_a, "spin_s"_a, nb::sig("def wait_verdict(self, sequence: int, timeout_s: float, spin_s: float) -> dict | None"))
+        .def("wait_verdict", [](GuardedClient& channel, std::uint64_t sequence, double timeout_s, double spin_s) {
+            const Alone alone(channel.entry, channel_name);
+            nb::gil_scoped_release released;
+            return channel.wait_verdict(sequence, ns_of(timeout_s), ns_of(spin_s));
+        }, "sequence"_a, nb::kw_only(), "timeout_s"_a, "spin_s"_a = 0.0)
         .def("command", [](GuardedClient& channel, const std::string& word, double timeout_s) -> std::optional<std::tuple<bool, std::string>> {
             const Command command = command_of(word);
             const Alone alone(channel.entry, channel_name);
@@ -146,7 +134,7 @@ void bind_kernel_channels(nb::module_& module) {
             const Alone alone(reader.entry, reader_name);
             reader.rewind();
         })
-        .def_prop_ro("last_type", [](const GuardedReader& reader) { return static_cast<std::uint32_t>(reader.last_type()); })
+        .def_prop_ro("last_type", [](const GuardedReader& reader) { return known(reader.last_type()); })
         .def_prop_ro("lost", [](const GuardedReader& reader) { return reader.lost(); });
 
     nb::class_<StopEvent>(module, "StopEvent")
@@ -154,20 +142,20 @@ void bind_kernel_channels(nb::module_& module) {
         .def("signal", &StopEvent::signal)
         .def_prop_ro("kernel_is_alive", &StopEvent::kernel_is_alive)
         .def_prop_ro("latch_is_kept", [](const StopEvent& event) { return event.status_block().latch_kept.load(std::memory_order_acquire) == 1; })
-        .def_prop_ro("kernel_state", [](const StopEvent& event) { return event.status_block().state.load(std::memory_order_acquire); });
+        .def_prop_ro("kernel_state", [](const StopEvent& event) { return known(static_cast<LifecycleState>(event.status_block().state.load(std::memory_order_acquire))); });
 
     nb::class_<Registration>(module, "Registration")
         .def("__init__", [](Registration* self, const std::string& instance, const std::string& name, bool actuator, std::string_view holding) { new (self) Registration(instance, actuator ? Registration::Row::actuator : Registration::Row::source, name, holding); }, "instance"_a, "name"_a, "actuator"_a = false, "holding"_a = "")
         .def_prop_ro("is_mine", &Registration::is_mine)
         .def("beat", &Registration::beat)
-        .def("press", [](Registration& registration, std::string_view reason, int kind, std::string_view evidence) { registration.press(reason, static_cast<FailureKind>(kind), evidence); }, "reason"_a, "kind"_a = static_cast<int>(FailureKind::human), "evidence"_a = "")
+        .def("press", [](Registration& registration, std::string_view reason, FailureKind kind, std::string_view evidence) { registration.press(reason, kind, evidence); }, "reason"_a, "kind"_a = FailureKind::human, "evidence"_a = "")
         .def("hold", [](Registration& registration, std::string_view reason) { registration.hold(reason); }, "reason"_a)
         .def("release", &Registration::release)
         .def("acknowledge", &Registration::acknowledge, "latch_sequence"_a)
         .def("leave", &Registration::leave)
         .def_prop_ro("kernel_is_alive", &Registration::kernel_is_alive)
         .def_prop_ro("kernel_id", [](const Registration& registration) { return registration.status_block().kernel_id; })
-        .def_prop_ro("kernel_state", [](const Registration& registration) { return static_cast<std::uint32_t>(registration.kernel_state()); })
+        .def_prop_ro("kernel_state", [](const Registration& registration) { return known(registration.kernel_state()); })
         .def_prop_ro("latch_sequence", [](const Registration& registration) { return registration.status_block().latch_sequence.load(std::memory_order_acquire); })
         .def_prop_ro("stopped_at", [](const Registration& registration) { return registration.status_block().stopped_at.load(std::memory_order_acquire); });
 

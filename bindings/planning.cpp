@@ -159,18 +159,18 @@ void bind_planning(nb::module_& module) {
             return rows_of(std::move(out), nearest_columns);
         }, "configurations"_a.noconvert(), "uncertainty"_a.noconvert(), "wanted"_a.noconvert(), "cutoff_m"_a);
 
-    module.def("hull_planes", [](Matrix corners) {
-        if (corners.shape(1) != 3) throw std::invalid_argument("corners need three numbers each");
-        if (corners.shape(0) > capacity::piece_corners_max) throw std::invalid_argument("more corners than a piece may have");
+    module.def("hull_planes", [](Matrix vertices) {
+        if (vertices.shape(1) != 3) throw std::invalid_argument("vertices need three numbers each");
+        if (vertices.shape(0) > capacity::hull_vertices_max) throw std::invalid_argument("more vertices than a hull may have");
         std::vector<Vec3> points;
-        for (std::size_t index = 0; index < corners.shape(0); ++index) points.push_back({corners(index, 0), corners(index, 1), corners(index, 2)});
+        for (std::size_t index = 0; index < vertices.shape(0); ++index) points.push_back({vertices(index, 0), vertices(index, 1), vertices(index, 2)});
         std::vector<double> out;
         {
             const nb::gil_scoped_release release;
             for (const HullPlane& plane : hull_planes(points)) out.insert(out.end(), {plane.out.x, plane.out.y, plane.out.z, plane.offset_m});
         }
         return rows_of(std::move(out), 4);
-    }, "corners"_a.noconvert());
+    }, "vertices"_a.noconvert());
     module.def("certify_path", [](const GuardedGate& gate, const WorldSnapshot& world) {
         const PathCertificate certificate = [&] {
             const Alone alone(gate.entry, gate_name);
@@ -178,12 +178,12 @@ void bind_planning(nb::module_& module) {
         }();
         std::vector<double> records;
         for (const CertificateRecord& r : certificate.records) {
-            records.insert(records.end(), {static_cast<double>(r.kind), r.by_pieces ? 1.0 : 0.0, double(r.a), double(r.b), r.piece_a ? 1.0 : 0.0, double(r.shape_a),
-                                           r.piece_b ? 1.0 : 0.0, double(r.shape_b), r.low, r.high, r.at, r.direction.x, r.direction.y, r.direction.z, r.distance_m,
+            records.insert(records.end(), {static_cast<double>(r.kind), r.by_hulls ? 1.0 : 0.0, double(r.a), double(r.b), r.hull_a ? 1.0 : 0.0, double(r.shape_a),
+                                           r.hull_b ? 1.0 : 0.0, double(r.shape_b), r.low, r.high, r.at, r.direction.x, r.direction.y, r.direction.z, r.distance_m,
                                            r.motion_m, r.required_m});
         }
         std::vector<double> apart;
-        for (const ApartRecord& r : certificate.apart) apart.insert(apart.end(), {double(r.volume), double(r.piece), r.direction.x, r.direction.y, r.direction.z});
+        for (const ApartRecord& r : certificate.apart) apart.insert(apart.end(), {double(r.volume), double(r.hull), r.direction.x, r.direction.y, r.direction.z});
         using Answer = nb::typed<nb::tuple, bool, Array, Array>;
         return Answer(nb::make_tuple(certificate.complete, rows_of(std::move(records), 17), rows_of(std::move(apart), 5)));
     }, "gate"_a, "world"_a);

@@ -2,8 +2,8 @@
 // Checks one chunk of motion in C++: build a model, build a gate, ask it.
 //
 // The arm has two joints that turn in one plane, each carrying a sphere of 5 cm at the end of a metre
-// of nothing. A pole of 2 cm stands between the measured state and the chunk's only row, where no
-// row touches it; the gate finds it anyway, and says when.
+// of nothing. A pole of 2 cm stands between the measured state and the chunk's only step, where no
+// step touches it; the gate finds it anyway, and says when.
 //
 // cmake -S . -B build/example -DLASTGATE_TESTS=ON && cmake --build build/example --target check_a_chunk
 // build/example/core/tests/check_a_chunk
@@ -55,7 +55,7 @@ int main() {
     request.now_s = 10.0;
 
     const Verdict verdict = gate.check(request);
-    std::printf("%s: obstacle %u, first contact not before %.3f of the way to row %u\n", verdict.accepted ? "accepted" : "rejected",
+    std::printf("%s: obstacle %u, first contact not before %.3f of the way to step %u\n", verdict.accepted ? "accepted" : "rejected",
                 verdict.violation.against, verdict.violation.first_contact_t, verdict.violation.row);
     return verdict.accepted == 0 && verdict.violation.code == ViolationCode::world_collision ? 0 : 1;
 }

@@ -17,7 +17,7 @@ at_rest = np.array([0.0, -0.6, 0.0, -2.2, 0.0, 1.7, 0.785])
 now_s = 12.5  # on the clock that the stamps below are read from
 state = lg.RobotState(positions=at_rest, stamp_s=now_s - 0.004)
 
-# Sixteen rows that turn the base joint a little: small steps, far from everything.
+# Sixteen steps that turn the base joint a little: small steps, far from everything.
 harmless = np.tile(at_rest, (16, 1))
 harmless[:, 0] += 0.01 * np.arange(1, 17)
 
@@ -26,7 +26,7 @@ print("\n" + verdict.explain())
 assert verdict.accepted
 executed = verdict.chunk.rows  # the copy that was checked, read-only
 
-# The same sixteen rows with one joint sent past its stop in the last of them.
+# The same sixteen steps with one joint sent past its stop in the last of them.
 too_far = harmless.copy()
 too_far[15, 3] = 0.5
 

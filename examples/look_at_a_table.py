@@ -44,8 +44,8 @@ seen = merge_voxels([carve(layout, image, depth_error_m=0.005).voxels for image 
 filtered = SelfFilter(gate, padding_m=0.08).at(state).clear_voxels(seen)
 world = lg.World(voxels=filtered.voxels, stamp_s=0.0)
 shares = {"free": seen.is_free, "occupied": seen.is_occupied, "unknown": seen.is_unknown}
-print(", ".join(f"{cells.mean():.0%} {name}" for name, cells in shares.items()))
-print(f"{sum(filtered.cleared_by_owner.values())} cells are the robot's own")
+print(", ".join(f"{voxel_array.mean():.0%} {name}" for name, voxel_array in shares.items()))
+print(f"{sum(filtered.cleared_by_owner.values())} voxels are the robot's own")
 
 for name, turn, accepted in (
     ("above the clutter", [0.9, 0, 0, 0, 0, 0, 0], True),

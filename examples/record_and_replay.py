@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 import lastgate as lg
-from lastgate.tools.telemetry.card import rejection_card
 from lastgate.tools.telemetry.recorder import Recorder
 from lastgate.tools.telemetry.recording_reader import read_recording
+from lastgate.tools.telemetry.rejection_report import rejection_report
 from lastgate.tools.telemetry.replay import replay
 from lastgate.tools.telemetry.shrink import shrink
 from lastgate.tools.telemetry.shrunk_test import pytest_text
@@ -42,9 +42,11 @@ assert outcome.same == 2
 rejected = recording.checks[1]
 model = recording.models[rejected.model_digest]
 verdict = rejected.run(model.gate())
-card = rejection_card(model.gate(), verdict, chunk=rejected.chunk, state=rejected.state, world=rejected.world)
-print(f"\n{card.sentence}\n{card.evidence}")
-(folder / "refusal.png").write_bytes(card.png())
+report = rejection_report(
+    model.gate(), verdict, chunk=rejected.chunk, state=rejected.state, world=rejected.world
+)
+print(f"\n{report.sentence}\n{report.evidence}")
+(folder / "rejection.png").write_bytes(report.png())
 
 case, violation = shrink(rejected, model.gate())
 print(f"\n100 rows became {len(case.chunk.rows)}; as a test:\n")

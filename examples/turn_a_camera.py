@@ -2,7 +2,7 @@
 """Turn a wrist camera to a thing on a table, and see that it is there.
 
 A simulated Panda plans a posture in which its wrist camera looks at a marker, and a way there past all that is on the
-table. The plan is shown by a gate that asks for some more distance, and then crosses the gate again, one waypoint at a
+table. The plan is certified by a gate that asks for some more distance, and then crosses the gate again, one step at a
 time. A rendered image says where the marker is in the view; a target under the table is rejected before anything moves.
 """
 
@@ -29,9 +29,7 @@ with SceneCamera(scene.model) as camera:
     arm = SimulatedArm(scene, table_world(), step_s=gate.step_s, camera=camera)
     plan, replay = look_at(planner, arm, camera="wrist", target_xyz=target, standoff_m=0.35)
     arm.settle()
-    print(
-        f"{replay.waypoints} waypoints crossed the gate, the camera is {plan.distance_m:.2f} m from the target"
-    )
+    print(f"{replay.waypoints} steps crossed the gate, the camera is {plan.distance_m:.2f} m from the target")
     (seen,) = SegmentationDetector().detect("marker", arm.view("wrist"))
     across, down = seen.off_centre
     print(f"the marker is {across:+.2%} across and {down:+.2%} down from the middle of the image")

@@ -112,7 +112,7 @@ Capsule capsule_along(std::span<const double> points, Point axis, std::vector<Fl
     for (const Flat& point : flat) {
         radius_squared = std::max(radius_squared, offset_squared(point, centre));
     }
-    // The core ends where the rounded ends just reach the outermost points.
+    // The capsule axis ends where the rounded ends just reach the outermost points.
     double low = INFINITY;
     double high = -INFINITY;
     for (const Flat& point : flat) {
@@ -134,7 +134,7 @@ Capsule capsule_along(std::span<const double> points, Point axis, std::vector<Fl
 }
 
 struct Nearest {
-    double s;    // where on a's core, 0 at its start
+    double s;    // where on a's capsule axis, 0 at its start
     Point rest;  // from b's nearest point to a's
 };
 

@@ -11,7 +11,7 @@ namespace lastgate::fitting {
 /// Capsules travel as rows of seven: start, end, radius, in metres.
 inline constexpr std::size_t capsule_columns = 7;
 
-/// Writes, per axis (rows of three, unit length), a capsule with its core parallel to the axis that contains all
+/// Writes, per axis (rows of three, unit length), a capsule with its capsule axis parallel to the axis that contains all
 /// points up to rounding.
 void capsules_along(std::span<const double> points, std::span<const double> axes, std::span<double> capsules);
 

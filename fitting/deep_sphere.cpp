@@ -20,15 +20,15 @@ Point point_at(std::span<const double> rows, std::size_t columns, std::size_t in
     return {rows[columns * index], rows[columns * index + 1], rows[columns * index + 2]};
 }
 
-/// Returns the radius of the sphere around all corners, or infinity as soon as it is known to be above `radius_m_max`.
-double radius_around(std::span<const double> corners, Point centre, double radius_m_max) {
+/// Returns the radius of the sphere around all vertices, or infinity as soon as it is known to be above `radius_m_max`.
+double radius_around(std::span<const double> vertices, Point centre, double radius_m_max) {
     double radius_m = 0.0;
-    for (std::size_t i = 0; i < corners.size() / 4; ++i) {
+    for (std::size_t i = 0; i < vertices.size() / 4; ++i) {
         if (radius_m > radius_m_max) {
             return infinity;
         }
-        const Point away = point_at(corners, 4, i) - centre;
-        radius_m = std::max(radius_m, std::sqrt(dot(away, away)) + corners[4 * i + 3]);
+        const Point away = point_at(vertices, 4, i) - centre;
+        radius_m = std::max(radius_m, std::sqrt(dot(away, away)) + vertices[4 * i + 3]);
     }
     return radius_m;
 }
@@ -68,13 +68,13 @@ double depth_in(const Solid& solid, const double* point) {
     return depth_above(solid, {point[0], point[1], point[2]}, 0.0);
 }
 
-DeepSphere deep_sphere(std::span<const double> corners, std::span<const double> centres, const Solid& solid) {
+DeepSphere deep_sphere(std::span<const double> vertices, std::span<const double> centres, const Solid& solid) {
     Point best;
     double best_radius_m = infinity;
     double best_out_m = infinity;
     for (std::size_t i = 0; i < centres.size() / 4; ++i) {
         const Point centre = point_at(centres, 4, i);
-        const double radius_m = radius_around(corners, centre, best_out_m + centres[4 * i + 3]);
+        const double radius_m = radius_around(vertices, centre, best_out_m + centres[4 * i + 3]);
         const double out_m = radius_m - centres[4 * i + 3];
         if (out_m < best_out_m) {
             best = centre;
@@ -96,7 +96,7 @@ DeepSphere deep_sphere(std::span<const double> corners, std::span<const double> 
             }
             const Point centre = from + (step_m / length) * way;
             // A centre that moves by a step gets deeper by no more than that.
-            const double radius_m = radius_around(corners, centre, best_out_m + from_depth_m + step_m);
+            const double radius_m = radius_around(vertices, centre, best_out_m + from_depth_m + step_m);
             const double out_m = radius_m == infinity ? infinity : radius_m - depth_above(solid, centre, radius_m - best_out_m);
             if (out_m < best_out_m) {
                 best = centre;

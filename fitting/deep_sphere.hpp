@@ -23,9 +23,9 @@ struct DeepSphere {
 /// Returns how deep a point lies in a solid, by its surface points; minus infinity outside of every hull.
 double depth_in(const Solid& solid, const double* point);
 
-/// Returns, of the spheres that hold all corners (rows of four: a point, and by how much it is grown), one that stands
+/// Returns, of the spheres that hold all vertices (rows of four: a point, and by how much it is grown), one that stands
 /// out of the solid by little: it starts from the best of the centres (rows of four: a point, and how deep it lies) and
-/// moves until no direction helps. It holds every corner up to rounding, wherever it goes.
-DeepSphere deep_sphere(std::span<const double> corners, std::span<const double> centres, const Solid& solid);
+/// moves until no direction helps. It holds every vertex up to rounding, wherever it goes.
+DeepSphere deep_sphere(std::span<const double> vertices, std::span<const double> centres, const Solid& solid);
 
 }  // namespace lastgate::fitting

@@ -22,21 +22,21 @@ struct Edge {
     std::size_t to;
 };
 
-/// Corners run counter-clockwise seen from outside.
+/// Vertices run counter-clockwise seen from outside.
 struct Face {
-    std::size_t corner[3];
+    std::size_t vertex[3];
     Point normal;   // as long as twice the face is large
     double offset;  // normal . x on the face
     double slack;   // how much normal . x may be off by rounding, and a little more
     bool is_sliver;
-    bool is_asked = false;  // whether no corner of the last hull that was asked lay beyond it
+    bool is_asked = false;  // whether no vertex of the last hull that was asked lay beyond it
 
-    Edge edge(std::size_t side) const { return {corner[side], corner[(side + 1) % 3]}; }
+    Edge edge(std::size_t side) const { return {vertex[side], vertex[(side + 1) % 3]}; }
     /// Six times the volume between the face and a point, negative on the inner side.
     double sixfold(Point point) const { return dot(normal, point) - offset; }
 };
 
-/// A hull that grows by one point after another. Faces are few (two per corner), so all of them are asked.
+/// A hull that grows by one point after another. Faces are few (two per vertex), so all of them are asked.
 class Hull {
 public:
     explicit Hull(double size_m)
@@ -56,11 +56,11 @@ public:
             return;
         }
         const Point origin = points_[0];
-        const std::size_t b = farthest([&](Point p) { return length(p - origin); });
+        const std::size_t b = extreme_point([&](Point p) { return length(p - origin); });
         const Point along = points_[b] - origin;
-        const std::size_t c = farthest([&](Point p) { return length(cross(along, p - origin)); });
+        const std::size_t c = extreme_point([&](Point p) { return length(cross(along, p - origin)); });
         const Point normal = cross(along, points_[c] - origin);
-        const std::size_t d = farthest([&](Point p) { return std::abs(dot(normal, p - origin)); });
+        const std::size_t d = extreme_point([&](Point p) { return std::abs(dot(normal, p - origin)); });
         const double sixfold = dot(normal, points_[d] - origin);
         if (!(std::abs(sixfold) > outside_m_ * length(normal)) || !(std::abs(sixfold) > sixfold_min_)) {
             return;
@@ -89,25 +89,25 @@ public:
         return sixfold / 6.0;
     }
 
-    /// Whether no corner lies beyond a face: then the closed surface is that of the hull. What was found so the
-    /// last time need not be asked again: only new faces about all corners, and old faces about new corners.
+    /// Whether no vertex lies beyond a face: then the closed surface is that of the hull. What was found so the
+    /// last time need not be asked again: only new faces about all vertices, and old faces about new vertices.
     bool is_convex() {
-        is_corner_.assign(points_.size(), false);
+        is_vertex_.assign(points_.size(), false);
         for (const Face& face : faces_) {
-            for (const std::size_t corner : face.corner) {
-                is_corner_[corner] = true;
+            for (const std::size_t vertex : face.vertex) {
+                is_vertex_[vertex] = true;
             }
         }
-        corners_.clear();
+        vertices_.clear();
         std::size_t old = 0;
         for (std::size_t i = 0; i < points_.size(); ++i) {
-            old = i == asked_ ? corners_.size() : old;
-            if (is_corner_[i]) {
-                corners_.push_back(i);
+            old = i == asked_ ? vertices_.size() : old;
+            if (is_vertex_[i]) {
+                vertices_.push_back(i);
             }
         }
         for (Face& face : faces_) {
-            if (!has_none_beyond(face, face.is_asked ? std::span(corners_).subspan(old) : corners_)) {
+            if (!has_none_beyond(face, face.is_asked ? std::span(vertices_).subspan(old) : vertices_)) {
                 return false;
             }
             face.is_asked = true;
@@ -118,10 +118,10 @@ public:
 
     /// Whether no point at all lies beyond a face.
     bool has_all() {
-        corners_.resize(points_.size());
-        std::iota(corners_.begin(), corners_.end(), 0);
+        vertices_.resize(points_.size());
+        std::iota(vertices_.begin(), vertices_.end(), 0);
         return std::all_of(faces_.begin(), faces_.end(),
-                           [&](const Face& face) { return has_none_beyond(face, corners_); });
+                           [&](const Face& face) { return has_none_beyond(face, vertices_); });
     }
 
 private:
@@ -134,7 +134,7 @@ private:
     bool is_flat() const { return faces_.empty(); }
 
     template <typename Measure>
-    std::size_t farthest(Measure measure) const {
+    std::size_t extreme_point(Measure measure) const {
         std::size_t best = 0;
         double most = -1.0;
         for (std::size_t i = 0; i < points_.size(); ++i) {
@@ -147,18 +147,18 @@ private:
         return best;
     }
 
-    struct Corners {
+    struct Vertices {
         std::size_t a;
         std::size_t b;
         std::size_t c;
     };
 
-    void put(Corners corners) {
-        const Point a = points_[corners.a];
-        const Point normal = cross(points_[corners.b] - a, points_[corners.c] - a);
+    void put(Vertices vertices) {
+        const Point a = points_[vertices.a];
+        const Point normal = cross(points_[vertices.b] - a, points_[vertices.c] - a);
         const double offset = dot(normal, a);
         double longest_squared = 0.0;
-        for (const Edge edge : {Edge{corners.a, corners.b}, Edge{corners.b, corners.c}, Edge{corners.c, corners.a}}) {
+        for (const Edge edge : {Edge{vertices.a, vertices.b}, Edge{vertices.b, vertices.c}, Edge{vertices.c, vertices.a}}) {
             const Point along = points_[edge.to] - points_[edge.from];
             longest_squared = std::max(longest_squared, dot(along, along));
         }
@@ -166,7 +166,7 @@ private:
         // The normal is off by the rounding of products of edges, which a sliver's own length does not dwarf.
         const double slack = outside_m_ * area + 2e-15 * size_m_ * longest_squared;
         faces_.push_back(
-            {{corners.a, corners.b, corners.c}, normal, offset, slack, area < 1e-4 * longest_squared, false});
+            {{vertices.a, vertices.b, vertices.c}, normal, offset, slack, area < 1e-4 * longest_squared, false});
     }
 
     /// Takes a point in: what it sees goes, and it is joined to the edge of that.
@@ -236,8 +236,8 @@ private:
 
     static bool share_an_edge(const Face& a, const Face& b) {
         int common = 0;
-        for (const std::size_t corner : a.corner) {
-            common += std::find(std::begin(b.corner), std::end(b.corner), corner) != std::end(b.corner);
+        for (const std::size_t vertex : a.vertex) {
+            common += std::find(std::begin(b.vertex), std::end(b.vertex), vertex) != std::end(b.vertex);
         }
         return common >= 2;
     }
@@ -252,8 +252,8 @@ private:
     std::vector<std::size_t> seen_;
     std::vector<Edge> edges_;
     std::size_t asked_ = 0;
-    std::vector<bool> is_corner_;
-    std::vector<std::size_t> corners_;
+    std::vector<bool> is_vertex_;
+    std::vector<std::size_t> vertices_;
 };
 
 }  // namespace

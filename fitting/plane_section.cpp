@@ -16,13 +16,13 @@ struct Crossing {
     Point point;
 };
 
-Point corner_at(std::span<const double> rows, std::size_t index) {
+Point vertex_at(std::span<const double> rows, std::size_t index) {
     return {rows[3 * index], rows[3 * index + 1], rows[3 * index + 2]};
 }
 
-/// Appends the corners of one side of the outline; the last belongs to the other side.
+/// Appends the vertices of one side of the outline; the last belongs to the other side.
 template <typename Iterator>
-void append_side(Iterator first, Iterator last, std::vector<double>& corners) {
+void append_side(Iterator first, Iterator last, std::vector<double>& vertices) {
     std::vector<Crossing> side;
     for (Iterator next = first; next != last; ++next) {
         while (side.size() >= 2) {
@@ -36,13 +36,13 @@ void append_side(Iterator first, Iterator last, std::vector<double>& corners) {
         side.push_back(*next);
     }
     for (std::size_t i = 0; i + 1 < side.size(); ++i) {
-        corners.insert(corners.end(), {side[i].point.x, side[i].point.y, side[i].point.z});
+        vertices.insert(vertices.end(), {side[i].point.x, side[i].point.y, side[i].point.z});
     }
 }
 
 }  // namespace
 
-std::vector<double> plane_section(std::span<const double> corners, std::span<const double> height,
+std::vector<double> plane_section(std::span<const double> vertices, std::span<const double> height,
                                   std::span<const double, 3> axis) {
     const Point normal{axis[0], axis[1], axis[2]};
     const double x = std::fabs(normal.x);
@@ -56,8 +56,8 @@ std::vector<double> plane_section(std::span<const double> corners, std::span<con
         for (std::size_t above = 0; height[below] < 0.0 && above < height.size(); ++above) {
             if (height[above] > 0.0) {
                 const double share = height[below] / (height[below] - height[above]);
-                const Point start = corner_at(corners, below);
-                const Point point = start + share * (corner_at(corners, above) - start);
+                const Point start = vertex_at(vertices, below);
+                const Point point = start + share * (vertex_at(vertices, above) - start);
                 crossings.push_back({dot(point, first), dot(point, second), point});
             }
         }

@@ -11,10 +11,10 @@ namespace lastgate::fitting {
 double winding_number(Point at, std::span<const double> triangles) {
     double half_angles = 0.0;
     for (std::size_t row = 0; row + 9 <= triangles.size(); row += 9) {
-        const double* corner = triangles.data() + row;
-        const Point a = Point{corner[0], corner[1], corner[2]} - at;
-        const Point b = Point{corner[3], corner[4], corner[5]} - at;
-        const Point c = Point{corner[6], corner[7], corner[8]} - at;
+        const double* vertex = triangles.data() + row;
+        const Point a = Point{vertex[0], vertex[1], vertex[2]} - at;
+        const Point b = Point{vertex[3], vertex[4], vertex[5]} - at;
+        const Point c = Point{vertex[6], vertex[7], vertex[8]} - at;
         const double far_a = std::sqrt(dot(a, a));
         const double far_b = std::sqrt(dot(b, b));
         const double far_c = std::sqrt(dot(c, c));

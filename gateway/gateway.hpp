@@ -14,7 +14,7 @@
 
 namespace lastgate::gateway {
 
-/// `/arm_a`, `/cell_1/arm_a`: words of letters, digits and `_` that start with no digit, each behind a slash.
+/// `/arm_a`, `/voxel_1/arm_a`: words of letters, digits and `_` that start with no digit, each behind a slash.
 bool is_namespace(std::string_view name) noexcept;
 
 struct GatewayOptions {

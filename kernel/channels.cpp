@@ -36,7 +36,7 @@ RegistrationSlot* register_as(std::array<RegistrationSlot, sources_max>& registr
         if (!registration.owner.compare_exchange_strong(before, owner)) return false;
         registration.named.store(0, std::memory_order_release);
         put_text(registration.name, name);
-        // What a source that comes back does not hold it has let go of; the latch it caused stays.
+        // What a source that comes back does not hold it has released; the latch it caused stays.
         if (!holding.empty()) put_text(registration.reason, holding);
         registration.asserted.store(holding.empty() ? 0 : 1, std::memory_order_relaxed);
         registration.acknowledged.store(0, std::memory_order_relaxed);

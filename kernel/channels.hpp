@@ -26,7 +26,7 @@ inline constexpr std::uint32_t chunk_bytes_max = ((capacity::rows_max * capacity
 
 inline constexpr RingShape chunk_ring{8, chunk_bytes_max};
 inline constexpr RingShape state_ring{16, 32 * 1024};
-/// Two worlds of 16 MiB: 256 cells cubed, or 700,000 points. Pages that are never written take no memory; the kernel only reads them.
+/// Two worlds of 16 MiB: a grid of 256 voxels per edge, or 700,000 points. Pages that are never written take no memory; the kernel only reads them.
 inline constexpr RingShape world_ring{2, 16 * 1024 * 1024};
 inline constexpr RingShape verdict_ring{16, 8192};
 inline constexpr RingShape failure_ring{64, 16 * 1024};

@@ -85,23 +85,23 @@ void read_volumes(FlatYaml& file, KernelConfig& config) {
     }
 }
 
-/// All four keys or none: a robot without pieces is checked by its volumes alone.
-void read_pieces(FlatYaml& file, KernelConfig& config) {
+/// All four keys or none: a robot without hulls is checked by its volumes alone.
+void read_hulls(FlatYaml& file, KernelConfig& config) {
     if (!file.has("piece_link")) return;
     const auto link = file.integers("piece_link");
     const auto radius = file.numbers("piece_radius_m", link.size());
-    const auto corner_count = file.integers("piece_corner_count", link.size());
+    const auto vertex_count = file.integers("piece_corner_count", link.size());
     std::size_t total = 0;
-    for (const std::int64_t count : corner_count) {
-        if (count < 1 || count > static_cast<std::int64_t>(capacity::piece_corners_max)) file.refuse_value("piece_corner_count", "must be from 1 to 256");
+    for (const std::int64_t count : vertex_count) {
+        if (count < 1 || count > static_cast<std::int64_t>(capacity::hull_vertices_max)) file.refuse_value("piece_corner_count", "must be from 1 to 256");
         total += static_cast<std::size_t>(count);
     }
-    const auto corners = file.numbers("piece_corners_m", 3 * total);
+    const auto vertices = file.numbers("piece_corners_m", 3 * total);
     std::size_t at = 0;
-    for (std::size_t piece = 0; piece < link.size(); ++piece) {
-        PieceSpec spec{index<std::int32_t>(file, link[piece], "piece_link"), radius[piece], {}};
-        for (std::int64_t corner = 0; corner < corner_count[piece]; ++corner, ++at) spec.corners.push_back(vec3(corners, 3 * at));
-        config.model.pieces.push_back(std::move(spec));
+    for (std::size_t hull = 0; hull < link.size(); ++hull) {
+        HullSpec spec{index<std::int32_t>(file, link[hull], "piece_link"), radius[hull], {}};
+        for (std::int64_t vertex = 0; vertex < vertex_count[hull]; ++vertex, ++at) spec.vertices.push_back(vec3(vertices, 3 * at));
+        config.model.hulls.push_back(std::move(spec));
     }
 }
 
@@ -179,9 +179,9 @@ void read_envelope(FlatYaml& file, KernelConfig& config) {
     optional_number("max_base_linear_speed_m_s", gate.max_base_linear_speed_m_s);
     optional_number("max_base_angular_speed_rad_s", gate.max_base_angular_speed_rad_s);
     if (file.has("footprint_corners_xy") || file.has("footprint_radius_m")) {
-        const auto corners = file.numbers("footprint_corners_xy");
-        if (corners.empty() || corners.size() % 2 != 0) file.refuse_value("footprint_corners_xy", "must hold two numbers per corner");
-        for (std::size_t at = 0; at < corners.size(); at += 2) gate.footprint_corners.push_back({corners[at], corners[at + 1], 0.0});
+        const auto vertices = file.numbers("footprint_corners_xy");
+        if (vertices.empty() || vertices.size() % 2 != 0) file.refuse_value("footprint_corners_xy", "must hold two numbers per vertex");
+        for (std::size_t at = 0; at < vertices.size(); at += 2) gate.footprint_vertices.push_back({vertices[at], vertices[at + 1], 0.0});
         gate.footprint_radius_m = file.number("footprint_radius_m");
     }
     gate.self_margin_m = file.number("self_collision_margin_m");
@@ -217,7 +217,7 @@ KernelConfig read_config(std::string_view text) {
     read_links(file, config);
     read_dofs(file, config);
     read_volumes(file, config);
-    read_pieces(file, config);
+    read_hulls(file, config);
     read_effectors(file, config);
     read_zones(file, config);
     read_keep_in_zones(file, config);

@@ -9,7 +9,7 @@
 namespace lastgate::kernel {
 namespace {
 
-/// The largest file read: a robot at every capacity of the core stays below it, the corners of its convex pieces
+/// The largest file read: a robot at every capacity of the core stays below it, the vertices of its convex hulls
 /// written to a hundredth of a millimetre.
 constexpr std::size_t text_size_max = 4 * 1024 * 1024;
 

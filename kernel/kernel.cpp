@@ -267,7 +267,7 @@ AttachOutcome Kernel::detach(std::span<const std::byte> payload) noexcept {
     for (std::uint16_t i = 0; i < capacity::attached_max; ++i) {
         if (held_[i].view() == *object_id && gate_->detach(i)) {
             held_[i] = {};
-            outcome = {true, i, {"let go"}};
+            outcome = {true, i, {"detached"}};
         }
         holds = holds || !held_[i].empty();
     }

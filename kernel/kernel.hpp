@@ -55,7 +55,7 @@ struct EvaluationInputs {
     std::size_t contact_count = 0;
 };
 
-/// What came of attaching or letting go.
+/// What came of attaching or detaching.
 struct AttachOutcome {
     bool success = false;
     std::uint32_t number = none;  ///< Under which verdicts speak of it.

@@ -118,7 +118,7 @@ class Latch {
     std::array<Held, sources_max> held_{};
     std::array<Actuator, sources_max> actuators_{};
     std::size_t actuator_count_ = 0;
-    bool too_many_held_ = false;  ///< A source that found no room: when it lets go is unknown.
+    bool too_many_held_ = false;  ///< A source that found no room: when it is released is unknown.
     double latest_s_ = 0.0;
     bool has_latest_ = false;
     double last_stop_s_ = 0.0;

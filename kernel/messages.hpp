@@ -93,7 +93,7 @@ struct OccupancyVoxelsMessage {
 };
 std::optional<OccupancyVoxelsMessage> read_occupancy_voxels(std::span<const std::byte> payload) noexcept;
 
-/// A map of the floor and where it lies under the robot.
+/// An occupancy map and where it lies under the robot.
 struct FloorMapMessage {
     std::string_view frame_id;                ///< Of the map.
     double stamp_s = 0.0;                     ///< When the map was made.

@@ -56,7 +56,7 @@ bool is_disc_free(const FloorMapMessage& map, Point at, double radius) noexcept 
     });
 }
 
-/// How far a segment is from a unit cell that it does not cross: the nearest points are a corner of one and something
+/// How far a segment is from a unit cell that it does not cross: the nearest points are a vertex of one and something
 /// of the other.
 double distance_to_cell(Point start, Point end, Point centre) noexcept {
     double nearest = std::numeric_limits<double>::infinity();
@@ -75,12 +75,12 @@ double distance_to_cell(Point start, Point end, Point centre) noexcept {
     return nearest;
 }
 
-bool polygon_touches(std::span<const Point> corners, Point cell, double margin) noexcept {
+bool polygon_touches(std::span<const Point> vertices, Point cell, double margin) noexcept {
     const Point centre{cell.u + 0.5, cell.v + 0.5};
     constexpr double half = 0.5 + touch_cells;
     bool inside = false;
-    for (std::size_t i = 0; i < corners.size(); ++i) {
-        const Point start = corners[i], end = corners[(i + 1) % corners.size()];
+    for (std::size_t i = 0; i < vertices.size(); ++i) {
+        const Point start = vertices[i], end = vertices[(i + 1) % vertices.size()];
         const Point middle{(start.u + end.u) / 2, (start.v + end.v) / 2}, arm{(end.u - start.u) / 2, (end.v - start.v) / 2};
         const Point away{centre.u - middle.u, centre.v - middle.v};
         // Three axes separate a segment from a square: x, y and the segment's normal.
@@ -93,17 +93,17 @@ bool polygon_touches(std::span<const Point> corners, Point cell, double margin) 
     return inside;
 }
 
-bool is_polygon_free(const FloorMapMessage& map, std::span<const Point> corners, double margin) noexcept {
-    Point low = corners[0], high = corners[0];
-    for (const Point corner : corners) {
-        low = {std::min(low.u, corner.u), std::min(low.v, corner.v)};
-        high = {std::max(high.u, corner.u), std::max(high.v, corner.v)};
+bool is_polygon_free(const FloorMapMessage& map, std::span<const Point> vertices, double margin) noexcept {
+    Point low = vertices[0], high = vertices[0];
+    for (const Point vertex : vertices) {
+        low = {std::min(low.u, vertex.u), std::min(low.v, vertex.v)};
+        high = {std::max(high.u, vertex.u), std::max(high.v, vertex.v)};
     }
     const double reach = margin + touch_cells;
     low = {low.u - reach, low.v - reach};
     high = {high.u + reach, high.v + reach};
     if (!is_inside(map, low, high)) return false;
-    return !any_blocked(map, low, high, [&](Point cell) { return polygon_touches(corners, cell, margin); });
+    return !any_blocked(map, low, high, [&](Point cell) { return polygon_touches(vertices, cell, margin); });
 }
 
 }  // namespace
@@ -138,20 +138,20 @@ NavAnswer evaluate_nav_goal(const NavGoalRequest& goal, const FloorMapMessage* k
     if (!(std::hypot(qx, qy) <= tilt_max)) return answer(false, "%s", "the goal leans: a base stands level on the map");
     const Point at = in_cells(map, x, y);
     if (!(at.u >= 0.0 && at.v >= 0.0 && at.u < static_cast<double>(map.size[0]) && at.v < static_cast<double>(map.size[1]))) return answer(false, "the goal (%.3f, %.3f) is off the map", x, y);
-    const auto& corners = config.footprint_corners;
-    if (corners.empty() || corners.size() > capacity::footprint_corners_max) {
+    const auto& vertices = config.footprint_vertices;
+    if (vertices.empty() || vertices.size() > capacity::footprint_vertices_max) {
         return answer(false, "robot `%.*s` declares neither footprint_radius nor footprint_polygon", size_of(robot), robot.data());
     }
     const double margin_m = config.world_margin_m;
     char what[80];
     bool free = false;
-    if (corners.size() >= 3) {
+    if (vertices.size() >= 3) {
         const double yaw = 2.0 * std::atan2(qz, qw);
         const double c = std::cos(yaw), s = std::sin(yaw);
-        std::array<Point, capacity::footprint_corners_max> placed;
-        for (std::size_t i = 0; i < corners.size(); ++i) placed[i] = in_cells(map, x + c * corners[i].x - s * corners[i].y, y + s * corners[i].x + c * corners[i].y);
-        free = is_polygon_free(map, {placed.data(), corners.size()}, margin_m / map.resolution_m);
-        std::snprintf(what, sizeof what, "the footprint of %zu corners", corners.size());
+        std::array<Point, capacity::footprint_vertices_max> placed;
+        for (std::size_t i = 0; i < vertices.size(); ++i) placed[i] = in_cells(map, x + c * vertices[i].x - s * vertices[i].y, y + s * vertices[i].x + c * vertices[i].y);
+        free = is_polygon_free(map, {placed.data(), vertices.size()}, margin_m / map.resolution_m);
+        std::snprintf(what, sizeof what, "the footprint of %zu vertices", vertices.size());
     } else {
         free = is_disc_free(map, at, (config.footprint_radius_m + margin_m) / map.resolution_m);
         std::snprintf(what, sizeof what, "the footprint of radius %.3f m", config.footprint_radius_m);

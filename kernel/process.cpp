@@ -216,7 +216,7 @@ void KernelProcess::settle(std::size_t index, const MessageHead& head, const Fin
         frame.latched = kernel_.latch().latched() ? 1 : 0;
         frame.latch_sequence = kernel_.latch().record().sequence;
     }
-    LASTGATE_POINT("gate let go");
+    LASTGATE_POINT("gate released");
     frame.chunk_sequence = head.sequence;
     frame.passed = frame.safe_sequence != 0 ? 1 : 0;
     frame.verdict = decision.verdict;

@@ -83,7 +83,7 @@ class KernelProcess {
     void poll_disk(Now now);
     bool write_down(const LatchRecord& record);
     bool try_activate();
-    bool poll_registrations(Now now);  ///< Whether a program there asked for a stop since the last look.
+    bool poll_registrations(Now now);  ///< Whether a program there asked for a stop since the last poll.
     void note_change(Now now);
     void write_status(Now now);
     void report_for(const RegistrationSlot& registration, Now now);  ///< In the words of the program that asked.

@@ -33,7 +33,7 @@ void KernelProcess::listen_for_stops() {
         {
             const std::lock_guard hold(gate_lock_);
             const Now moment = now();
-            stops_heard_ = stops;  // latched below, before the lock is let go
+            stops_heard_ = stops;  // latched below, before the lock is released
             const bool explained = poll_registrations(moment);
             poll_disk(moment);
             if (wants_active_ && !kernel_.is_active()) (void)try_activate();
@@ -76,7 +76,7 @@ bool KernelProcess::poll_registrations(Now moment) {
         }
         const bool taken = registration.owner.load(std::memory_order_acquire) != 0;
         if (taken && registration.named.load(std::memory_order_acquire) != 1) continue;  // a program is sitting down
-        // One that died while it held stays asserted: only the program that registers can say that it let go.
+        // One that died while it held stays asserted: only the program that registers can say that it released the stop.
         const bool holds = taken && registration.asserted.load(std::memory_order_acquire) != 0;
         const bool held_by_another = held_[i] && held_as_[i].view() != name;
         if (held_[i] && (!holds || held_by_another)) kernel_.latch().release_source(held_as_[i].view());

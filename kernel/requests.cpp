@@ -9,7 +9,7 @@ namespace {
 // `Violation::element` of `declared_contact`, as core/src/checks/declared_contact.cpp counts them.
 constexpr std::uint32_t too_many = 0;
 constexpr std::uint32_t unknown_link = 5;
-constexpr std::uint32_t unknown_held = 6;
+constexpr std::uint32_t unknown_attached = 6;
 
 /// Calls `each` for every text of a sequence; a huge count ends at the first that is not there.
 template <typename Each>
@@ -57,7 +57,7 @@ std::uint32_t read_contact(CdrReader& reader, const KernelConfig& config, const 
             contact.held.set(i);
             known = true;
         }
-        if (!known) blame = unknown_held;
+        if (!known) blame = unknown_attached;
     });
     every_text(reader, [&](std::string_view name) {
         // An object that is not in this snapshot widens nothing; a name that several have stands for all of them.

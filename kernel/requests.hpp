@@ -56,7 +56,7 @@ struct AttachedShapeRequest {
 std::optional<AttachedShapeRequest> read_attached_shape(std::span<const std::byte> payload, const KernelConfig& config) noexcept;
 std::span<const std::byte> write_attached_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory) noexcept;
 
-/// The name of what is let go of.
+/// The name of what is detached.
 std::optional<std::string_view> read_detach(std::span<const std::byte> payload) noexcept;
 std::span<const std::byte> write_detach(std::string_view object_id, std::span<std::byte> memory) noexcept;
 

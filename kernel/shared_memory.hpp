@@ -9,7 +9,7 @@
 
 namespace lastgate::kernel {
 
-/// A piece of memory that processes share under a name, in a folder that its user alone can look into. The creator removes what stood under that name;
+/// A block of memory that processes share under a name, in a folder that its user alone can look into. The creator removes what stood under that name;
 /// processes that still check the old one keep it, and notice that it is no longer written.
 class SharedMemory {
   public:
@@ -38,7 +38,7 @@ class SharedMemory {
     [[nodiscard]] bool is_named(const std::string& name) const noexcept;
 
     std::span<std::byte> bytes() const noexcept { return {bytes_, size_}; }
-    /// Removes the name; the memory goes when the last process lets go of it.
+    /// Removes the name; the memory goes when the last process unmaps it.
     static void remove(const std::string& name) noexcept;
     /// Where the memory of a user lies (a login name, a number, or empty for one's own); empty when there is none.
     static std::string folder(const std::string& user);

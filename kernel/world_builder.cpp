@@ -60,7 +60,7 @@ std::shared_ptr<const ObstacleField> field_of(const VoxelSpec& spec, std::span<c
 }
 
 bool is_too_large(const std::array<std::uint32_t, 3>& size) {
-    return size[0] > capacity::cells_per_edge_max || size[1] > capacity::cells_per_edge_max || size[2] > capacity::cells_per_edge_max;
+    return size[0] > capacity::voxels_per_edge_max || size[1] > capacity::voxels_per_edge_max || size[2] > capacity::voxels_per_edge_max;
 }
 
 /// A grid that was given must never be left out: without its table the snapshot rejects, and says why.
@@ -79,7 +79,7 @@ void set_floor(NamedWorld& world, const FloorMapMessage& map, const IntoBase& in
     spec.size = {map.window_end[0] - map.window_first[0], map.window_end[1] - map.window_first[1]};
     spec.low_m = map.low_m;
     spec.high_m = map.high_m;
-    if (spec.size[0] > capacity::cells_per_edge_max || spec.size[1] > capacity::cells_per_edge_max) return world.snapshot.spoil_field(floor_slot);
+    if (spec.size[0] > capacity::voxels_per_edge_max || spec.size[1] > capacity::voxels_per_edge_max) return world.snapshot.spoil_field(floor_slot);
     std::vector<std::uint8_t> blocked;
     blocked.reserve(std::size_t{spec.size[0]} * spec.size[1]);
     for (std::size_t row = map.window_first[1]; row < map.window_end[1]; ++row) {

@@ -11,7 +11,7 @@
 
 namespace lastgate::kernel {
 
-/// Makes worlds of the messages that arrive. Obstacles, cells and a whole snapshot may come from three sources; a
+/// Makes worlds of the messages that arrive. Obstacles, voxels and a whole snapshot may come from three sources; a
 /// world is made of the newest of each, and is as old as the oldest of them.
 class WorldBuilder {
   public:

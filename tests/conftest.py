@@ -20,7 +20,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if rows:
         terminalreporter.section("the robot library against its meshes")
         terminalreporter.write_line(
-            f"{'robot':<16} {'states':>7} {'misses':>7} {'hidden':>7} {'clear':>7} {'false':>9} {'by gate':>9}"
+            f"{'robot':<16} {'states':>7} {'missed':>7} {'hidden':>7} {'clear':>7} {'false':>9} {'by gate':>9}"
         )
         for row in rows:
             terminalreporter.write_line(row)

@@ -49,7 +49,7 @@ TESTS = (
 
 @dataclass(frozen=True)
 class Fault:
-    """Is one bug a tired person could write: `pattern` in `file` becomes `replacement`."""
+    """One bug a tired person could write: `pattern` in `file` becomes `replacement`."""
 
     name: str
     file: str
@@ -69,13 +69,13 @@ class Fault:
 
 FAULTS = (
     Fault(
-        "radius_of_pieces_forgotten",
+        "radius_of_hulls_forgotten",
         "core/src/sweep/convex_refine.cpp",
         r"found\.lower_m : deepest_m_\) - radii_m,",
         "found.lower_m : deepest_m_),",
     ),
     Fault(
-        "motion_of_pieces_forgotten",
+        "motion_of_hulls_forgotten",
         "core/src/sweep/convex_refine.cpp",
         r"if \(certified\(witness\.distance_m, required_m, moved_m\)\)",
         "if (certified(witness.distance_m, required_m, 0.0))",
@@ -93,21 +93,21 @@ FAULTS = (
         "(void)found; return touched.front().credit_m;",
     ),
     Fault(
-        "pieces_swing_on_a_retreat",
+        "hulls_swing_on_a_retreat",
         "core/src/sweep/recovery.cpp",
-        r"outcome = (keeps_pieces_apart\(sweep, contact, segment, finding\);)",
+        r"outcome = (keeps_hulls_apart\(sweep, contact, segment, finding\);)",
         r"(void)\1",
     ),
     Fault(
-        "pieces_held_at_rows_only",
+        "hulls_held_at_rows_only",
         "core/src/sweep/recovery.cpp",
         r"open\[count\+\+\] = \{0\.5, 0\.5\};",
         "open[count++] = {1.0, 0.0};",
     ),
     Fault(
-        "piece_inside_solid_cell_cleared",
+        "hull_inside_solid_voxel_cleared",
         "core/src/sweep/convex_refine.cpp",
-        r"if \(field\.is_solid\(corner\)\) return give_up\(\);",
+        r"if \(field\.is_solid\(vertex\)\) return give_up\(\);",
         "",
     ),
     Fault(
@@ -155,8 +155,8 @@ FAULTS = (
     Fault(
         "nan_in_action_passes",
         "core/src/checks/chunk_shape.cpp",
-        r"std::isfinite\(cell\(row, column\)\)",
-        r"!std::isinf(cell(row, column))",
+        r"std::isfinite\(value_at\(row, column\)\)",
+        r"!std::isinf(value_at(row, column))",
     ),
     Fault(
         "motion_bound_halved",
@@ -177,13 +177,13 @@ FAULTS = (
         r"if (world.is_declared_absent() || world.is_usable()) return true;",
     ),
     Fault(
-        "cells_and_points_skipped",
+        "voxels_and_points_skipped",
         "core/src/checks/collision.cpp",
         r"\(!has_field \|\| sweep_world\(PairKind::field\)\)",
         r"(has_field || sweep_world(PairKind::field))",
     ),
     Fault(
-        "unknown_cell_counted_as_free",
+        "unknown_voxel_counted_as_free",
         "core/src/world/obstacle_field.cpp",
         r"row\[x\] != 0 && !\(row\[x\] == 255 && spec\.unknown_is_free\)",
         r"row[x] != 0 && row[x] != 255 && !(row[x] == 255 && spec.unknown_is_free)",
@@ -321,7 +321,7 @@ FAULTS = (
         ") return fail",
     ),
     Fault(
-        "lock_that_nobody_can_find_is_believed",
+        "lock_that_no_process_can_find_is_believed",
         "kernel/instance.cpp",
         r"if \(lock\.is_named\(name\)\) return lock;",
         "return lock;",
@@ -347,21 +347,21 @@ FAULTS = (
     ),
     Fault(
         "off_the_map_is_free",
-        "core/src/world/floor_field.cpp",
+        "core/src/world/occupancy_map.cpp",
         r"local\.y <= height\)\) return true;",
         "local.y <= height)) return false;",
     ),
     Fault(
         "ring_around_the_map_left_out",
-        "core/src/world/floor_field.cpp",
+        "core/src/world/occupancy_map.cpp",
         r"ringed\(width \* layer\.size\[1\], 1\)",
         "ringed(width * layer.size[1], 0)",
     ),
     Fault(
         "inside_of_a_footprint_not_checked",
         "core/src/sweep/footprint.cpp",
-        r"if \(corners\.size\(\) >= 3\) \{",
-        "if (corners.size() >= 300) {",
+        r"if \(vertices\.size\(\) >= 3\) \{",
+        "if (vertices.size() >= 300) {",
     ),
     Fault(
         "footprint_seen_at_the_middle_only",

@@ -50,7 +50,7 @@ def report_finding(done: subprocess.CompletedProcess[str], target: Path, folder:
 
 
 def find_canary(target: Path, *, seconds: int, folder: Path) -> bool:
-    """Tells whether the planted bug is found."""
+    """Returns whether the planted bug is found."""
     canary = fuzz(target, limits=[f"-max_total_time={seconds}"], folder=folder)
     if "planted bug of the canary" not in canary.stderr:
         print(canary.stderr[-3000:], file=sys.stderr)
@@ -62,7 +62,7 @@ def find_canary(target: Path, *, seconds: int, folder: Path) -> bool:
 
 
 def fuzz_for(target: Path, *, seconds: int, folder: Path) -> bool:
-    """Tells whether nothing is found for so long."""
+    """Returns whether nothing is found for so long."""
     done = fuzz(target, limits=[f"-max_total_time={seconds}"], folder=folder)
     if done.returncode != 0:
         report_finding(done, target, folder)
@@ -73,7 +73,7 @@ def fuzz_for(target: Path, *, seconds: int, folder: Path) -> bool:
 
 
 def fuzz_inputs(target: Path, *, count: int, folder: Path) -> bool:
-    """Tells whether nothing is found in so many inputs."""
+    """Returns whether nothing is found in so many inputs."""
     inputs = messages = passed = 0
     begun = time.monotonic()
     while inputs < count:

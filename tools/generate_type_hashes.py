@@ -28,7 +28,7 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 #include <string_view>
 #include <utility>
 
-namespace lastgate {
+namespace lastgate::gateway {
 
 /// The hash of a definition as ROS 2 states it; empty for halves of services, of which it states none.
 constexpr std::string_view type_hash(std::string_view ros_type) noexcept {
@@ -41,7 +41,7 @@ TAIL = """    };
     return {};
 }
 
-}  // namespace lastgate
+}  // namespace lastgate::gateway
 """
 
 

@@ -25,10 +25,10 @@ Each robot is put into random configurations inside its limits. Pinocchio (URDF)
 Coal says which collision meshes meet, convexity not assumed, and a link wholly inside another's mesh counts as meeting
 it; the volumes and pairs are those of the manifest.
 
-- **checked pairs**: those of the gate, with pairs an SRDF disables and the convex pieces check all the same; the
+- **checked pairs**: those of the gate, with pairs an SRDF disables and the convex hulls check all the same; the
   counts of volumes alone leave those pairs out.
 - **missed**: configurations in which meshes of a checked pair meet and no volumes of that pair do; then those of them
-  that the gate accepts, which asks the convex pieces before it rejects.
+  that the gate accepts, which asks the convex hulls before it rejects.
 - **hidden**: mesh contacts on pairs that lowering exempted as proved or found apart.
 - **rejected**: what the gate rejects of the configurations in which no meshes of a checked pair meet, margins of zero.
 - **by volumes alone**: configurations in which no meshes meet and some volumes do, as a share of all without contact.

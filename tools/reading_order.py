@@ -63,7 +63,7 @@ ORDER = (
     ),
     Part(
         "distances of convex hulls (GJK)",
-        ("src/geometry/convex.*", "src/geometry/placed_corners.hpp", "src/sweep/convex_refine.*"),
+        ("src/geometry/convex.*", "src/geometry/placed_vertices.hpp", "src/sweep/convex_refine.*"),
     ),
     Part(
         "recovery, declared contacts, reachable sets, footprint, tool speeds",

@@ -174,7 +174,7 @@ class LibraryRobot:
         ]
 
     def _rows(self, mode: lg.ControlMode, start: np.ndarray) -> np.ndarray:
-        """Returns the rows of a chunk: smooth in joint modes, small in the others."""
+        """Returns the array of a chunk: smooth in joint modes, small in the others."""
         rng = self._rng
         count = int(rng.integers(1, 20))
         if mode in JOINT_MODES:

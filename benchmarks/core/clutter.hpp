@@ -30,10 +30,10 @@ inline Clutter read_clutter(const char* path) {
     read(head, sizeof head);
     clutter.spec.origin = {head[0], head[1], head[2]};
     clutter.spec.resolution_m = head[3];
-    const auto cells = static_cast<std::uint32_t>(head[4]);
-    clutter.spec.size = {cells, cells, cells};
+    const auto voxels = static_cast<std::uint32_t>(head[4]);
+    clutter.spec.size = {voxels, voxels, voxels};
     clutter.spec.outside_is_free = true;
-    clutter.occupancy.resize(std::size_t{cells} * cells * cells);
+    clutter.occupancy.resize(std::size_t{voxels} * voxels * voxels);
     read(clutter.occupancy.data(), clutter.occupancy.size());
     const auto read_block = [&](std::vector<double>& block) {
         double count = 0.0;

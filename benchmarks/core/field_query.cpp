@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long it takes to build fields of points and cells, to change them, and to ask them about one sphere.
+// How long it takes to build fields of points and voxels, to change them, and to ask them about one sphere.
 //
 // Usage: field_query CLUTTER CORE ROUNDS. Prints one JSON object: nanoseconds per call of every round.
 #include <algorithm>
@@ -64,9 +64,9 @@ int main(int argc, char** argv) {
     measure("build_points_5000", builds, false, [&] { return ObstacleField::from_points(clutter.clouds[0]).obstacle_count() > 0 ? 1U : 0U; });
     measure("build_points_100000", builds, false, [&] { return ObstacleField::from_points(clutter.clouds[2]).obstacle_count() > 0 ? 1U : 0U; });
     measure("build_grid_128", builds, false, [&] { return clutter.grid().obstacle_count() > 0 ? 1U : 0U; });
-    std::vector<CellIndex> changed;
+    std::vector<VoxelIndex> changed;
     for (std::uint32_t index = 0; index < 100; ++index) changed.push_back({40 + index % 10, 40 + index / 10, 40});
-    measure("change_grid_128", builds, false, [&] { return grid.with_cells(changed, {}).obstacle_count() > 0 ? 1U : 0U; });
+    measure("change_grid_128", builds, false, [&] { return grid.with_voxels(changed, {}).obstacle_count() > 0 ? 1U : 0U; });
     std::printf(", \"memory_points_100000\": [%zu]}\n", large.memory_bytes());
     return 0;
 }

@@ -83,7 +83,7 @@ struct PlacingMemory {
         group.tool = take(12 * model.effectors().size());
         group.tail = take(simd.tail_count());
         group.middle = take(3 * (model.volumes().size() + capacity::attached_max));
-        group.core = take(6 * (model.volumes().size() + capacity::attached_max));
+        group.capsule_axis = take(6 * (model.volumes().size() + capacity::attached_max));
         group.placed = placed.data();
         place_root(group);
     }

@@ -77,7 +77,7 @@ class Sender {
     std::int64_t world_ns_ = 0;
 };
 
-/// The same look by a kernel in this process: no ring, no thread, no lock. Taken in turns with the way through the
+/// The same evaluation by a kernel in this process: no ring, no thread, no lock. Taken in turns with the way through the
 /// channels: this machine's speed changes from second to second, and both must meet the same of it.
 class EvaluationAlone {
   public:

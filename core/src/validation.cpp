@@ -165,7 +165,7 @@ bool Validation::check_path_limits() noexcept {
     if (!config().max_ee_speed_m_s || !timed) verdict_.unchecked |= bit(Unchecked::ee_speed);
     if (!config().max_ee_angular_speed_rad_s || !timed) verdict_.unchecked |= bit(Unchecked::ee_angular_speed);
     if (!config().max_ee_accel_m_s2 || !timed) verdict_.unchecked |= bit(Unchecked::ee_acceleration);
-    if (mode() == ControlMode::joint_torque) return check_tube_limits();
+    if (mode() == ControlMode::joint_torque) return check_reachable_set_limits();
     return check_joint_position_path() && check_joint_velocity_path() && check_joint_acceleration_limit() && check_ee_motion() &&
            check_workspace_box();
 }

@@ -81,7 +81,7 @@ class Validation {
     bool check_footprint() noexcept;
     Outcome run_sweep(PairKind kind, Finding& finding) noexcept;
     bool sweep_world(PairKind kind) noexcept;
-    bool check_tube_limits() noexcept;
+    bool check_reachable_set_limits() noexcept;
     bool check_recovery() noexcept;
     bool check_no_go_zones() noexcept;
     bool check_keep_in_zones() noexcept;
@@ -91,10 +91,10 @@ class Validation {
     // paths/: how each control mode becomes a joint path. False when it cannot.
     bool build_path() noexcept;
     void begin_path() noexcept;
-    void begin_tube() noexcept;
+    void begin_reachable_set() noexcept;
     bool build_joint_path() noexcept;
     bool build_velocity_path() noexcept;
-    bool build_torque_tube() noexcept;
+    bool build_torque_reachable_set() noexcept;
     bool build_cartesian_path() noexcept;
     bool resolve_row(const Effector& effector, const Transform& target, double* configuration, Residual& residual) noexcept;
     bool build_base_path() noexcept;
@@ -114,8 +114,8 @@ class Validation {
     Violation violation_of_effector(ViolationCode code, std::size_t row, std::size_t effector) const noexcept;
 
     ControlMode mode() const noexcept { return static_cast<ControlMode>(request_.chunk.control_mode); }
-    double cell(std::size_t row, std::size_t column) const noexcept { return request_.chunk.flat[row * request_.chunk.width + column]; }
-    Vec3 cell3(std::size_t row, std::size_t column) const noexcept { return {cell(row, column), cell(row, column + 1), cell(row, column + 2)}; }
+    double value_at(std::size_t row, std::size_t column) const noexcept { return request_.chunk.flat[row * request_.chunk.width + column]; }
+    Vec3 vector_at(std::size_t row, std::size_t column) const noexcept { return {value_at(row, column), value_at(row, column + 1), value_at(row, column + 2)}; }
     double* path_row(std::size_t row) noexcept { return workspace_.path.data() + row * setup_.model->variable_count(); }
     const GateConfig& config() const noexcept { return setup_.config; }
     const RobotModel& model() const noexcept { return *setup_.model; }
@@ -127,8 +127,8 @@ class Validation {
     const CheckRequest& request_;
     Verdict verdict_{};
     Sweep sweep_;
-    bool rows_are_segments_ = true;  ///< Each row of the chunk ends one segment of the path; strokes of a gripper do not.
-    bool sweeps_tube_ = false;       ///< All within `half_width_` of row 0 is swept, instead of a path.
+    bool rows_are_segments_ = true;  ///< Each step of the chunk ends one segment of the path; strokes of a gripper do not.
+    bool sweeps_reachable_set_ = false;       ///< All within `half_width_` of row 0 is swept, instead of a path.
     std::array<double, capacity::dofs_max + 3> ee_step_;  ///< Of the step being checked, per variable, with signs; three for a base.
     std::array<double, capacity::dofs_max + 3> ee_widened_;
     std::array<double, capacity::dofs_max + 3> start_offset_;  ///< Where the robot was one step ago, had it moved as measured, less where it is.

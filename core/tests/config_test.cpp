@@ -80,17 +80,17 @@ TEST(half_a_box_or_half_a_range_is_refused) {
     REQUIRE_REFUSED(read_config(with("gripper_min", "")), "gripper_min");
 }
 
-TEST(pieces_are_read_whole_or_not_at_all) {
+TEST(hulls_are_read_whole_or_not_at_all) {
     const KernelConfig config = read_config(config_text);
-    REQUIRE(config.model.pieces.size() == 1 && config.model.pieces[0].radius_m == 0.001 && config.model.pieces[0].corners[1].x == 1.0);
+    REQUIRE(config.model.hulls.size() == 1 && config.model.hulls[0].radius_m == 0.001 && config.model.hulls[0].vertices[1].x == 1.0);
     for (const char* key : {"piece_radius_m", "piece_corner_count", "piece_corners_m"}) REQUIRE_REFUSED(read_config(with(key, "")), key);
     REQUIRE_REFUSED(read_config(with("piece_link", "")), "unknown key `piece_");
     REQUIRE_REFUSED(read_config(with("piece_corner_count", "piece_corner_count: [3]")), "needs 9 numbers and has 6");
     REQUIRE_REFUSED(read_config(with("piece_corner_count", "piece_corner_count: [0]")), "piece_corner_count");
     REQUIRE_REFUSED(read_config(with("piece_corner_count", "piece_corner_count: [257]")), "piece_corner_count");
     REQUIRE_REFUSED(read_config(with("piece_corners_m", "piece_corners_m: [0, 0, 0, 1, 0, nan]")), "piece_corners_m");
-    REQUIRE_REFUSED(arm(with("piece_link", "piece_link: [2]")), "piece 0: is on no link");
-    REQUIRE_REFUSED(arm(with("piece_radius_m", "piece_radius_m: [-0.001]")), "piece 0: radius");
+    REQUIRE_REFUSED(arm(with("piece_link", "piece_link: [2]")), "hull 0: is on no link");
+    REQUIRE_REFUSED(arm(with("piece_radius_m", "piece_radius_m: [-0.001]")), "hull 0: radius");
 }
 
 TEST(unknown_and_repeated_keys_are_refused_with_their_line) {

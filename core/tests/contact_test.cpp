@@ -113,12 +113,12 @@ TEST(attached_object_needs_its_own_contact) {
     held.touch.set(1);
     REQUIRE(scene.gate.attach(held));
     REQUIRE(scene.slide({0.4}, {scene.contact}).accepted == 0);
-    DeclaredContact for_held = scene.contact;
-    for_held.links.reset();
-    for_held.held.set(2);
-    const Verdict both = scene.slide({0.4}, {scene.contact, for_held});
+    DeclaredContact for_attached = scene.contact;
+    for_attached.links.reset();
+    for_attached.held.set(2);
+    const Verdict both = scene.slide({0.4}, {scene.contact, for_attached});
     REQUIRE(both.accepted == 1 && both.contacts_used == 3, both.contacts_used);
-    REQUIRE(scene.slide({0.4502}, {scene.contact, for_held}).accepted == 0);
+    REQUIRE(scene.slide({0.4502}, {scene.contact, for_attached}).accepted == 0);
 }
 
 TEST(zones_are_never_declared_away) {

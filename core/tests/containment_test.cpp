@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How deep a volume lies inside a shape: against points scattered over the surface, in every shape; and that a zone
-// holds between the rows, for the links it names and for what they hold.
+// holds between the steps, for the links it names and for what they hold.
 #include "geometry/containment.hpp"
 
 #include <cmath>
@@ -128,7 +128,7 @@ TEST(slide_may_go_up_to_the_wall_and_not_beyond) {
     }
 }
 
-TEST(zone_holds_between_the_rows) {
+TEST(zone_holds_between_the_steps) {
     // From the shoulder the hand swings out of the zone and back in: both rows are inside.
     RobotModelSpec spec = planar_arm(1);
     GateConfig config = wide_config(spec, 1.0);

@@ -18,9 +18,9 @@ namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-struct Corners {
+struct Vertices {
     std::vector<double> x, y, z;
-    explicit Corners(const std::vector<Vec3>& points) {
+    explicit Vertices(const std::vector<Vec3>& points) {
         for (const Vec3 p : points) {
             x.push_back(p.x);
             y.push_back(p.y);
@@ -31,8 +31,8 @@ struct Corners {
 };
 
 ConvexDistance apart(const std::vector<Vec3>& a, const std::vector<Vec3>& b, const Transform& pose = {}, const ConvexGoal& goal = {}) {
-    const Corners first(a);
-    const Corners second(b);
+    const Vertices first(a);
+    const Vertices second(b);
     return convex_distance(first.view(), second.view(), pose, goal);
 }
 
@@ -49,7 +49,7 @@ TEST(boxes_are_as_far_apart_as_on_paper) {
         const Vec3 gap{std::max(std::abs(to.x) - half_a.x - half_b.x, 0.0), std::max(std::abs(to.y) - half_a.y - half_b.y, 0.0),
                        std::max(std::abs(to.z) - half_a.z - half_b.z, 0.0)};
         const double wanted = norm(gap);
-        const ConvexDistance found = apart(box_corners({}, half_a), box_corners({}, half_b), {Mat3{}, to});
+        const ConvexDistance found = apart(box_vertices({}, half_a), box_vertices({}, half_b), {Mat3{}, to});
         if (!REQUIRE(found.lower_m <= wanted + 1e-12 && found.upper_m >= wanted - 1e-12, index, found.lower_m, found.upper_m, wanted)) return;
         if (!REQUIRE(found.upper_m - found.lower_m <= 2e-6 * wanted + 1e-8, index, found.lower_m, found.upper_m, wanted)) return;
         if (!REQUIRE(found.iterations <= convex_iterations_max, found.iterations)) return;
@@ -61,7 +61,7 @@ TEST(turned_polytopes_are_never_said_to_be_farther_than_two_of_their_points) {
     std::normal_distribution<double> place(0.0, 0.2);
     for (int index = 0; index < 5000; ++index) {
         std::vector<Vec3> a, b;
-        for (int corner = 0; corner < 30; ++corner) {
+        for (int vertex = 0; vertex < 30; ++vertex) {
             a.push_back({place(engine), place(engine), 0.3 * place(engine)});
             b.push_back({place(engine), 0.2 * place(engine), place(engine)});
         }
@@ -91,7 +91,7 @@ TEST(degenerate_polytopes_measure_like_what_they_are) {
 }
 
 TEST(touching_overlapping_and_unusable_polytopes_are_never_apart) {
-    const std::vector<Vec3> unit = box_corners({}, {0.5, 0.5, 0.5});
+    const std::vector<Vec3> unit = box_vertices({}, {0.5, 0.5, 0.5});
     for (const double shift : {0.0, 0.3, 0.999, 1.0}) {
         REQUIRE(apart(unit, unit, {Mat3{}, {shift, 0.0, 0.0}}).lower_m <= 1e-12, shift);
         REQUIRE(apart(unit, unit, {Mat3{}, {shift, shift, shift}}).lower_m <= 1e-12, shift);
@@ -107,7 +107,7 @@ TEST(touching_overlapping_and_unusable_polytopes_are_never_apart) {
 }
 
 TEST(stopping_early_is_still_below_the_truth) {
-    const std::vector<Vec3> unit = box_corners({}, {0.5, 0.5, 0.5});
+    const std::vector<Vec3> unit = box_vertices({}, {0.5, 0.5, 0.5});
     const Transform pose{rotation_from_rpy({0.3, 0.4, 0.5}), {2.0, 1.0, 0.5}};
     const double truth = apart(unit, unit, pose).upper_m;
     for (const double enough : {0.1, 0.5, 1.0, 1.2}) {

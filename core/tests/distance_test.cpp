@@ -112,7 +112,7 @@ TEST(witnesses_lie_on_their_segments_and_have_the_distance) {
     }
 }
 
-TEST(box_distance_is_face_edge_or_corner_distance) {
+TEST(box_distance_is_face_edge_or_vertex_distance) {
     const Vec3 half{1, 2, 3};
     REQUIRE(near(distance_segment_box({{2, 0, 0}, {5, 0, 0}}, half).distance_m, 1.0, paper_m));
     REQUIRE(near(distance_segment_box({{2, 3, 0}, {2, 3, 1}}, half).distance_m, std::sqrt(2.0), paper_m));

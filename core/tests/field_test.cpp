@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells and points: never farther than a plain loop over all of them says, unknown counts as occupied,
-// and the sweep meets them between the rows.
+// Voxels and points: never farther than a plain loop over all of them says, unknown counts as occupied,
+// and the sweep meets them between the steps.
 #include "world/obstacle_field.hpp"
 
 #include <algorithm>
@@ -22,15 +22,15 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 std::shared_ptr<const ObstacleField> shared(ObstacleField field) { return std::make_shared<const ObstacleField>(std::move(field)); }
 
-/// A grid of 10 cm cells, 20 x 20 x 20, around the origin; all free but the listed cells.
-ObstacleField grid_with(std::initializer_list<std::array<std::uint32_t, 3>> cells, std::uint8_t value, bool outside_is_free = true) {
+/// A grid of 10 cm voxels, 20 x 20 x 20, around the origin; all free but the listed voxels.
+ObstacleField grid_with(std::initializer_list<std::array<std::uint32_t, 3>> voxels, std::uint8_t value, bool outside_is_free = true) {
     VoxelSpec spec;
     spec.origin = {-1.0, -1.0, -1.0};
     spec.resolution_m = 0.1;
     spec.size = {20, 20, 20};
     spec.outside_is_free = outside_is_free;
     std::vector<std::uint8_t> occupancy(8000, 0);
-    for (const auto& cell : cells) occupancy[cell[0] + 20 * (cell[1] + 20 * cell[2])] = value;
+    for (const auto& voxel : voxels) occupancy[voxel[0] + 20 * (voxel[1] + 20 * voxel[2])] = value;
     return ObstacleField::from_voxels(spec, occupancy);
 }
 
@@ -68,7 +68,7 @@ TEST(points_measure_like_a_plain_loop_over_them) {
     }
 }
 
-TEST(unknown_cell_counts_as_occupied) {
+TEST(unknown_voxel_counts_as_occupied) {
     REQUIRE(check_slide(-0.6, 0.6, grid_with({}, 0)).accepted == 1);
     for (const std::uint8_t value : {std::uint8_t{1}, std::uint8_t{100}, std::uint8_t{255}}) {
         const Verdict verdict = check_slide(-0.6, 0.6, grid_with({{10, 10, 10}}, value));
@@ -94,12 +94,12 @@ TEST(outside_of_the_grid_is_occupied_unless_said_otherwise) {
     REQUIRE(check_slide(-0.6, 1.6, grid_with({}, 0, true)).accepted == 1);
 }
 
-TEST(cell_beside_the_path_is_passed_and_one_on_it_is_not) {
-    REQUIRE(check_slide(-0.6, 0.6, grid_with({{10, 11, 10}}, 1)).accepted == 1, "5 cm of sphere, 10 cm to the cell");
+TEST(voxel_beside_the_path_is_passed_and_one_on_it_is_not) {
+    REQUIRE(check_slide(-0.6, 0.6, grid_with({{10, 11, 10}}, 1)).accepted == 1, "5 cm of sphere, 10 cm to the voxel");
     REQUIRE(check_slide(-0.6, 0.6, grid_with({{10, 10, 10}}, 1)).accepted == 0);
 }
 
-TEST(point_between_two_rows_is_found_wherever_it_is) {
+TEST(point_between_two_steps_is_found_wherever_it_is) {
     for (int index = 0; index < 100; ++index) {
         const double point[3] = {-0.5 + 0.01 * index, 0.04, 0.0};
         REQUIRE(check_slide(-0.6, 0.6, ObstacleField::from_points(point)).accepted == 0, index);
@@ -122,7 +122,7 @@ TEST(field_that_cannot_be_used_is_refused) {
     spec.size = {2, 2, 2};
     const std::vector<std::uint8_t> eight(8, 0);
     REQUIRE_REFUSED(ObstacleField::from_voxels(spec, std::span(eight).first(7)), "");
-    // One whose reciprocal is infinite put a cell where no block is.
+    // One whose reciprocal is infinite put a voxel where no block is.
     for (const double resolution_m : {0.0, -0.1, not_a_number, 5e-324, 1e-309, 1e-13, std::nextafter(1e-6, 0.0), 10.1}) {
         VoxelSpec bad = spec;
         bad.resolution_m = resolution_m;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The map of the floor: columns as far as boxes, solid off the map, and swept under a base that moves.
+// The occupancy map: columns as far as boxes, solid off the map, and swept under a base that moves.
 #include <limits>
 #include <random>
 
@@ -45,13 +45,13 @@ RobotModelSpec sphere_on_wheels() {
     return spec;
 }
 
-Verdict drive(std::vector<double> row, std::shared_ptr<const ObstacleField> floor, const std::vector<Vec3>& corners = {}, double radius_m = 0.0,
+Verdict drive(std::vector<double> row, std::shared_ptr<const ObstacleField> floor, const std::vector<Vec3>& vertices = {}, double radius_m = 0.0,
               double stamp_s = 1.0, double expires_s = 2.0) {
     GateConfig config = wide_config(sphere_on_wheels(), 1.0);
     config.workspace_box.reset();
     config.enabled_modes.reset();
     config.enabled_modes.set(static_cast<std::size_t>(ControlMode::body_twist));
-    config.footprint_corners = corners;
+    config.footprint_vertices = vertices;
     config.footprint_radius_m = radius_m;
     Gate gate = make_gate(sphere_on_wheels(), config);
     WorldSnapshot world = make_world({});
@@ -102,7 +102,7 @@ TEST(everything_off_the_map_is_solid) {
     REQUIRE(std::abs(field->distance({{30.0, 0.0, 1.3}, {30.0, 0.0, 1.5}}, 1.0, obstacle).distance_m - 0.3) <= 1e-12);
 }
 
-TEST(base_meets_a_column_between_the_rows) {
+TEST(base_meets_a_column_between_the_steps) {
     REQUIRE(drive(ahead, floor_with({})).accepted == 1);
     const Verdict verdict = drive(ahead, floor_with({{20, 25}}));  // from x = 0.5: the sphere passes over it within one row
     REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::world_collision);
@@ -115,11 +115,11 @@ TEST(base_meets_a_column_between_the_rows) {
     REQUIRE(drive({2.0, 0.0, 0.0, 0.0, 0.0, 0.0}, floor_with({})).accepted == 0);  // too fast, and off the map
 }
 
-TEST(footprint_is_swept_with_its_corners_and_its_inside) {
+TEST(footprint_is_swept_with_its_vertices_and_its_inside) {
     REQUIRE(drive(ahead, floor_with({{20, 32}}), {{0.0, 0.0, 0.0}}, 0.15).accepted == 1);
     REQUIRE(drive(ahead, floor_with({{20, 32}}), {{0.0, 0.0, 0.0}}, 0.25).accepted == 0);
     REQUIRE(drive(still, floor_with({{25, 20}}), square).accepted == 1);
-    REQUIRE(drive(turn, floor_with({{25, 20}}), square).accepted == 0);  // a corner reaches 0.566 m
+    REQUIRE(drive(turn, floor_with({{25, 20}}), square).accepted == 0);  // a vertex reaches 0.566 m
     REQUIRE(drive(turn, floor_with({{26, 20}}), square).accepted == 1);
     REQUIRE(drive(still, floor_with({{22, 22}}), square).accepted == 0);  // inside, touched by no edge
     REQUIRE(drive(ahead, floor_with({{20, 25}}), square).accepted == 0);

@@ -60,14 +60,14 @@ TEST(row_beyond_its_limit_is_rejected_in_every_mode) {
     }
 }
 
-TEST(nan_is_rejected_in_every_mode_and_every_cell) {
+TEST(nan_is_rejected_in_every_mode_and_every_element) {
     Mobile mobile;
     for (const ModeChunk& chunk : mobile.chunks) {
-        for (std::size_t cell = 0; cell < chunk.accepted.size(); ++cell) {
+        for (std::size_t element = 0; element < chunk.accepted.size(); ++element) {
             std::vector<double> rows = chunk.accepted;
-            rows[cell] = not_a_number;
+            rows[element] = not_a_number;
             const Verdict verdict = mobile.check(chunk, rows, mobile.empty);
-            REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::nan_in_action, number(chunk.mode), cell);
+            REQUIRE(verdict.accepted == 0 && verdict.violation.code == ViolationCode::nan_in_action, number(chunk.mode), element);
         }
     }
 }

@@ -157,8 +157,8 @@ TEST(accepted_checks_do_not_allocate_in_any_mode) {
     }
 }
 
-TEST(checks_with_convex_pieces_do_not_allocate_in_any_mode) {
-    Mobile mobile(with_pieces(mobile_manipulator(), 0.001));
+TEST(checks_with_convex_hulls_do_not_allocate_in_any_mode) {
+    Mobile mobile(with_hulls(mobile_manipulator(), 0.001));
     const std::vector<double> cloud{0.8, 0.0, 0.2, 0.7, 0.1, 0.9};
     mobile.blocked.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points(cloud)), 1.0);
     for (const ModeChunk& chunk : mobile.chunks) {
@@ -189,20 +189,20 @@ TEST(rejected_checks_do_not_allocate_in_any_mode) {
 
 TEST(base_motion_over_a_map_does_not_allocate) {
     GateConfig config = wide_config(mobile_manipulator());
-    config.footprint_corners = {{-0.4, -0.3, 0.0}, {0.4, -0.3, 0.0}, {0.4, 0.3, 0.0}, {-0.4, 0.3, 0.0}};
+    config.footprint_vertices = {{-0.4, -0.3, 0.0}, {0.4, -0.3, 0.0}, {0.4, 0.3, 0.0}, {-0.4, 0.3, 0.0}};
     Gate gate = make_gate(mobile_manipulator(), config);
     FloorSpec floor;
     floor.in_base.translation = {-2.0, -2.0, 0.0};
     floor.resolution_m = 0.05;
     floor.size = {80, 80};
     floor.high_m = 0.3;
-    std::vector<std::uint8_t> cells(6400, 0);
+    std::vector<std::uint8_t> voxels(6400, 0);
     const std::vector<double> rows = repeated(8, {1.0, 0.0, 0.0, 0.0, 0.0, 0.3});
     const double fingers[1] = {0.02};
     for (const int blocked : {0, 1}) {
-        cells[80 * 40 + 49] = static_cast<std::uint8_t>(blocked);  // from x = 0.45: the front of the footprint drives over it
+        voxels[80 * 40 + 49] = static_cast<std::uint8_t>(blocked);  // from x = 0.45: the front of the footprint drives over it
         WorldSnapshot world = make_world({});
-        world.set_field(floor_slot, std::make_shared<const ObstacleField>(ObstacleField::from_floor(floor, cells)), 1.0);
+        world.set_field(floor_slot, std::make_shared<const ObstacleField>(ObstacleField::from_floor(floor, voxels)), 1.0);
         CheckRequest request = make_request(ControlMode::body_twist, rows, 6, panda_home, world);
         request.state.gripper_positions = fingers;
         int accepted = 0;

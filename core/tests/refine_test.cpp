@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The narrow-phase query by convex pieces: it clears what the volumes only seem to touch, between the rows too, and
+// The narrow-phase query by convex hulls: it clears what the volumes only seem to touch, between the steps too, and
 // nothing else.
 #include <algorithm>
 #include <cmath>
@@ -31,13 +31,13 @@ Gate jumping_gate(const RobotModelSpec& spec, double margin_m = 0.0) {
 /// One bar with a sphere of 5 cm at its end, of which only a box of 2 cm is solid.
 RobotModelSpec boxed_arm() {
     RobotModelSpec spec = planar_arm(1);
-    spec.pieces.push_back({1, 0.0, box_corners({1.0, 0.0, 0.0}, {0.01, 0.01, 0.01})});
+    spec.hulls.push_back({1, 0.0, box_vertices({1.0, 0.0, 0.0}, {0.01, 0.01, 0.01})});
     return spec;
 }
 
 RobotModelSpec boxed_slider(double radius_m = 0.0) {
     RobotModelSpec spec = slider();
-    spec.pieces.push_back({1, radius_m, box_corners({}, {0.01, 0.01, 0.01})});
+    spec.hulls.push_back({1, radius_m, box_vertices({}, {0.01, 0.01, 0.01})});
     return spec;
 }
 
@@ -83,59 +83,59 @@ bool world_rejected(const Verdict& verdict) { return verdict.accepted == 0 && ve
 }  // namespace
 
 TEST(pole_that_only_the_sphere_touches_is_passed_and_one_that_the_box_touches_is_not) {
-    const double corner_m = std::hypot(1.01, 0.01);
+    const double vertex_m = std::hypot(1.01, 0.01);
     for (int index = 1; index < 100; ++index) {
         const double angle = 0.08 + (pi - 0.16) * index / 100.0;
-        REQUIRE(world_rejected(turn(planar_arm(1), sphere(on_circle(corner_m + 0.0022, angle), 0.002))), angle);
-        REQUIRE(turn(boxed_arm(), sphere(on_circle(corner_m + 0.0022, angle), 0.002)).accepted == 1, angle);
-        const Verdict verdict = turn(boxed_arm(), sphere(on_circle(corner_m + 0.0018, angle), 0.002));
+        REQUIRE(world_rejected(turn(planar_arm(1), sphere(on_circle(vertex_m + 0.0022, angle), 0.002))), angle);
+        REQUIRE(turn(boxed_arm(), sphere(on_circle(vertex_m + 0.0022, angle), 0.002)).accepted == 1, angle);
+        const Verdict verdict = turn(boxed_arm(), sphere(on_circle(vertex_m + 0.0018, angle), 0.002));
         REQUIRE(world_rejected(verdict), angle);
         REQUIRE(verdict.violation.distance_m <= 1e-4, angle, verdict.violation.distance_m);
     }
 }
 
-TEST(margin_counts_from_the_piece) {
-    const double corner_m = std::hypot(1.01, 0.01);
-    REQUIRE(turn(boxed_arm(), sphere(on_circle(corner_m + 0.0122, 1.0), 0.002), 0.01).accepted == 1);
-    REQUIRE(world_rejected(turn(boxed_arm(), sphere(on_circle(corner_m + 0.0118, 1.0), 0.002), 0.01)));
+TEST(margin_counts_from_the_hull) {
+    const double vertex_m = std::hypot(1.01, 0.01);
+    REQUIRE(turn(boxed_arm(), sphere(on_circle(vertex_m + 0.0122, 1.0), 0.002), 0.01).accepted == 1);
+    REQUIRE(world_rejected(turn(boxed_arm(), sphere(on_circle(vertex_m + 0.0118, 1.0), 0.002), 0.01)));
 }
 
-TEST(radius_of_a_piece_counts) {
+TEST(radius_of_a_hull_counts) {
     RobotModelSpec spec = boxed_arm();
-    spec.pieces[0].radius_m = 0.001;
-    const double corner_m = std::hypot(1.01, 0.01) + 0.001;
-    REQUIRE(turn(spec, sphere(on_circle(corner_m + 0.0022, 1.0), 0.002)).accepted == 1);
-    REQUIRE(world_rejected(turn(spec, sphere(on_circle(corner_m + 0.0018, 1.0), 0.002))));
+    spec.hulls[0].radius_m = 0.001;
+    const double vertex_m = std::hypot(1.01, 0.01) + 0.001;
+    REQUIRE(turn(spec, sphere(on_circle(vertex_m + 0.0022, 1.0), 0.002)).accepted == 1);
+    REQUIRE(world_rejected(turn(spec, sphere(on_circle(vertex_m + 0.0018, 1.0), 0.002))));
 }
 
-TEST(every_piece_of_a_crowded_link_counts) {
-    // All but one of the pieces are a grain at the middle of the sphere; the one box is first, last or in between.
-    const double corner_m = std::hypot(1.01, 0.01);
-    for (const std::size_t place : {std::size_t{0}, std::size_t{63}, std::size_t{64}, capacity::pieces_per_link_max - 1}) {
+TEST(every_hull_of_a_crowded_link_counts) {
+    // All but one of the hulls are a grain at the middle of the sphere; the one box is first, last or in between.
+    const double vertex_m = std::hypot(1.01, 0.01);
+    for (const std::size_t place : {std::size_t{0}, std::size_t{63}, std::size_t{64}, capacity::hulls_per_link_max - 1}) {
         RobotModelSpec spec = boxed_arm();
-        spec.pieces.resize(capacity::pieces_per_link_max, {1, 0.0, {{1.0, 0.0, 0.0}}});
-        std::swap(spec.pieces[0], spec.pieces[place]);
-        REQUIRE(turn(spec, sphere(on_circle(corner_m + 0.0022, 1.0), 0.002)).accepted == 1, place);
-        REQUIRE(world_rejected(turn(spec, sphere(on_circle(corner_m + 0.0018, 1.0), 0.002))), place);
-        spec.pieces[place] = {1, 0.0, {{1.0, 0.0, 0.0}}};
-        REQUIRE(turn(spec, sphere(on_circle(corner_m + 0.0018, 1.0), 0.002)).accepted == 1, place);
+        spec.hulls.resize(capacity::hulls_per_link_max, {1, 0.0, {{1.0, 0.0, 0.0}}});
+        std::swap(spec.hulls[0], spec.hulls[place]);
+        REQUIRE(turn(spec, sphere(on_circle(vertex_m + 0.0022, 1.0), 0.002)).accepted == 1, place);
+        REQUIRE(world_rejected(turn(spec, sphere(on_circle(vertex_m + 0.0018, 1.0), 0.002))), place);
+        spec.hulls[place] = {1, 0.0, {{1.0, 0.0, 0.0}}};
+        REQUIRE(turn(spec, sphere(on_circle(vertex_m + 0.0018, 1.0), 0.002)).accepted == 1, place);
     }
 }
 
-TEST(volume_stands_for_the_pieces_it_meets_and_no_others) {
+TEST(volume_stands_for_the_hulls_it_meets_and_no_others) {
     // Two spheres on one link, two boxes in each.
     RobotModelSpec spec = planar_arm(1);
     spec.volumes.push_back({1, 0.05, {0.5, 0.0, 0.0}, {0.5, 0.0, 0.0}});
-    for (const double x : {1.0, 0.5, 1.0, 0.5}) spec.pieces.push_back({1, 0.0, box_corners({x, 0.0, 0.0}, {0.01, 0.01, 0.01})});
+    for (const double x : {1.0, 0.5, 1.0, 0.5}) spec.hulls.push_back({1, 0.0, box_vertices({x, 0.0, 0.0}, {0.01, 0.01, 0.01})});
     const RobotModel model(spec);
     for (std::size_t index = 0; index < model.volumes().size(); ++index) {
         const std::vector<std::uint16_t> inside = model.volumes()[index].end_a.x > 0.75 ? std::vector<std::uint16_t>{0, 2} : std::vector<std::uint16_t>{1, 3};
-        REQUIRE(std::ranges::equal(model.pieces_of_volume(index), inside), index);
+        REQUIRE(std::ranges::equal(model.hulls_of_volume(index), inside), index);
     }
-    REQUIRE(model.pieces_of_volume(model.volumes().size()).empty());
+    REQUIRE(model.hulls_of_volume(model.volumes().size()).empty());
 }
 
-TEST(boxes_capsules_and_half_spaces_are_met_by_pieces) {
+TEST(boxes_capsules_and_half_spaces_are_met_by_hulls) {
     PrimitiveSpec floor;
     floor.kind = PrimitiveKind::half_space;
     PrimitiveSpec pole = sphere({}, 0.002);
@@ -153,25 +153,25 @@ TEST(boxes_capsules_and_half_spaces_are_met_by_pieces) {
     }
 }
 
-TEST(self_pairs_are_cleared_by_pieces_of_either_link) {
+TEST(self_pairs_are_cleared_by_hulls_of_either_link) {
     for (const double apart_m : {0.0202, 0.0602, 0.099}) {
         RobotModelSpec spec = two_slides(apart_m);
         REQUIRE(slide_past(spec).violation.code == ViolationCode::self_collision, apart_m);
-        spec.pieces.push_back({1, 0.0, box_corners({}, {0.01, 0.01, 0.01})});
+        spec.hulls.push_back({1, 0.0, box_vertices({}, {0.01, 0.01, 0.01})});
         REQUIRE((slide_past(spec).accepted == 1) == (apart_m > 0.0601), apart_m);
-        spec.pieces.push_back({2, 0.0, box_corners({}, {0.01, 0.01, 0.01})});
+        spec.hulls.push_back({2, 0.0, box_vertices({}, {0.01, 0.01, 0.01})});
         REQUIRE(slide_past(spec).accepted == 1, apart_m);
     }
     for (const double apart_m : {0.0, 0.01, 0.0199}) {
         RobotModelSpec spec = two_slides(apart_m);
-        for (const std::int32_t link : {1, 2}) spec.pieces.push_back({link, 0.0, box_corners({}, {0.01, 0.01, 0.01})});
+        for (const std::int32_t link : {1, 2}) spec.hulls.push_back({link, 0.0, box_vertices({}, {0.01, 0.01, 0.01})});
         REQUIRE(slide_past(spec).violation.code == ViolationCode::self_collision, apart_m);
     }
 }
 
-TEST(piece_of_one_link_does_not_clear_another) {
+TEST(hull_of_one_link_does_not_clear_another) {
     RobotModelSpec spec = planar_arm(2);
-    spec.pieces.push_back({2, 0.0, box_corners({1.0, 0.0, 0.0}, {0.01, 0.01, 0.01})});
+    spec.hulls.push_back({2, 0.0, box_vertices({1.0, 0.0, 0.0}, {0.01, 0.01, 0.01})});
     Gate gate = jumping_gate(spec);
     const PrimitiveSpec obstacle = sphere({1.0, 0.03, 0.0}, 0.002);
     const WorldSnapshot world = make_world({&obstacle, 1});
@@ -197,7 +197,7 @@ TEST(attached_objects_are_not_refined_away) {
     REQUIRE(world_rejected(gate.check(request)));
 }
 
-TEST(points_and_cells_are_met_by_pieces) {
+TEST(points_and_voxels_are_met_by_hulls) {
     for (const double gap_m : {-0.0005, 0.0002}) {
         const double cloud[3] = {0.5, 0.01 + gap_m, 0.0};
         WorldSnapshot points = make_world({});
@@ -211,14 +211,14 @@ TEST(points_and_cells_are_met_by_pieces) {
         grid.outside_is_free = true;
         std::vector<std::uint8_t> occupancy(40 * 20 * 20, 0);
         occupancy[25 + 40 * (10 + 20 * 10)] = 1;  // its face lies `gap_m` beside the box
-        WorldSnapshot cells = make_world({});
-        cells.set_field(voxel_slot, std::make_shared<const ObstacleField>(ObstacleField::from_voxels(grid, occupancy)), 1.0);
-        REQUIRE(slide(slider(), cells, 0.0, 1.0).accepted == 0, gap_m);
-        REQUIRE((slide(boxed_slider(), cells, 0.0, 1.0).accepted == 1) == (gap_m > 0.0), gap_m);
+        WorldSnapshot voxels = make_world({});
+        voxels.set_field(voxel_slot, std::make_shared<const ObstacleField>(ObstacleField::from_voxels(grid, occupancy)), 1.0);
+        REQUIRE(slide(slider(), voxels, 0.0, 1.0).accepted == 0, gap_m);
+        REQUIRE((slide(boxed_slider(), voxels, 0.0, 1.0).accepted == 1) == (gap_m > 0.0), gap_m);
     }
 }
 
-TEST(piece_inside_something_solid_or_unknown_is_not_cleared) {
+TEST(hull_inside_something_solid_or_unknown_is_not_cleared) {
     VoxelSpec grid;
     grid.origin = {-2.0, -2.0, -2.0};
     grid.resolution_m = 0.1;
@@ -259,7 +259,7 @@ TEST(what_started_in_contact_is_evaluated_by_its_volumes_when_it_comes_by_again)
     add_joint(spec, 1, JointKind::revolute, {1.0, 0.0, 0.0}, {}, {0.0, 0.0, 1.0}, -20.0, 20.0);
     spec.volumes.push_back({2, 0.05, {}, {}});
     spec.effectors.push_back({2, {}, {}});
-    spec.pieces.push_back({2, 0.0, box_corners({0.04, 0.0, 0.0}, {0.005, 0.005, 0.005})});
+    spec.hulls.push_back({2, 0.0, box_vertices({0.04, 0.0, 0.0}, {0.005, 0.005, 0.005})});
     const PrimitiveSpec pole = sphere({1.54, 0.0, 0.0}, 0.5);  // the sphere comes 1 cm into it at an angle of 0
     const WorldSnapshot world = make_world({&pole, 1});
     const double touching[2] = {0.05, -0.05};
@@ -285,7 +285,7 @@ RobotModelSpec bar_on_a_slide() {
     add_joint(spec, 1, JointKind::revolute, {}, {}, {0.0, 0.0, 1.0}, -3.0, 3.0);
     spec.volumes.push_back({2, 0.1005, {}, {}});
     spec.effectors.push_back({2, {}, {}});
-    spec.pieces.push_back({2, 0.01, {{0.0, -0.09, 0.0}, {0.0, 0.09, 0.0}}});
+    spec.hulls.push_back({2, 0.01, {{0.0, -0.09, 0.0}, {0.0, 0.09, 0.0}}});
     return spec;
 }
 
@@ -296,7 +296,7 @@ Verdict retreat(const RobotModelSpec& spec, const WorldSnapshot& world, std::vec
     return gate.check(request);
 }
 
-TEST(pieces_do_not_swing_into_what_their_volumes_leave) {
+TEST(hulls_do_not_swing_into_what_their_volumes_leave) {
     // The bar stands along a wall, 2 mm from it, which is inside the margin; the sphere around it is 9 cm inside the
     // wall.
     std::vector<WorldSnapshot> worlds;
@@ -328,7 +328,7 @@ TEST(pieces_do_not_swing_into_what_their_volumes_leave) {
     }
 }
 
-TEST(pieces_that_leave_one_point_do_not_swing_into_another_of_its_cloud) {
+TEST(hulls_that_leave_one_point_do_not_swing_into_another_of_its_cloud) {
     // The bar is 4 mm deep in the first point; the second, which the sphere around the bar contains as well, is 3 cm clear of it.
     const double points[6] = {0.006, -0.05, 0.0, 0.04, 0.07, 0.0};
     WorldSnapshot world = make_world({});
@@ -339,7 +339,7 @@ TEST(pieces_that_leave_one_point_do_not_swing_into_another_of_its_cloud) {
     REQUIRE(clear.accepted == 1 && clear.recovery == 1, static_cast<int>(clear.violation.code));
 }
 
-TEST(pieces_may_clear_points_beside_those_that_were_touched) {
+TEST(hulls_may_clear_points_beside_those_that_were_touched) {
     // The second point comes into the sphere around the bar and never near the bar.
     const double points[6] = {0.006, -0.05, 0.0, -0.107, 0.0, 0.0};
     WorldSnapshot world = make_world({});
@@ -366,11 +366,11 @@ TEST(spent_budget_is_not_an_acceptance) {
     REQUIRE(jumping_gate(spec).check(make_request(ControlMode::joint_position, rows, 1, from, world)).accepted == 1);
 }
 
-TEST(pieces_equal_to_the_volumes_change_no_verdict) {
+TEST(hulls_equal_to_the_volumes_change_no_verdict) {
     std::mt19937_64 engine(9);
     std::uniform_real_distribution<double> place(-1.0, 1.0);
     Gate plain = jumping_gate(panda());
-    Gate refined = jumping_gate(with_pieces(panda()));
+    Gate refined = jumping_gate(with_hulls(panda()));
     int accepted = 0;
     for (int index = 0; index < 2000; ++index) {
         std::vector<PrimitiveSpec> obstacles;
@@ -418,30 +418,30 @@ TEST(reach_of_torque_is_refined_too) {
     }
 }
 
-TEST(pieces_that_cannot_be_used_are_refused) {
-    const auto try_piece = [](PieceSpec piece, const char* why) {
+TEST(hulls_that_cannot_be_used_are_refused) {
+    const auto try_hull = [](HullSpec hull, const char* why) {
         RobotModelSpec spec = planar_arm(2);
-        spec.pieces.push_back(std::move(piece));
+        spec.hulls.push_back(std::move(hull));
         REQUIRE_REFUSED(RobotModel(spec), why);
     };
     const double bad = std::numeric_limits<double>::quiet_NaN();
-    try_piece({3, 0.0, {{}}}, "piece 0: is on no link");
-    try_piece({-1, 0.0, {{}}}, "piece 0: is on no link");
-    try_piece({1, -1e-9, {{}}}, "radius");
-    try_piece({1, bad, {{}}}, "radius");
-    try_piece({1, 0.0, {}}, "corners");
-    try_piece({1, 0.0, std::vector<Vec3>(capacity::piece_corners_max + 1)}, "corners");
-    try_piece({1, 0.0, {{}, {0.0, bad, 0.0}}}, "not finite");
-    try_piece({1, 0.0, {{101.0, 0.0, 0.0}}}, "beyond 100 m");
+    try_hull({3, 0.0, {{}}}, "hull 0: is on no link");
+    try_hull({-1, 0.0, {{}}}, "hull 0: is on no link");
+    try_hull({1, -1e-9, {{}}}, "radius");
+    try_hull({1, bad, {{}}}, "radius");
+    try_hull({1, 0.0, {}}, "vertices");
+    try_hull({1, 0.0, std::vector<Vec3>(capacity::hull_vertices_max + 1)}, "vertices");
+    try_hull({1, 0.0, {{}, {0.0, bad, 0.0}}}, "not finite");
+    try_hull({1, 0.0, {{101.0, 0.0, 0.0}}}, "beyond 100 m");
     RobotModelSpec unordered = planar_arm(2);
-    unordered.pieces = {{2, 0.0, {{}}}, {1, 0.0, {{}}}};
-    REQUIRE_REFUSED(RobotModel(unordered), "after a piece of a later link");
+    unordered.hulls = {{2, 0.0, {{}}}, {1, 0.0, {{}}}};
+    REQUIRE_REFUSED(RobotModel(unordered), "after a hull of a later link");
     RobotModelSpec crowded = planar_arm(2);
-    crowded.pieces.assign(capacity::pieces_per_link_max + 1, {1, 0.0, {{}}});
-    REQUIRE_REFUSED(RobotModel(crowded), "pieces_per_link_max");
+    crowded.hulls.assign(capacity::hulls_per_link_max + 1, {1, 0.0, {{}}});
+    REQUIRE_REFUSED(RobotModel(crowded), "hulls_per_link_max");
     RobotModelSpec too_many = planar_arm(2);
-    too_many.pieces.assign(capacity::pieces_max + 1, {1, 0.0, {{}}});
-    REQUIRE_REFUSED(RobotModel(too_many), "pieces_max");
+    too_many.hulls.assign(capacity::hulls_max + 1, {1, 0.0, {{}}});
+    REQUIRE_REFUSED(RobotModel(too_many), "hulls_max");
 }
 
 TEST_MAIN

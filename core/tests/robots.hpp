@@ -139,25 +139,25 @@ inline RobotModelSpec two_arms() {
     return spec;
 }
 
-/// The same robot with every volume as a convex piece too, `thinner_m` thinner.
-inline RobotModelSpec with_pieces(RobotModelSpec spec, double thinner_m = 0.0) {
+/// The same robot with every volume as a convex hull too, `thinner_m` thinner.
+inline RobotModelSpec with_hulls(RobotModelSpec spec, double thinner_m = 0.0) {
     for (std::int32_t link = 0; link < static_cast<std::int32_t>(spec.links.size()); ++link) {
         for (const VolumeSpec& volume : spec.volumes) {
-            if (volume.link == link) spec.pieces.push_back({link, volume.radius_m - thinner_m, {volume.end_a, volume.end_b}});
+            if (volume.link == link) spec.hulls.push_back({link, volume.radius_m - thinner_m, {volume.end_a, volume.end_b}});
         }
     }
     return spec;
 }
 
-/// The eight corners of a box around a point.
-inline std::vector<Vec3> box_corners(Vec3 centre, Vec3 half) {
-    std::vector<Vec3> corners;
+/// The eight vertices of a box around a point.
+inline std::vector<Vec3> box_vertices(Vec3 centre, Vec3 half) {
+    std::vector<Vec3> vertices;
     for (const double x : {-1.0, 1.0}) {
         for (const double y : {-1.0, 1.0}) {
-            for (const double z : {-1.0, 1.0}) corners.push_back({centre.x + x * half.x, centre.y + y * half.y, centre.z + z * half.z});
+            for (const double z : {-1.0, 1.0}) vertices.push_back({centre.x + x * half.x, centre.y + y * half.y, centre.z + z * half.z});
         }
     }
-    return corners;
+    return vertices;
 }
 
 /// Limits for all modes the robot can have, wide enough that tests narrow what they are about.

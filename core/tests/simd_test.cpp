@@ -61,7 +61,7 @@ constexpr double resolution_share = 1e-3;
 /// away from a sample: 0.5 * 0.32 * 0.01^2 = 1.6e-5, of a bound that is at most three times the speed.
 constexpr double sampling_share = 5e-5;
 
-/// The tool at a share of the way between two rows, or a little beyond.
+/// The tool at a share of the way between two steps, or a little beyond.
 Transform tool_between(const RobotModel& model, std::span<const double> from, std::span<const double> to, double t) {
     std::vector<double> configuration(model.variable_count(), 0.0);
     for (std::size_t joint = 0; joint < from.size(); ++joint) configuration[joint] = from[joint] + t * (to[joint] - from[joint]);

@@ -86,14 +86,14 @@ TEST(chunk_at_the_row_capacity_is_accepted_and_one_row_more_is_not) {
     require_rejected(rest.check(), 4, ViolationCode::dim_mismatch, "rows_max + 1");
 }
 
-TEST(number_that_is_not_finite_is_rejected_in_any_cell_at_stage_5) {
+TEST(number_that_is_not_finite_is_rejected_in_any_element_at_stage_5) {
     for (const double poison : {not_a_number, -not_a_number, infinity, -infinity}) {
-        for (std::size_t cell = 0; cell < 6; ++cell) {
+        for (std::size_t element = 0; element < 6; ++element) {
             Rest rest;
-            rest.rows[cell] = poison;
+            rest.rows[element] = poison;
             const Verdict verdict = rest.check();
             require_rejected(verdict, 5, ViolationCode::nan_in_action, "poison");
-            REQUIRE(verdict.violation.element == cell, verdict.violation.element, cell);
+            REQUIRE(verdict.violation.element == element, verdict.violation.element, element);
         }
     }
 }

@@ -36,9 +36,9 @@ double smallest_distance(const RobotModel& model, const WorldSnapshot& world, co
             smallest_m = std::min(smallest_m, volume_distance(volumes[a], volumes[b], frames));
         }
         if (model.bodies()[volumes[a].body].depth == 0) continue;
-        const Segment core{frames[volumes[a].body] * volumes[a].end_a, frames[volumes[a].body] * volumes[a].end_b};
+        const Segment capsule_axis{frames[volumes[a].body] * volumes[a].end_a, frames[volumes[a].body] * volumes[a].end_b};
         for (const Primitive& primitive : world.primitives()) {
-            smallest_m = std::min(smallest_m, distance_segment_primitive(core, primitive).distance_m - volumes[a].radius_m);
+            smallest_m = std::min(smallest_m, distance_segment_primitive(capsule_axis, primitive).distance_m - volumes[a].radius_m);
         }
     }
     return smallest_m;

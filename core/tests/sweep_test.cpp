@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sweep on cases computed on paper: margins, first and last segment, between the rows, allowed
+// The sweep on cases computed on paper: margins, first and last segment, between the steps, allowed
 // pairs, touching, attached objects, budget. One-metre planar links with a sphere of 5 cm at the end.
 #include <cmath>
 #include <limits>
@@ -43,7 +43,7 @@ bool world_rejected(const Verdict& verdict) { return verdict.accepted == 0 && ve
 
 }  // namespace
 
-TEST(thin_pole_between_two_rows_is_found_wherever_it_stands) {
+TEST(thin_pole_between_two_steps_is_found_wherever_it_stands) {
     for (int index = 1; index < 200; ++index) {
         const double angle = 0.08 + (pi - 0.16) * index / 200.0;
         Turn turn(0.0, {pi}, sphere(on_circle(1.0, angle), 0.002));
@@ -211,7 +211,7 @@ TEST(joint_axis_along_the_link_has_no_reach_and_across_it_has_all_of_it) {
     }
 }
 
-TEST(tool_that_leaves_the_box_between_two_rows_is_found) {
+TEST(tool_that_leaves_the_box_between_two_steps_is_found) {
     GateConfig config = wide_config(planar_arm(1), 1.0);
     config.velocity_max = {20.0};
     config.max_ee_speed_m_s = 100.0;

@@ -41,7 +41,7 @@ inline const KernelConfig& robot() {
             text.replace(at, std::string(from).size(), to);
         };
         put("mobile_base: false", "mobile_base: true");
-        put("control_modes: [0, 1, 3, 4, 5, 6]", "max_base_linear_speed_m_s: 1.0\nmax_base_angular_speed_rad_s: 1.0\nfootprint_corners_xy: [0, 0]\nfootprint_radius_m: 0.2\ncontrol_modes: [0, 1, 3, 4, 5, 6, 7]");
+        put("control_modes: [0, 1, 3, 4, 5, 6]", "max_base_linear_speed_m_s: 1.0\nmax_base_angular_speed_rad_s: 1.0\nfootprint_vertices_xy: [0, 0]\nfootprint_radius_m: 0.2\ncontrol_modes: [0, 1, 3, 4, 5, 6, 7]");
         return read_config(text);
     }();
     return config;
@@ -173,14 +173,14 @@ inline std::span<const std::byte> write_whole_world(std::span<std::byte> memory)
     snapshot.xyz_quat_xyzw = {0, 1.7, 0, 0, 0, 0, 1, 0, -1.7, 0, 0, 0, 0, 1};
     snapshot.object_id = {"table", "zone"};
     snapshot.obstacle_count = 1;
-    const std::vector<std::uint8_t> cells(27, 0);
+    const std::vector<std::uint8_t> zeros(27, 0);
     snapshot.has_voxels = true;
     snapshot.voxels_stamp_s = now_s;
     snapshot.origin = {5.0, 5.0, 5.0};
     snapshot.resolution = 0.1;
     snapshot.size = {3, 3, 3};
     snapshot.outside_is_free = true;
-    snapshot.occupancy = cells;
+    snapshot.occupancy = zeros;
     snapshot.has_points = true;
     snapshot.points_stamp_s = now_s;
     snapshot.points = {2.0, 2.0, 2.0};

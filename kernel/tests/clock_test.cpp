@@ -117,12 +117,12 @@ TEST(world_is_rejected_one_instant_after_it_has_been_here_for_as_long_as_it_may)
     REQUIRE(bench.submit({1e6, 63.0}) == ViolationCode::world_unavailable);
 }
 
-TEST(obstacles_that_no_longer_come_grow_old_though_cells_still_do) {
+TEST(obstacles_that_no_longer_come_grow_old_though_voxels_still_do) {
     for (const bool obstacles_end : {true, false}) {
         for (const double step_s : {0.0, -60.0}) {
             Bench bench(true);
             WorldBuilder builder(WorldFrames{.base = "base", .root = {}});
-            // A world of one empty list, or of free cells all round.
+            // A world of one empty list, or of free voxels all round.
             const auto see = [&](MessageType type, Now now) {
                 std::vector<std::byte> memory(1024);
                 CdrWriter writer(memory);
@@ -162,7 +162,7 @@ TEST(obstacles_that_no_longer_come_grow_old_though_cells_still_do) {
     }
 }
 
-TEST(world_that_nobody_gave_is_not_called_stale) {
+TEST(world_that_no_source_gave_is_not_called_stale) {
     Bench bench(true);
     bench.with_world = false;
     bench.observe({1e6, 50.0});

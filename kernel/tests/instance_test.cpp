@@ -72,7 +72,7 @@ TEST(nothing_is_left_under_a_name_that_was_given_back) {
     REQUIRE(!is_there(ring_name(name, "lock")) && !is_there(ring_name(name, "board")));
 }
 
-TEST(what_a_killed_kernel_left_keeps_nobody_out_and_can_be_removed) {
+TEST(what_a_killed_kernel_left_keeps_no_kernel_out_and_can_be_removed) {
     const std::string name = unique_instance("killed");
     leave_everything(name);
     REQUIRE(can_claim(name));
@@ -92,7 +92,7 @@ TEST(memory_knows_whether_it_still_has_its_name) {
     REQUIRE(!second.is_named(name));
 }
 
-TEST(room_is_found_when_memory_is_made_and_not_when_somebody_writes) {
+TEST(room_is_found_when_memory_is_made_and_not_when_a_process_writes) {
     // A process that writes to a page that the system has no room for is killed: that must not be a kernel in the middle of a motion.
     const std::string name = ring_name(unique_instance("room"), "inputs");
     constexpr std::size_t bytes = 1 << 20;
@@ -150,7 +150,7 @@ TEST(root_believes_a_kernel_of_another_user_only_where_it_names_that_user) {
     rmdir(("/dev/shm/lastgate-" + std::to_string(stranger)).c_str());
 }
 
-TEST(folder_that_a_stranger_made_in_the_name_of_another_keeps_nobody_out) {
+TEST(folder_that_a_stranger_made_in_the_name_of_another_keeps_no_kernel_out) {
     if (getuid() != 0) return;  // only root can be two users
     const std::string instance = unique_instance("kept-out");
     const std::string folder = "/dev/shm/lastgate-65534";

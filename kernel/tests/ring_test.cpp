@@ -74,7 +74,7 @@ TEST(message_that_does_not_fit_is_refused_by_the_writer_and_lost_to_a_small_read
     REQUIRE(!test.ring.read(cursor, head, small, lost) && lost == 1, lost);
 }
 
-TEST(size_that_nobody_could_have_written_is_not_believed) {
+TEST(size_that_no_writer_could_have_written_is_not_believed) {
     TestRing test("lies", {4, 64});
     (void)test.ring.write(MessageType::action_chunk, message(1, 64), 0);
     // The size stands behind the turn, the origin, the time and the type of the first slot.

@@ -29,7 +29,7 @@ std::atomic<bool> is_armed{false};
 
 /// In the order in which a chunk that passes reaches them.
 const std::vector<std::string> points_before = {"chunk taken", "chunk evaluated", "gate held", "stop flag read", "decided", "slot not begun", "slot written"};
-const std::vector<std::string> points_after = {"passed on", "event signalled", "gate let go"};
+const std::vector<std::string> points_after = {"passed on", "event signalled", "gate released"};
 
 std::vector<std::string> all_points() {
     std::vector<std::string> points = points_before;

@@ -160,7 +160,7 @@ def _is_share(promise: str) -> bool:
 
 
 def is_clear(found: Findings, metres: float, share: float) -> bool:
-    """Tells whether every promise is kept by more than a distance, or by more than a share of its limit."""
+    """Returns whether every promise is kept by more than a distance, or by more than a share of its limit."""
     needed = {
         "base leaves its plane": -1e-12,
         "finite": 0.5,
@@ -175,21 +175,21 @@ def is_clear(found: Findings, metres: float, share: float) -> bool:
 
 
 def is_plainly_clear(case: dict[str, Any], found: Findings, resolved: Array | None) -> bool:
-    """Tells whether a rejection would be a fault.
+    """Returns whether a rejection would be a fault.
 
     The gate holds volumes against keep-in zones and the floor, not the convex parts inside them: where a robot has
     parts, its volumes must be clear too.
     """
     if not (must_accept(case) and is_clear(found, PLAIN_M, PLAIN_SHARE)):
         return False
-    if not case.get("pieces"):
+    if not case.get("hulls"):
         return True
-    volumes = {key: value for key, value in case.items() if key != "pieces"}
+    volumes = {key: value for key, value in case.items() if key != "hulls"}
     return is_clear(examine(volumes, resolved, everything=True), PLAIN_M, PLAIN_SHARE)
 
 
 def must_accept(case: dict[str, Any]) -> bool:
-    """Tells whether a clear motion has to be accepted; not where the gate assumes more than the oracle samples."""
+    """Returns whether a clear motion has to be accepted; not where the gate assumes more than the oracle samples."""
     unmeasured = case["state"].get("gripper_positions") is None and any(
         "gripper" in end for end in case["manifest"]["end_effectors"]
     )

@@ -71,11 +71,11 @@ def inside_box(a: Array, b: Array, half: Array) -> Array:
     return np.minimum((half - np.abs(a)).min(axis=-1), (half - np.abs(b)).min(axis=-1))
 
 
-def polygon_contains(corners: Array, points: Array) -> NDArray[np.bool_]:
+def polygon_contains(vertices: Array, points: Array) -> NDArray[np.bool_]:
     """Tells which points (N, 2) lie inside a polygon (C, 2), by counting crossings of a ray."""
     x, y = points[:, 0][:, None], points[:, 1][:, None]
-    following = np.roll(corners, -1, axis=0)
-    straddles = (corners[:, 1] > y) != (following[:, 1] > y)
-    rise = np.where(following[:, 1] != corners[:, 1], following[:, 1] - corners[:, 1], 1.0)
-    crossing = corners[:, 0] + (y - corners[:, 1]) / rise * (following[:, 0] - corners[:, 0])
+    following = np.roll(vertices, -1, axis=0)
+    straddles = (vertices[:, 1] > y) != (following[:, 1] > y)
+    rise = np.where(following[:, 1] != vertices[:, 1], following[:, 1] - vertices[:, 1], 1.0)
+    crossing = vertices[:, 0] + (y - vertices[:, 1]) / rise * (following[:, 0] - vertices[:, 0])
     return (straddles & (x < crossing)).sum(axis=1) % 2 == 1

@@ -43,7 +43,7 @@ def random_case(seed: int, number: int, mode: str) -> tuple[dict[str, Any], Arra
     _attach(case, tree, rng)
     resolved = fill_chunk(case, tree, rng)
     if rng.random() < 0.15 and not case["recovery"]:
-        case["pieces"] = _convex_parts(manifest, rng)
+        case["hulls"] = _convex_parts(manifest, rng)
     _exempt_pairs(case, resolved, rng)
     _aim_limits(case, resolved, rng)
     if case["recovery"]:
@@ -84,8 +84,8 @@ def _declare_bounds(case: dict[str, Any], mode: str, rng: np.random.Generator) -
             angles = np.sort(rng.uniform(0.0, 2 * np.pi, int(rng.integers(4, 8))))
             if np.diff(np.append(angles, angles[0] + 2 * np.pi)).max() < 2.5:
                 radii = rng.uniform(0.1, 0.3, len(angles))
-                corners = np.column_stack([radii * np.cos(angles), radii * np.sin(angles)])
-                case["manifest"]["footprint_polygon"] = rounded(corners, 4)
+                vertices = np.column_stack([radii * np.cos(angles), radii * np.sin(angles)])
+                case["manifest"]["footprint_polygon"] = rounded(vertices, 4)
 
 
 def _attach(case: dict[str, Any], tree: Tree, rng: np.random.Generator) -> None:
@@ -118,10 +118,10 @@ def _convex_parts(manifest: dict[str, Any], rng: np.random.Generator) -> list[di
         x, y, z, *rpy = volume["origin_xyz_rpy"]
         low, high = axis_ends(volume["shape"], (x, y, z), rotation_of_rpy(rpy))
         shares = np.sort(rng.uniform(0.0, 1.0, 2))
-        corners = [(low + share * (high - low)).tolist() for share in shares]
+        vertices = [(low + share * (high - low)).tolist() for share in shares]
         radius = rounded(volume["shape"]["radius_m"] * rng.uniform(0.4, 0.95), 6)
-        corners = corners[:1] if corners[0] == corners[1] else corners
-        parts.append({"link_name": volume["link_name"], "radius_m": radius, "corners_m": corners})
+        vertices = vertices[:1] if vertices[0] == vertices[1] else vertices
+        parts.append({"link_name": volume["link_name"], "radius_m": radius, "vertices_m": vertices})
     return parts
 
 

@@ -119,7 +119,7 @@ class Tree:
         return link
 
     def is_carried(self, link: int) -> bool:
-        """Tells whether any joint moves a link against the base."""
+        """Returns whether any joint moves a link against the base."""
         return self.body[link] != 0
 
     def place(self, q: Array, base: Array | None = None) -> tuple[Array, Array]:

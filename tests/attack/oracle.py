@@ -252,11 +252,11 @@ class Oracle:
     # ---- Sets ------------------------------------------------------------------------------------
 
     def examine_set(self, low: Array, high: Array, found: Findings) -> None:
-        """Samples a box of configurations: its middle, corners, inside, and around the worst that was found."""
+        """Samples a box of configurations: its middle, vertices, inside, and around the worst that was found."""
         rng = np.random.default_rng(1)
         width = high - low
-        corners = rng.integers(0, 2, size=(64, len(low))).astype(float)
-        shares = np.concatenate([np.full((1, len(low)), 0.5), corners, rng.random((128, len(low)))])
+        vertices = rng.integers(0, 2, size=(64, len(low))).astype(float)
+        shares = np.concatenate([np.full((1, len(low)), 0.5), vertices, rng.random((128, len(low)))])
         for turn in range(4):
             q = low + shares * width
             worst = self._examine_configurations(q, found)

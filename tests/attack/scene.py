@@ -26,7 +26,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Element:
-    """One thing of the world: a sphere, capsule, box, half-space, point or cell.
+    """One thing of the world: a sphere, capsule, box, half-space, point or voxel.
 
     Attributes:
         source: `primitive`, `zone`, `no_go`, `point`, `voxel` or `floor`.
@@ -49,12 +49,12 @@ def axis_ends(shape: dict[str, Any], xyz: Any, rotation: Array) -> Array:
 
 def volumes_of(case: dict[str, Any], tree: Tree) -> list[Volume]:
     """Returns the volumes of the links and of attached objects; convex parts stand for the volumes of their links."""
-    parts = case.get("pieces", ())
+    parts = case.get("hulls", ())
     in_parts = {part["link_name"] for part in parts}
     found = []
     for part in parts:
-        corners = np.array(part["corners_m"], float)
-        ends = corners if len(corners) == 2 else np.repeat(corners, 2, axis=0)
+        vertices = np.array(part["vertices_m"], float)
+        ends = vertices if len(vertices) == 2 else np.repeat(vertices, 2, axis=0)
         found.append(Volume(tree.links.index(part["link_name"]), ends, float(part["radius_m"])))
     for geometry in case["manifest"]["collision_geometry"]:
         if geometry["link_name"] in in_parts:
@@ -112,17 +112,17 @@ def _box(source: str, low: Any, high: Any, rotation: Array, xyz: Array) -> Eleme
 
 
 def _voxel_elements(voxels: dict[str, Any]) -> list[Element]:
-    cells = np.array(voxels["occupancy"], dtype=np.uint8)
+    voxel_indices = np.array(voxels["occupancy"], dtype=np.uint8)
     edge, origin = float(voxels["resolution_m"]), np.array(voxels["origin_xyz"], float)
-    solid = (cells != 0) & (cells != 255)
+    solid = (voxel_indices != 0) & (voxel_indices != 255)
     if voxels.get("unknown", "occupied") == "occupied":
-        solid |= cells == 255
+        solid |= voxel_indices == 255
     found = [
         _box("voxel", origin + edge * at[::-1], origin + edge * (at[::-1] + 1), np.eye(3), np.zeros(3))
         for at in np.argwhere(solid)
     ]
     if voxels.get("outside", "occupied") == "occupied":
-        extent = edge * np.array(cells.shape[::-1], float)
+        extent = edge * np.array(voxel_indices.shape[::-1], float)
         for axis in range(3):
             for side in (-1.0, 1.0):
                 # Solid beyond a face: a half-space is everything at local z <= 0, so its z points inwards.
@@ -139,9 +139,9 @@ def floor_elements(floor: dict[str, Any], *, source: str = "floor") -> list[Elem
     """Returns the blocked cells of a map and all around it, as columns between its heights."""
     data, edge = np.array(floor["data"]), float(floor["resolution_m"])
     yaw = float(floor["origin_yaw"])
-    corner = rotation_of_rpy((0.0, 0.0, yaw))
+    vertex = rotation_of_rpy((0.0, 0.0, yaw))
     in_base = np.array(floor["map_in_base"], float)
-    rotation = in_base[:, :3] @ corner
+    rotation = in_base[:, :3] @ vertex
     at = in_base[:, :3] @ np.array([*floor["origin_xy"], 0.0]) + in_base[:, 3]
     low_z, high_z = floor["height_m"]
     rows, columns = data.shape

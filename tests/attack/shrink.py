@@ -41,7 +41,7 @@ def _smaller(case: Case) -> Iterator[Case]:
         if world.get(key) is not None:
             yield _changed(case, lambda c, key=key: c["world"].update({key: None}))
     for owner, key in (
-        (case, "pieces"),
+        (case, "hulls"),
         (case, "attachments"),
         (case, "contacts"),
         (world, "primitives"),
@@ -111,7 +111,7 @@ def _fewer_joints(case: Case) -> Iterator[Case]:
             manifest["allowed_collision_pairs"] = [
                 p for p in manifest["allowed_collision_pairs"] if link not in (p["link_a"], p["link_b"])
             ]
-            c["pieces"] = [p for p in c.get("pieces", []) if p["link_name"] != link]
+            c["hulls"] = [p for p in c.get("hulls", []) if p["link_name"] != link]
             for held in c["attachments"]:
                 held["touch_links"] = [name for name in held["touch_links"] if name != link]
 

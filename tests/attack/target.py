@@ -10,7 +10,7 @@ import lastgate as lg
 from attack.oracle import NOW_S
 
 # Public, but reached by no shorter name.
-from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
+from lastgate.contracts.convex_hulls import ConvexHullsFile, LinkHull
 from lastgate.world.freshness import StampedTransform
 
 
@@ -67,17 +67,17 @@ def _floor_map(floor: dict[str, Any]) -> Any:
 
 def gate_of(case: dict[str, Any]) -> lg.Gate:
     """Returns the gate of a case, with everything attached; a manifest that is refused raises `Unbuildable`."""
-    parts = case.get("pieces")
+    parts = case.get("hulls")
     manifest = case["manifest"]
     try:
         if parts:
-            named = ConvexPiecesFile(file="convex_pieces.txt", sha256="0" * 64)
-            robot = lg.RobotDescription(**manifest, convex_pieces=named).with_loaded_pieces(
+            named = ConvexHullsFile(file="convex_pieces.txt", sha256="0" * 64)
+            robot = lg.RobotDescription(**manifest, convex_pieces=named).with_loaded_hulls(
                 tuple(
-                    ConvexPiece(
+                    LinkHull(
                         link_name=part["link_name"],
                         radius_m=part["radius_m"],
-                        corners_m=tuple(tuple(corner) for corner in part["corners_m"]),
+                        vertices_m=tuple(tuple(vertex) for vertex in part["vertices_m"]),
                     )
                     for part in parts
                 )

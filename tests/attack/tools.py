@@ -118,7 +118,7 @@ def note_footprint(oracle: "Oracle", path: Path, found: "Findings") -> None:
     polygon, radius = manifest.get("footprint_polygon"), manifest.get("footprint_radius")
     if floor is None or (polygon is None and radius is None):
         return
-    corners = np.array([[0.0, 0.0]] if polygon is None else polygon, float)
+    vertices = np.array([[0.0, 0.0]] if polygon is None else polygon, float)
     radius_m = float(radius) if polygon is None else 0.0
     cells = floor_elements(floor)
     turn, at = cells[0].rotation, np.array([cell.xyz for cell in cells])
@@ -129,8 +129,8 @@ def note_footprint(oracle: "Oracle", path: Path, found: "Findings") -> None:
     _, base = path.at(segment, share)
     assert base is not None
     cosine, sine = np.cos(base[:, 2])[:, None], np.sin(base[:, 2])[:, None]
-    x = base[:, 0][:, None] + cosine * corners[:, 0] - sine * corners[:, 1]
-    y = base[:, 1][:, None] + sine * corners[:, 0] + cosine * corners[:, 1]
+    x = base[:, 0][:, None] + cosine * vertices[:, 0] - sine * vertices[:, 1]
+    y = base[:, 1][:, None] + sine * vertices[:, 0] + cosine * vertices[:, 1]
     placed = np.stack([x, y, np.zeros_like(x)], axis=-1)
     local = np.einsum("ji,sckj->scki", turn, placed[:, :, None] - at)
     local[..., 2] = 0.0

@@ -116,8 +116,8 @@ def test_robot_brings_its_joints_and_its_allowed_pairs():
     assert left == checked
 
 
-def test_contact_that_the_gate_sees_by_pieces_is_no_secret_to_planners():
-    """Two pairs of franka_panda are allowed by its SRDF, can touch, and are checked by pieces."""
+def test_contact_that_the_gate_sees_by_hulls_is_no_secret_to_planners():
+    """Two pairs of franka_panda are allowed by its SRDF, can touch, and are checked by hulls."""
     robot = lg.load_robot("franka_panda")
     contradicted = {pair.links for pair in robot.allowed_collision_pairs} - {
         pair.links for pair in robot.unchecked_pairs

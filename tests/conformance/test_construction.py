@@ -102,8 +102,8 @@ BAD_MANIFESTS = {
     "base frame of no joint": (planar_two_link(base_frame="floor"), "base_frame `floor`"),
     "no joints": (planar_two_link(joints=[]), "at least one joint"),
     "mimic of nothing": (
-        changed(planar_two_link(), mimic={"joint": "nobody"}),
-        "joint `elbow` mimics joint `nobody`",
+        changed(planar_two_link(), mimic={"joint": "absent"}),
+        "joint `elbow` mimics joint `absent`",
     ),
     "mimic that stands still": (
         changed(planar_two_link(), mimic={"joint": "shoulder", "multiplier": 0.0}),

@@ -179,7 +179,7 @@ def test_turning_arm_is_not_taken_for_its_chord(start_deg, end_deg, earliest, la
     assert earliest < found <= latest + 1e-12
 
 
-def test_case_94_near_miss_that_stands_still_does_not_hide_the_contact_of_another():
+def test_case_94_near_contact_that_stands_still_does_not_hide_the_contact_of_another():
     robot = lg.RobotDescription(
         name="two",
         base_frame="base",

@@ -44,7 +44,7 @@ def panda() -> lg.Gate:
 READY = (0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785)
 
 
-def test_x01_pole_between_two_rows_is_rejected_where_it_stands():
+def test_x01_pole_between_two_steps_is_rejected_where_it_stands():
     verdict = check(gate_of(arm_of_one_link()), [[0.0], [0.6]], world=world_of(POLE))
     violation = only_violation(verdict)
     assert (violation.code, violation.collision_kind) == ("world_collision", "world")
@@ -71,7 +71,7 @@ def test_x02_twin_the_same_row_measured_on_the_far_side_is_accepted():
     assert check(gate_of(arm_of_one_link()), [[0.6]], state=at(0.5), world=world_of(POLE)).accepted
 
 
-def test_x03_jump_between_rows_is_rejected_by_its_speed():
+def test_x03_jump_between_steps_is_rejected_by_its_speed():
     gate = gate_of(stacked(3, safety={}, position_limits=[-3.0, 3.0]), step_s=0.033)
     violation = only_violation(check(gate, [[-3.0, 0.0, 0.0], [3.0, 0.0, 0.0]], state=at(-3.0, 0.0, 0.0)))
     assert (violation.code, violation.subject, violation.step) == ("joint_velocity_limit", "j0", 1)
@@ -200,7 +200,7 @@ def test_x09_limit_that_is_not_a_range_is_refused_naming_the_joint(limits):
 
 
 def elbow_behind_a_flange() -> dict:
-    """Is the planar 2R with a fixed joint between its two moving ones."""
+    """The planar 2R with a fixed joint between its two moving ones."""
     manifest = planar_two_link()
     shoulder, elbow = manifest["joints"]
     flange = {"name": "flange", "joint_type": "fixed", "parent_link": "upper_arm", "child_link": "plate"}

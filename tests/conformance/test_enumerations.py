@@ -9,111 +9,74 @@ import pytest
 import lastgate as lg
 from lastgate import _core
 from lastgate.certificate import checker as certificate_checker
-from lastgate.contracts import CATALOGUE, ControlMode, ViolationCode
+from lastgate.contracts import CATALOGUE, ControlMode, FailureKind, ViolationCode
 
-HEADERS = Path(__file__).parents[2] / "core" / "include" / "lastgate"
+ROOT = Path(__file__).parents[2]
 ENUM = re.compile(r"enum class (\w+) : [\w:]+ \{(.*?)\};", re.DOTALL)
-VALUE = re.compile(r"^\s*(\w+) = (?:1U << )?(\d+)", re.MULTILINE)
+VALUE = re.compile(r"^\s*(\w+) = (1U << )?(\d+)", re.MULTILINE)
+
+OF_CORE = {
+    "AgainstKind",
+    "CartesianFrame",
+    "CertificateKind",
+    "ControlMode",
+    "JointKind",
+    "ObstacleSource",
+    "PrimitiveKind",
+    "SimdBuild",
+    "SubjectKind",
+    "Unchecked",
+    "ViolationCode",
+}
+OF_KERNEL = {"CollisionKind", "FailureKind", "LifecycleState", "MessageType"}
 
 
-def read_enums() -> dict[str, dict[str, int]]:
+def read_enums(folder: str) -> dict[str, dict[str, int]]:
     enums: dict[str, dict[str, int]] = {}
-    for header in sorted(HEADERS.glob("*.hpp")):
+    for header in sorted((ROOT / folder).rglob("*.hpp")):
         for name, body in ENUM.findall(header.read_text(encoding="utf-8")):
             # One value per line, so that an enumeration written on one line is read the same way.
-            enums[name] = {word: int(number) for word, number in VALUE.findall(body.replace(",", ",\n"))}
+            values = VALUE.findall(body.replace(",", ",\n"))
+            enums[name] = {word: 1 << int(number) if bit else int(number) for word, bit, number in values}
     return enums
 
 
-@pytest.fixture(scope="module")
-def enums() -> dict[str, dict[str, int]]:
-    return read_enums()
+CORE, KERNEL = read_enums("core/include"), read_enums("kernel")
 
 
-def test_headers_hold_the_enumerations_that_python_knows(enums):
-    # Each is compared below.
-    known = {
-        "AgainstKind",
-        "CartesianFrame",
-        "CertificateKind",
-        "ControlMode",
-        "JointKind",
-        "SimdBuild",
-        "ObstacleSource",
-        "PrimitiveKind",
-        "SubjectKind",
-        "Unchecked",
-        "ViolationCode",
-    }
-    assert known == set(enums)
-    assert all(enums[name] for name in known)
+def test_every_enumeration_of_the_core_is_one_that_python_knows():
+    assert set(CORE) == OF_CORE
+    assert set(KERNEL) >= OF_KERNEL
 
 
-def test_violation_codes_are_the_same_in_both_languages_and_in_the_catalogue(enums):
-    assert enums["ViolationCode"] == {code.value: code.number for code in ViolationCode}
+@pytest.mark.parametrize("name", sorted(OF_CORE | OF_KERNEL))
+def test_every_value_of_an_enumeration_is_bound(name):
+    written = (CORE | KERNEL)[name]
+    assert written
+    assert written == {member.name: member.value for member in getattr(_core, name)}
+
+
+def test_violation_codes_are_the_same_in_both_languages_and_in_the_catalogue():
+    assert CORE["ViolationCode"] == {code.value: code.number for code in ViolationCode}
     assert set(CATALOGUE) == set(ViolationCode)
 
 
-def test_kinds_of_certificate_records_are_those_of_the_checker(enums):
-    kinds = enums["CertificateKind"]
+def test_kinds_of_certificate_records_are_those_of_the_checker():
+    kinds = CORE["CertificateKind"]
     assert kinds == {word: getattr(certificate_checker, word.upper()) for word in kinds}
 
 
-def test_control_modes_are_the_same_in_both_languages(enums):
-    assert enums["ControlMode"] == {mode.name.lower(): mode.value for mode in ControlMode}
+def test_control_modes_are_the_same_in_both_languages():
+    assert CORE["ControlMode"] == {mode.name.lower(): mode.value for mode in ControlMode}
 
 
-def test_unchecked_bits_are_the_same_in_both_languages(enums):
-    assert {word: 1 << bit for word, bit in enums["Unchecked"].items()} == {
-        flag.name.lower(): flag.value for flag in lg.Unchecked
-    }
+def test_kinds_of_failure_are_those_of_the_wire():
+    assert KERNEL["FailureKind"].items() <= {kind.name.lower(): kind.value for kind in FailureKind}.items()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "AgainstKind",
-        "CartesianFrame",
-        "CertificateKind",
-        "ControlMode",
-        "JointKind",
-        "ObstacleSource",
-        "PrimitiveKind",
-        "SimdBuild",
-        "SubjectKind",
-        "ViolationCode",
-    ],
-)
-def test_every_value_of_an_enumeration_is_bound(enums, name):
-    assert enums[name] == {member.name: member.value for member in getattr(_core, name)}
+def test_unchecked_bits_are_the_same_in_both_languages():
+    assert CORE["Unchecked"] == {flag.name.lower(): flag.value for flag in lg.Unchecked}
 
 
-def test_shape_and_joint_kinds_are_the_same_in_both_languages(enums):
-    from lastgate.robots.kernel_config import _JOINT_KIND, SHAPE_KIND
-
-    assert enums["PrimitiveKind"] == SHAPE_KIND
-    assert enums["JointKind"] == {
-        word: number for word, number in _JOINT_KIND.items() if word != "continuous"
-    }
-    assert _JOINT_KIND["continuous"] == enums["JointKind"]["revolute"]
-
-
-def test_frames_and_builds_are_the_same_in_both_languages(enums):
-    from lastgate import gate
-
-    assert enums["CartesianFrame"] == gate._CARTESIAN_FRAMES
-    assert enums["SimdBuild"] == gate._SIMD_BUILDS
-
-
-def test_sources_of_obstacles_are_the_same_in_both_languages(enums):
-    from lastgate.planning.collision import environment
-
-    # `link` is the answer about two links, which Python asks elsewhere and names itself.
-    assert enums["ObstacleSource"] == {
-        "nothing": environment._NOTHING,
-        "sphere": environment._SPHERES,
-        "primitive": environment._PRIMITIVES,
-        "point": environment._POINTS,
-        "cell": environment._CELLS,
-        "link": 5,
-    }
+def test_states_of_the_kernel_are_the_same_in_both_languages():
+    assert KERNEL["LifecycleState"] == {state.name.lower(): state.value for state in lg.KernelState}

@@ -272,7 +272,7 @@ def test_cloud_of_three_points_is_three_obstacles():
     assert env.nearest(rows_of((1.9, 0, 0, 0.01))).obstacle == "point_2"
 
 
-def test_every_point_of_a_cloud_in_cells_is_covered():
+def test_every_point_of_a_cloud_in_voxels_is_covered():
     lattice = 0.1 * np.stack(np.meshgrid(*[np.arange(10)] * 3), axis=-1).reshape(-1, 3) + 0.013
     layout = lg.world.GridLayout(origin_xyz=(-0.2, -0.2, -0.2), resolution_m=0.2, size_xyz=(8, 8, 8))
     grid = rasterise_points(layout, lg.Points(xyz=lattice, stamp_s=0.0), elsewhere="free", radius_m=0.02)

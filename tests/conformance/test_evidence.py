@@ -286,7 +286,7 @@ def witness_gap_and_depth(obstacle_radius_m: float) -> tuple[float, float]:
 
 
 def test_witness_points_of_a_shallow_contact_are_as_far_apart_as_reported():
-    # The obstacle's surface ends 4 cm above the arm's core, 1 cm inside its skin.
+    # The obstacle's surface ends 4 cm above the arm's capsule axis, 1 cm inside its skin.
     world = world_of(sphere((0.6, 0.0, 0.14), 0.1, "cup"))
     violation = only_violation(check(gate_of(arm_of_one_link()), [[0.0]], world=world))
     gap = np.linalg.norm(np.subtract(violation.witness_a, violation.witness_b))

@@ -196,7 +196,7 @@ def test_g20_twin_known_end_effector_and_frame_are_accepted(labels):
 
 
 def two_handed() -> dict:
-    """Is a planar 2R with a second hand that looks the other way."""
+    """A planar 2R with a second hand that looks the other way."""
     manifest = planar_two_link()
     back = {"name": "back", "link": "forearm", "tool_xyz_rpy": [1.0, 0.0, 0.0, 0.0, 0.0, np.pi]}
     return manifest | {"end_effectors": [*manifest["end_effectors"], back]}

@@ -65,7 +65,7 @@ def test_rows_of_measured_fingers_are_certified_up_to_the_contact():
 
 
 @pytest.mark.parametrize("mode", [ControlMode.GRIPPER_BINARY, ControlMode.GRIPPER_POSITION])
-def test_finger_that_nobody_measured_may_stand_beyond_where_its_channel_sends_it(mode):
+def test_finger_that_no_sensor_measured_may_stand_beyond_where_its_channel_sends_it(mode):
     manifest = gripper_arm()
     manifest["joints"][1]["position_limits"] = [0.0, 0.2]  # and the channel opens it to 0.04
     gate, row = gate_of(manifest), [[1.0]]
@@ -77,7 +77,7 @@ def test_finger_that_nobody_measured_may_stand_beyond_where_its_channel_sends_it
 
 
 @pytest.mark.parametrize("mode", [ControlMode.GRIPPER_BINARY, ControlMode.GRIPPER_POSITION])
-def test_fingers_that_nobody_measured_stand_each_for_itself(mode):
+def test_fingers_that_no_sensor_measured_stand_each_for_itself(mode):
     # Where the channel sends them they are never near each other; elsewhere in their ranges they touch.
     gate = two_fingers()
     measured = check(gate, [[1.0]], mode, state=at(HAND_M, gripper_positions=[0.0, 0.0]))

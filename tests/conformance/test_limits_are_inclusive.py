@@ -163,7 +163,7 @@ def test_gripper_one_ulp_beyond_its_limit_is_rejected(mode, value):
 
 
 def lift(**safety: object) -> dict:
-    """Is one slide along z with a tool on it: tool height is joint position, exactly."""
+    """One slide along z with a tool on it: tool height is joint position, exactly."""
     manifest = sliders(0.0, safety=safety)
     manifest["joints"][0] |= {"axis_xyz": [0.0, 0.0, 1.0]}
     return manifest | {"end_effectors": [{"name": "tip", "link": "post0"}]}
@@ -217,7 +217,7 @@ def test_tool_beyond_the_wall_of_its_box_is_rejected_with_where_it_is():
     assert violation.evidence().measured_xyz[2] == pytest.approx(0.5001)
 
 
-def test_tool_that_leaves_the_box_between_two_rows_inside_it_is_rejected():
+def test_tool_that_leaves_the_box_between_two_steps_inside_it_is_rejected():
     arm = {"workspace_box_min_xyz": [-1.0, -1.0, -1.0], "workspace_box_max_xyz": [0.85, 1.0, 1.0]}
     gate = gate_of(arm_of_one_link(safety=arm))
     violation = only_violation(check(gate, [[0.5]], state=at(-0.5)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lowering cases a peer publishes, where no other suite has them by name (`grep -r test_l13_` finds the rest).
 
-Where that peer exempts more than can be shown, the case holds what must be checked instead, and says so.
+Where that peer exempts more than can be proved, the case holds what must be checked instead, and says so.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NaN and infinity anywhere reject: every cell of every mode, every field of the state, clock and stamps."""
+"""NaN and infinity anywhere reject: every element of every mode, every field of the state, clock and stamps."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_resting_rows_are_accepted(gate, mode):
 
 @pytest.mark.parametrize("poison", POISON)
 @pytest.mark.parametrize("mode", CHECKED_MODES)
-def test_value_that_is_not_finite_is_rejected_in_every_cell(gate, mode, poison):
+def test_value_that_is_not_finite_is_rejected_in_every_element(gate, mode, poison):
     rows = resting_rows(mode, 3)
     for step, column in np.ndindex(*rows.shape):
         poisoned = rows.copy()

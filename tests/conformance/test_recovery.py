@@ -172,7 +172,7 @@ def test_recovery_with_velocities_has_the_same_speed(gate):
 
 def test_recovery_with_torques_is_rejected_because_they_have_no_direction():
     manifest = sliders(0.0)
-    # So slow that the whole reachable tube lies within the resolution of the sweep.
+    # So slow that the whole reachable set lies within the resolution of the sweep.
     manifest["joints"][0] |= {"velocity_limit": 1e-4, "effort_limit": 10.0}
     gate = gate_of(manifest)
     verdict = check(gate, [[0.0]], ControlMode.JOINT_TORQUE, world=world_of(CUP), recovery=True)
@@ -228,14 +228,14 @@ def thin_door(x_m: float) -> lg.World:
 
 
 def test_recovery_from_the_face_of_a_box_goes_back_and_not_through_it(gate):
-    # The core of the post is 3 cm in front of the door, its skin 7 cm inside.
+    # The capsule axis of the post is 3 cm in front of the door, its skin 7 cm inside.
     door = thin_door(0.05)
     assert check(gate, way_out(3), world=door, recovery=True).recovery
     assert code_of(check(gate, way_out(12, -QUARTER_STEP_M), world=door, recovery=True)) != "accepted"
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_recovery_with_the_core_inside_a_box_is_rejected_because_its_depth_is_not_known(gate, sign):
+def test_recovery_with_the_axis_inside_a_box_is_rejected_because_its_depth_is_not_known(gate, sign):
     violation = only_violation(
         check(gate, way_out(12, sign * QUARTER_STEP_M), world=thin_door(0.01), recovery=True)
     )
@@ -246,7 +246,7 @@ def test_recovery_with_the_core_inside_a_box_is_rejected_because_its_depth_is_no
 @pytest.mark.parametrize(
     ("fingers", "code"), [(None, "world_collision"), ([0.2], "accepted"), ([0.4], "world_collision")]
 )
-def test_x20_finger_that_nobody_measured_gets_no_exemption(fingers, code):
+def test_x20_finger_that_no_sensor_measured_gets_no_exemption(fingers, code):
     # A finger at 0.2 touches a point below it and leaves upwards; one at 0.4 would meet a second point on the way.
     manifest = gripper_arm()
     manifest["joints"][1]["position_limits"] = [0.0, 0.4]
@@ -324,8 +324,8 @@ def test_x20_point_beside_the_way_out_may_stay_as_near_as_it_is():
     assert leave(world_of(points=np.array([TOUCHED, [0.004, 0.105, 0.0]])), margin_m=0.01).recovery
 
 
-def cells(*solid: tuple[int, int, int], value: int, outside: str = "free") -> lg.World:
-    """Returns cells of 2 cm, counted from the one around the origin."""
+def voxels(*solid: tuple[int, int, int], value: int, outside: str = "free") -> lg.World:
+    """Returns voxels of 2 cm, counted from the one around the origin."""
     occupancy = np.zeros((41, 41, 41), dtype=np.uint8)
     for x, y, z in solid:
         occupancy[20 + z, 20 + y, 20 + x] = value
@@ -337,17 +337,17 @@ def cells(*solid: tuple[int, int, int], value: int, outside: str = "free") -> lg
 
 
 @pytest.mark.parametrize("value", [1, 255], ids=["occupied", "unknown"])
-def test_x20_leaving_one_cell_does_not_lead_into_another_of_the_same_grid(value):
-    # The sphere is 1 cm inside the cell at x = 0.09 ... 0.11; the one at -0.13 ... -0.11 is 1 cm clear.
-    violation = only_violation(leave(cells((5, 0, 0), (-6, 0, 0), value=value)))
+def test_x20_leaving_one_voxel_does_not_lead_into_another_of_the_same_grid(value):
+    # The sphere is 1 cm inside the voxel at x = 0.09 ... 0.11; the one at -0.13 ... -0.11 is 1 cm clear.
+    violation = only_violation(leave(voxels((5, 0, 0), (-6, 0, 0), value=value)))
     assert (violation.code, violation.against) == ("world_collision", f"voxel_{14 + 41 * (20 + 41 * 20)}")
-    assert leave(cells((5, 0, 0), (-7, 0, 0), value=value)).recovery
+    assert leave(voxels((5, 0, 0), (-7, 0, 0), value=value)).recovery
 
 
-def test_x20_block_of_cells_may_be_left_straight_back():
+def test_x20_block_of_voxels_may_be_left_straight_back():
     block = [(x, y, z) for x in (5, 6, 7) for y in range(-4, 5) for z in range(-4, 5)]
-    assert leave(cells(*block, value=1), margin_m=0.03, way_m=0.06, steps=6).recovery
-    assert not leave(cells(*block, value=1), margin_m=0.03, way_m=-0.01).accepted
+    assert leave(voxels(*block, value=1), margin_m=0.03, way_m=0.06, steps=6).recovery
+    assert not leave(voxels(*block, value=1), margin_m=0.03, way_m=-0.01).accepted
 
 
 @pytest.mark.parametrize(("low_x_m", "outcome"), [(-1.71, "world_collision"), (-1.69, "accepted")])
@@ -373,7 +373,7 @@ def test_x20_more_points_than_can_be_followed_are_rejected():
     assert leave(world_of(points=shell[:500])).recovery
 
 
-def test_x20_thing_that_was_left_is_not_touched_again_between_two_rows():
+def test_x20_thing_that_was_left_is_not_touched_again_between_two_steps():
     # 1 cm deep at the start, 4 cm away at row 0, far away at rows 1 and 2, and 5 mm deep half way between these.
     cup = sphere((0.15, 0.0, 0.0), 0.06, "cup")
     gate = gate_of(GANTRY, step_s=STEP_S)

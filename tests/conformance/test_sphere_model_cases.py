@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 from fixtures.analytic_robots import capsule_on, joint, sphere_on
-from fixtures.shape_robots import box, capsule, cylinder, mesh, pieces_of, placed, robot_of, sphere
+from fixtures.shape_robots import box, capsule, cylinder, hulls_of, mesh, placed, robot_of, sphere
 
 import lastgate as lg
 from lastgate.planning.collision import RobotSphereModel, SphereGenConfig, TwoTierCollisionChecker
-from lastgate.planning.collision.sphere_cutting import cover_pieces
+from lastgate.planning.collision.sphere_cutting import cover_hulls
 
 PRESETS = {name: getattr(SphereGenConfig, name)() for name in ("coarse", "default", "fine")}
 
@@ -32,7 +32,7 @@ def uncovered_m(points: np.ndarray, spheres: np.ndarray) -> float:
 
 def spheres_of(shapes, config) -> np.ndarray:
     return np.array(
-        [(*sphere.centre, sphere.radius_m) for sphere in cover_pieces(pieces_of("arm", shapes), config)]
+        [(*sphere.centre, sphere.radius_m) for sphere in cover_hulls(hulls_of("arm", shapes), config)]
     )
 
 
@@ -61,7 +61,7 @@ def test_case_38_robot_without_geometry_reports_it_and_is_not_waved_through():
 def test_case_39_sphere_model_is_one_sphere_of_its_own_radius(preset):
     model = RobotSphereModel.from_robot(robot_of({"arm": [sphere(0.05)]}), PRESETS[preset])
     assert model.sphere_count == 1
-    # A hundredth of a millimetre is the unit in which pieces are written.
+    # A hundredth of a millimetre is the unit in which hulls are written.
     assert 0.05 <= model.radius[0] <= 0.05 + 2e-5
     volumes = lg.RobotDescription(
         name="sphere",
@@ -125,31 +125,29 @@ def test_case_42_every_point_of_a_box_is_covered_and_the_overshoot_holds(preset,
     ).reshape(-1, 3)
     local = (surface - pose[:3, 3]) @ pose[:3, :3]
     stands_out = np.linalg.norm(np.maximum(np.abs(local) - half, 0.0), axis=1).max()
-    assert stands_out <= cover.overshoot_m + 1e-4  # pieces are written in hundredths of a millimetre
+    assert stands_out <= cover.overshoot_m + 1e-4  # hulls are written in hundredths of a millimetre
     assert cover.overshoot_m <= cover.radius_m
 
 
 def test_case_43_more_spheres_are_never_looser_than_one():
-    cube = pieces_of("arm", [box(0.3, 0.3, 0.3)])
-    one = cover_pieces(cube, SphereGenConfig(radius_m_max=10.0, spheres_per_link_max=1))
+    cube = hulls_of("arm", [box(0.3, 0.3, 0.3)])
+    one = cover_hulls(cube, SphereGenConfig(radius_m_max=10.0, spheres_per_link_max=1))
     reach = [np.linalg.norm(sphere.centre) + sphere.radius_m for sphere in one]
     assert len(one) == 1
     assert reach[0] == pytest.approx(0.15 * np.sqrt(3.0), abs=1e-3)
     for config in PRESETS.values():
         # Along an axis, where the single sphere reaches 11 cm beyond the cube, and farthest from the cube anywhere.
-        along = [np.abs(sphere.centre).max() + sphere.radius_m for sphere in cover_pieces(cube, config)]
+        along = [np.abs(sphere.centre).max() + sphere.radius_m for sphere in cover_hulls(cube, config)]
         assert max(along) < reach[0]
         # How far a sphere stands out of the cube: its radius less how deep its middle lies.
-        out = [
-            sphere.radius_m - (0.15 - np.abs(sphere.centre).max()) for sphere in cover_pieces(cube, config)
-        ]
+        out = [sphere.radius_m - (0.15 - np.abs(sphere.centre).max()) for sphere in cover_hulls(cube, config)]
         assert max(out) <= reach[0] - 0.15
 
 
 def test_case_44_box_is_as_large_as_its_size_says():
-    (piece,) = pieces_of("arm", [box(0.2, 0.2, 0.1)])
-    corners = np.abs(np.array(piece.corners_m))
-    assert corners.max(axis=0).tolist() == [0.1, 0.1, 0.05]
+    (hull,) = hulls_of("arm", [box(0.2, 0.2, 0.1)])
+    vertices = np.abs(np.array(hull.vertices_m))
+    assert vertices.max(axis=0).tolist() == [0.1, 0.1, 0.05]
     spheres = spheres_of([box(0.2, 0.2, 0.1)], SphereGenConfig(radius_m_max=1.0, spheres_per_link_max=1))
     assert spheres[0, 3] == pytest.approx(0.15, abs=1e-4)  # half the diagonal
 
@@ -247,7 +245,7 @@ def test_case_50_every_link_of_a_branching_robot_gets_its_own_pose():
     assert found["fore"] == pytest.approx([0.4, 2.0, 0.0, 0.03])
 
 
-def test_fingers_that_nobody_placed_are_covered_wherever_they_are():
+def test_fingers_that_no_caller_placed_are_covered_wherever_they_are():
     from fixtures.analytic_robots import gripper_arm
 
     model = RobotSphereModel.from_robot(lg.RobotDescription(**gripper_arm()))
@@ -261,20 +259,20 @@ def test_fingers_that_nobody_placed_are_covered_wherever_they_are():
 @pytest.mark.parametrize(
     ("name", "preset"), [("franka_panda", "default"), *(("ur5", preset) for preset in PRESETS)]
 )
-def test_every_corner_of_every_piece_is_held_and_so_is_what_lies_between(name, preset):
+def test_every_vertex_of_every_hull_is_held_and_so_is_what_lies_between(name, preset):
     model = model_of(name, preset)
     robot = model.robot
     rng = np.random.default_rng(7)
-    for link in {piece.link_name for piece in robot.loaded_pieces}:
+    for link in {hull.link_name for hull in robot.loaded_hulls}:
         spheres = model.spheres_in_links[model.link == model.link_names.index(link)]
-        for piece in robot.loaded_pieces:
-            if piece.link_name != link:
+        for hull in robot.loaded_hulls:
+            if hull.link_name != link:
                 continue
-            corners = np.array(piece.corners_m)
-            inner = rng.dirichlet(np.full(len(corners), 0.15), 150) @ corners
+            vertices = np.array(hull.vertices_m)
+            inner = rng.dirichlet(np.full(len(vertices), 0.15), 150) @ vertices
             away = rng.normal(size=inner.shape)
-            inner += piece.radius_m * away / np.linalg.norm(away, axis=1, keepdims=True)
-            assert uncovered_m(np.concatenate([corners, inner]), spheres) <= 0.0, link
+            inner += hull.radius_m * away / np.linalg.norm(away, axis=1, keepdims=True)
+            assert uncovered_m(np.concatenate([vertices, inner]), spheres) <= 0.0, link
 
 
 @pytest.mark.parametrize(
@@ -330,7 +328,7 @@ def test_other_things_than_robots_and_configs_are_refused():
         RobotSphereModel.from_robot(robot_of({"arm": [sphere(0.05)]}), "fine")
 
 
-def test_capsule_volumes_are_covered_where_there_are_no_pieces():
+def test_capsule_volumes_are_covered_where_there_are_no_hulls():
     robot = lg.RobotDescription(
         name="bar",
         base_frame="base",

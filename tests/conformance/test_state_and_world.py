@@ -161,7 +161,7 @@ def test_torque_that_could_lead_into_an_obstacle_within_the_horizon_is_rejected(
     assert (violation.code, violation.against) == ("world_collision", "bottle")
 
 
-def test_gripper_that_nobody_measured_may_stand_anywhere():
+def test_gripper_that_no_sensor_measured_may_stand_anywhere():
     gate = gate_of(gripper_arm())
     beside_open_finger = world_of(sphere((0.0, 0.17, 0.0), 0.025))
     closed = at(0.0, gripper_positions=[0.0])

@@ -21,7 +21,7 @@ from lastgate.planning.collision import (
 
 BOUNDS = ((-20.0,) * 3, (20.0,) * 3)
 ZERO = np.zeros(1)
-# Pieces are written in hundredths of a millimetre and a cylinder is a prism of 48 sides, 0.21 % wider.
+# Hulls are written in hundredths of a millimetre and a cylinder is a prism of 48 sides, 0.21 % wider.
 WRITTEN_M = 1e-4
 
 
@@ -110,7 +110,7 @@ def test_case_67_table_below_is_free():
 
 
 def l_bar():
-    """Returns triangles of two bars that make an L; the inner corner is outside of it."""
+    """Returns triangles of two bars that make an L; the inner vertex is outside of it."""
     import trimesh
 
     bars = [trimesh.creation.box(extents=(0.4, 0.05, 0.05)), trimesh.creation.box(extents=(0.05, 0.3, 0.05))]
@@ -119,16 +119,16 @@ def l_bar():
 
 
 def whole_hull(triangles):
-    """Returns a robot whose only piece is the hull of a mesh, which the mesh alone can look behind."""
+    """Returns a robot whose only hull is the hull of a mesh, which the mesh alone can look behind."""
     robot = robot_of({"arm": [mesh(triangles)]})
-    (hull,) = _one_piece(triangles)
-    return robot.with_loaded_pieces((hull,))
+    (hull,) = _one_hull(triangles)
+    return robot.with_loaded_hulls((hull,))
 
 
-def _one_piece(triangles):
-    from fixtures.shape_robots import pieces_of
+def _one_hull(triangles):
+    from fixtures.shape_robots import hulls_of
 
-    return pieces_of("arm", [mesh(triangles)], per_link_max=1)
+    return hulls_of("arm", [mesh(triangles)], per_link_max=1)
 
 
 def test_mesh_clears_what_lies_in_the_hollow_of_its_hull():
@@ -145,7 +145,7 @@ def test_mesh_clears_what_lies_in_the_hollow_of_its_hull():
     assert answer.distance_m[0] == pytest.approx(0.08 - 0.025 - 0.02, abs=1e-6)
 
 
-def test_case_68_link_whose_mesh_is_missing_is_decided_by_its_pieces():
+def test_case_68_link_whose_mesh_is_missing_is_decided_by_its_hulls():
     triangles = l_bar()
     robot, environment = whole_hull(triangles), env_of((0.05, 0.08, 0.0, 0.02))
     found = TwoTierCollisionChecker(robot, None, 0.1, 0.0, environment=environment, meshes={})
@@ -356,7 +356,7 @@ def test_case_61_object_in_the_hand_is_ignored_by_the_finger_and_seen_by_the_for
 
 
 def test_refinement_clears_only_its_own_pair():
-    """Two links beside two obstacles: spheres see both in contact, pieces clear one and not the other."""
+    """Two links beside two obstacles: spheres see both in contact, hulls clear one and not the other."""
     robot = robot_of({"left": [box(0.2, 0.2, 0.1)], "right": [box(0.2, 0.2, 0.1)]})
     matrix = AllowedCollisionMatrix([("left", "right")])
     near, touching = bulge(), (5.0, 0.105, 0.0, 0.01)
@@ -399,7 +399,7 @@ def test_no_rung_is_farther_than_the_gates_own_double_path_allows():
     rows = rng.uniform(-np.pi, np.pi, (300, 6))
     ours = found.check_batch(rows)
     gates = gate.check_batch(rows, world=lg.NO_WORLD)
-    # Pieces decide in both; a volume that clears a pair spares the gate the pieces, never the other way round.
+    # Hulls decide in both; a volume that clears a pair spares the gate the hulls, never the other way round.
     assert not (ours.in_collision & (gates.clearance_m > 1e-3) & (ours.distance_m < -1e-3)).any()
     assert not (~ours.in_collision & (ours.distance_m > 1e-6) & ~gates.accepted).any()
     assert 20 < ours.in_collision.sum() < 280
@@ -415,7 +415,7 @@ def test_leaving_solid_bounds_is_never_cleared_by_refinement():
     assert (pair.other, pair.normal) == ("outside", None)
 
 
-def test_solid_cells_are_met_by_pieces():
+def test_solid_voxels_are_met_by_hulls():
     occupancy = np.zeros((4, 4, 4), dtype=np.uint8)
     occupancy[1:3, 1:3, 1:3] = 1
     voxels = lg.Voxels(
@@ -450,7 +450,7 @@ def test_distances_are_asked_of_one_configuration():
     assert found.nearest(ZERO, within_m=0.1) is None
 
 
-def test_capsule_volumes_without_pieces_climb_to_themselves():
+def test_capsule_volumes_without_hulls_climb_to_themselves():
     robot = lg.RobotDescription(
         name="bar",
         base_frame="base",

@@ -140,7 +140,7 @@ def test_contact_on_an_earlier_segment_is_reported_before_a_deeper_one(gate):
     assert (violation.against, violation.step) == ("near", 0)
 
 
-# ---- Certified rows: everything was shown up to them ---
+# ---- Certified rows: everything was certified up to them ---
 
 
 def test_certified_rows_end_before_the_contact(gate):

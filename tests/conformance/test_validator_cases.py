@@ -14,7 +14,7 @@ POSE_INSIDE = [0.0, 0.0, 0.0, 1.0, 0.05, 0.0, 0.21]
 
 
 def wrist(**safety: object) -> dict:
-    """Is E(7) with slides instead of rings for x, y and z, so that poses and steps can be reached."""
+    """E(7) with slides instead of rings for x, y and z, so that poses and steps can be reached."""
     manifest = stacked(7)
     axes = ([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0])
     for index, axis in enumerate(axes):
@@ -71,7 +71,7 @@ def test_v04_nan_is_rejected_with_its_place():
     assert violation.evidence().state == "nan_in_action"
 
 
-def test_v04_twin_zero_in_the_same_cell_is_accepted():
+def test_v04_twin_zero_in_the_same_element_is_accepted():
     assert check(gate_of(stacked(3)), [[0.0, 0.0, -0.1]]).accepted
 
 

@@ -53,7 +53,7 @@ def test_turn_without_limits_for_its_tool_costs_nothing():
 
 
 def folding(**limits):
-    """Is an arm of two links of 1 m, and its tool at the end of both."""
+    """An arm of two links of 1 m, and its tool at the end of both."""
     manifest = planar_two_link(safety=limits, allowed_collision_pairs=[allowed("upper_arm", "forearm")])
     for part in manifest["joints"]:
         part |= {"position_limits": [-6.0, 6.0], "velocity_limit": 20.0}

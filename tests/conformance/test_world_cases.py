@@ -23,17 +23,17 @@ from fixtures.analytic_robots import (
 import lastgate as lg
 from lastgate import _core
 from lastgate.world import GridLayout
-from lastgate.world.cubes import Cubes
 from lastgate.world.freshness import StampedTransform, points_in_frame
-from lastgate.world.rasterise import rasterise_cubes
+from lastgate.world.octree_leaves import OctreeLeaves
+from lastgate.world.rasterise import rasterise_octree
 
-# 4 m wide cells of 10 cm around the post, which reaches 0.3 m up and down and 0.1 m around itself.
+# 4 m wide voxels of 10 cm around the post, which reaches 0.3 m up and down and 0.1 m around itself.
 SHAPE = (20, 20, 40)
 ORIGIN = (-1.0, -1.0, -1.0)
 
 
-def grid(cells: np.ndarray | None = None, *, stamp_s: float = NOW_S, **fields: object) -> lg.Voxels:
-    occupancy = np.zeros(SHAPE, dtype=np.uint8) if cells is None else cells
+def grid(voxel_array: np.ndarray | None = None, *, stamp_s: float = NOW_S, **fields: object) -> lg.Voxels:
+    occupancy = np.zeros(SHAPE, dtype=np.uint8) if voxel_array is None else voxel_array
     return lg.Voxels(occupancy=occupancy, origin_xyz=ORIGIN, resolution_m=0.1, stamp_s=stamp_s, **fields)
 
 
@@ -42,16 +42,16 @@ def outcome(voxels: lg.Voxels, to: float = 0.3, **fields: object) -> str:
     return code_of(check(gate_of(sliders(0.0)), [[to]], world=world))
 
 
-# ---- X10: a grid without cells, or in another frame ---
+# ---- X10: a grid without voxels, or in another frame ---
 
 
-def test_x10_grid_without_cells_is_not_a_free_world():
+def test_x10_grid_without_voxels_is_not_a_free_world():
     assert outcome(grid()) == "accepted"
     for shape in ((0, 0, 0), (0, 20, 40), (20, 20, 0)):
-        with pytest.raises(lg.ROSConfigError, match="a grid without cells says nothing about the world"):
+        with pytest.raises(lg.ROSConfigError, match="a grid without voxels says nothing about the world"):
             grid(np.zeros(shape, dtype=np.uint8))
-    with pytest.raises(ValueError, match="a grid without cells is not a free world"):
-        _core.ObstacleField.from_cells(
+    with pytest.raises(ValueError, match="a grid without voxels is not a free world"):
+        _core.ObstacleField.from_sparse_voxels(
             np.zeros((0, 3), dtype=np.uint32),
             np.zeros((0, 3), dtype=np.uint32),
             size=(0, 0, 0),
@@ -74,7 +74,7 @@ def test_x10_grid_in_another_frame_than_its_world_is_refused():
         lg.World(voxels=grid(frame_id="map"), stamp_s=NOW_S)
 
 
-def test_x10_world_that_nobody_filled_is_not_an_empty_one():
+def test_x10_world_that_no_source_filled_is_not_an_empty_one():
     gate = gate_of(sliders(0.0))
     violation = only_violation(check(gate, [[0.3]], world=lg.World(stamp_s=NOW_S)))
     assert violation.code == "world_unavailable"
@@ -95,16 +95,16 @@ def test_x10_cloud_without_points_must_say_that_it_means_it():
     assert code_of(check(gate, [[0.3]], world=lg.World(points=old, stamp_s=NOW_S))) == "world_unavailable"
 
 
-# ---- X11: unknown cells where the arm must go ---
+# ---- X11: unknown voxels where the arm must go ---
 
 
 def with_unknown_ahead() -> np.ndarray:
-    cells = np.zeros(SHAPE, dtype=np.uint8)
-    cells[:, :, 13:] = 255  # from x = 0.3 on
-    return cells
+    voxel_array = np.zeros(SHAPE, dtype=np.uint8)
+    voxel_array[:, :, 13:] = 255  # from x = 0.3 on
+    return voxel_array
 
 
-def test_x11_unknown_cells_block_unless_the_snapshot_says_otherwise():
+def test_x11_unknown_voxels_block_unless_the_snapshot_says_otherwise():
     assert outcome(grid(with_unknown_ahead()), to=0.15) == "accepted"
     assert outcome(grid(with_unknown_ahead()), to=0.3) == "world_collision"
     assert outcome(grid(with_unknown_ahead(), unknown="free"), to=0.3) == "accepted"
@@ -136,7 +136,7 @@ def test_x12_cloud_placed_by_a_frozen_transform_is_unavailable():
 
 def test_x12_grid_placed_by_a_frozen_transform_is_unavailable():
     gate = gate_of(sliders(0.0))
-    cubes = Cubes(
+    octree = OctreeLeaves(
         centres_xyz=np.array([[2.0, 0.0, 0.0]]),
         sizes_m=np.array([0.1]),
         states=np.array([1], dtype=np.uint8),
@@ -146,7 +146,7 @@ def test_x12_grid_placed_by_a_frozen_transform_is_unavailable():
     layout = GridLayout(origin_xyz=ORIGIN, resolution_m=0.1, size_xyz=(40, 20, 20))
     for stamp_s, expected in ((NOW_S, "accepted"), (NOW_S - 9.0, "voxel_unavailable")):
         transform = StampedTransform.of(np.eye(4)[:3], parent_frame="", child_frame="map", stamp_s=stamp_s)
-        voxels = rasterise_cubes(layout, cubes, transform=transform, elsewhere="free").voxels
+        voxels = rasterise_octree(layout, octree, transform=transform, elsewhere="free").voxels
         assert code_of(check(gate, [[0.3]], world=lg.World(voxels=voxels, stamp_s=NOW_S))) == expected
 
 
@@ -165,14 +165,14 @@ def test_x13_every_leaf_of_a_turned_map_stops_the_post(yaw_deg):
     for x_m in np.arange(0.5, 2.3, 0.09):
         in_map = turn[:, :3].T @ np.array([x_m, 0.0, 0.0])
         leaf = (np.floor(in_map / 0.04) + 0.5) * 0.04  # the leaf that holds this place of the post's way
-        cubes = Cubes(
+        octree = OctreeLeaves(
             centres_xyz=leaf[None],
             sizes_m=np.array([0.04]),
             states=np.array([1], dtype=np.uint8),
             stamp_s=NOW_S,
             frame_id="map",
         )
-        voxels = rasterise_cubes(layout, cubes, transform=transform, elsewhere="free").voxels
+        voxels = rasterise_octree(layout, octree, transform=transform, elsewhere="free").voxels
         world = lg.World(voxels=voxels, stamp_s=NOW_S)
         assert code_of(check(gate, [[2.3]], world=world)) == "world_collision"
         assert check(gate, [[max(x_m - 0.4, 0.0)]], world=world).accepted

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels, gateways and peers in a network of their own: the loopback of a namespace, where nobody else can be met."""
+"""Kernels, gateways and peers in a network of their own: the loopback of a namespace without other programs."""
 
 import contextlib
 import ctypes
@@ -73,7 +73,7 @@ def own_network() -> bool:
 
 @pytest.fixture
 def domain(own_network: bool) -> int:
-    """A domain in which nobody else is likely to be, even where the network is shared."""
+    """A domain in which no other program is likely to be, even where the network is shared."""
     return random.SystemRandom().randrange(1, 100)
 
 

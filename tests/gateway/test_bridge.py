@@ -60,7 +60,7 @@ def test_bridge_that_was_not_allowed_to_resets_nothing(start_kernel, start_peer,
         assert kernel.status().latched
 
 
-def test_bridge_carries_chunks_refusals_stops_and_resets(bridged):
+def test_bridge_carries_chunks_rejections_stops_and_resets(bridged):
     _, peer, _ = bridged
     payload = ros.to_bytes(ros.action_chunk(np.full((4, 3), 0.02)))
     assert propose(peer, payload) == payload

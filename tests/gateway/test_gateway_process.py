@@ -174,9 +174,9 @@ def test_killed_gateway_is_a_stale_input(start_kernel, start_gateway, start_met_
     peer.propose(good_chunk(), JOINTS, HOME)
     assert peer.take_bytes("/openral/safe_action", 0.3) is None
     channel = _core.ChannelClient(kernel.instance)
-    answer = channel.wait_verdict(channel.submit(good_chunk()), 1.0, 0.0)
-    assert not answer["passed"]
-    assert json.loads(answer["evidence"])["state"] == "state_unavailable"
+    answer = channel.wait_verdict(channel.submit(good_chunk()), timeout_s=1.0)
+    assert not answer.passed
+    assert json.loads(answer.evidence)["state"] == "state_unavailable"
 
 
 def test_killed_gateway_that_was_required_is_a_stop(start_kernel, start_gateway):
@@ -187,7 +187,7 @@ def test_killed_gateway_that_was_required_is_a_stop(start_kernel, start_gateway)
     gateway.process.send_signal(signal.SIGKILL)
     gateway.process.wait()
     wait_until(lambda: kernel.status().latched, 2.0)
-    # The next one registers; what was latched stays until somebody resets it.
+    # The next one registers; what was latched stays until a reset.
     again = start_gateway(kernel.instance)
     assert again.greeting.startswith("ready")
     assert kernel.status().latched
@@ -210,7 +210,7 @@ def test_second_gateway_for_one_kernel_refuses(start_kernel, start_gateway):
 
 
 def test_gateway_without_a_kernel_refuses(start_gateway):
-    gateway = start_gateway("nobody-is-called-that")
+    gateway = start_gateway("no-kernel-is-called-that")
     assert gateway.process.wait(10) == 3
     assert gateway.greeting == ""
 
@@ -280,7 +280,7 @@ def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start
     )
     assert (level, values["fault_latch"]) == (2, "true")
     answer = peer.ask("call_reset", timeout_s=5.0)
-    assert (answer["success"], answer["message"]) == (False, "refused: the kernel is gone")
+    assert (answer.success, answer.message) == (False, "refused: the kernel is gone")
     peer.ask("forget")
     back = start_kernel(stacked(3), without_world=True, on_stale="drop", instance=kernel.instance)
     status = wait_status(peer, LATCHED, 10.0)
@@ -307,8 +307,8 @@ def test_publisher_that_was_killed_is_silent_long_before_dds_says_so(
     assert float(values["age_s /joint_states"]) > 0.5
     assert int(values["publishers /joint_states"]) == 2  # DDS believes in both
     channel = _core.ChannelClient(kernel.instance)
-    answer = channel.wait_verdict(channel.submit(good_chunk()), 1.0, 0.0)
-    assert json.loads(answer["evidence"])["state"] == "state_unavailable"
+    answer = channel.wait_verdict(channel.submit(good_chunk()), timeout_s=1.0)
+    assert json.loads(answer.evidence)["state"] == "state_unavailable"
 
 
 def test_paused_gateway_passes_nothing_old_on(start_kernel, start_gateway, start_met_peer):
@@ -318,7 +318,7 @@ def test_paused_gateway_passes_nothing_old_on(start_kernel, start_gateway, start
     assert isinstance(propose(peer, good_chunk()), bytes)
     gateway.process.send_signal(signal.SIGSTOP)
     try:
-        # Accepted through another channel while nobody carries it on, and one that waits before the gateway.
+        # Accepted through another channel while no gateway carries it on, and one that waits before the gateway.
         kernel.observe(np.zeros(3))
         assert kernel.submit(lg.ActionChunk(np.full((2, 3), 0.001))).accepted
         peer.propose(good_chunk(), JOINTS, HOME)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real ROS 2 node and the gateway: what it sees, what it sends, what comes back.
 
-Compared: the gateway with rclpy on rmw_fastrtps, from the wheels of two releases, which nobody here wrote.
+Compared: the gateway with rclpy on rmw_fastrtps, from the wheels of two releases, which other projects wrote.
 """
 
 import time
@@ -229,7 +229,7 @@ def test_stop_of_a_human_is_reported_as_one(front):
     assert evidence_of(failure) == lg.contracts.HumanEvidence(actor="ros2", reason="/openral/human_estop")
 
 
-def test_chunk_without_measured_state_is_refused(front):
+def test_chunk_without_measured_state_is_rejected(front):
     _, peer = front
     peer.publish("/openral/candidate_action", ros.action_chunk(np.zeros((2, 3))))
     failure = peer.take("/openral/failure/safety", FAILURE)
@@ -271,19 +271,19 @@ def world_collision(x_m: float):
     )
 
 
-def world_voxels(x_m: float, cells: int = 80):
-    """Returns a cube of cells of 4 cm around the base, 512,000 of them, with one that is occupied at x."""
-    resolution, low = 0.04, -0.04 * cells / 2
-    occupancy = np.zeros((cells, cells, cells), dtype=np.uint8)
-    occupancy[cells // 2, cells // 2, int((x_m - low) / resolution)] = 1
+def world_voxels(x_m: float, voxels: int = 80):
+    """Returns a cube of voxels of 4 cm around the base, 512,000 of them, with one that is occupied at x."""
+    resolution, low = 0.04, -0.04 * voxels / 2
+    occupancy = np.zeros((voxels, voxels, voxels), dtype=np.uint8)
+    occupancy[voxels // 2, voxels // 2, int((x_m - low) / resolution)] = 1
     return ros.make(
         "openral_msgs/msg/OccupancyVoxels",
         header=ros.header(time.time(), "base"),
         origin=ros.make("geometry_msgs/msg/Point", x=low, y=low, z=low),
         resolution=resolution,
-        size_x=cells,
-        size_y=cells,
-        size_z=cells,
+        size_x=voxels,
+        size_y=voxels,
+        size_z=voxels,
         occupancy=occupancy.ravel(),
     )
 
@@ -306,7 +306,7 @@ def test_world_from_the_wire_decides(start_kernel, start_gateway, start_met_peer
         before = kernel.status().world_id
         peer.publish(topic, world(x_m))
         deadline = time.monotonic() + timeout_s
-        while kernel.status().world_id == before:  # a world of half a million cells is built meanwhile
+        while kernel.status().world_id == before:  # a world of half a million voxels is built meanwhile
             if time.monotonic() > deadline:
                 return False
             time.sleep(0.01)
@@ -341,7 +341,7 @@ def test_base_twist_crosses_the_gate(start_kernel, start_gateway, start_met_peer
 
 
 def floor_of_four_metres():
-    """Returns a world with a map of the floor around the robot, in which nothing but its edge is in the way."""
+    """Returns a world with an occupancy map around the robot, in which nothing but its edge is in the way."""
     now_s = time.time()
     grid = lg.OccupancyGridIndex(np.zeros((40, 40), dtype=np.int8), 0.1, (-2.0, -2.0), 0.0, stamp_s=now_s)
     placed = StampedTransform.of(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who reaches a kernel over DDS: programs of its machine unless asked for more, and nobody resets unless allowed to.
+"""Who reaches a kernel over DDS: programs of its machine unless asked for more; resets need permission.
 
 Compared: the gateway with nodes of a real ROS 2, one of them in a network namespace that stands for another machine.
 """
@@ -157,7 +157,7 @@ def test_two_robots_of_a_kind_share_a_domain_by_their_namespaces(start_kernel, s
 
 
 def answered(domain: int, enclave: Path | None) -> bool:
-    """Tells whether a program with these keys, or none, meets the gateway and is answered by its reset service."""
+    """Returns whether a program with these keys, or none, meets the gateway and is answered by its reset service."""
     keys = {} if enclave is None else {"LASTGATE_PEER_ENCLAVE": str(enclave)}
     asked = subprocess.run(
         [program("cyclone_peer"), str(domain), "trigger", NUMBERED.hex()],

@@ -102,7 +102,7 @@ HTTP: dict[str, bytes] = {
     "socket_frame_without_mask": _UPGRADE + _frame(1, 3, b"abc", mask=False),
     "socket_unknown_opcode": _UPGRADE + _frame(0xB, 0),
     "socket_half_a_frame": _UPGRADE + b"\x81",
-    "socket_endless_pieces": _UPGRADE + (b"\x01\x80\0\0\0\0" + b"\x00\x80\0\0\0\0" * 20_000),
+    "socket_endless_fragments": _UPGRADE + (b"\x01\x80\0\0\0\0" + b"\x00\x80\0\0\0\0" * 20_000),
     "socket_pings": _UPGRADE + b"\x89\x80\0\0\0\0" * 20_000,
 }
 
@@ -188,8 +188,8 @@ MANIFESTS: dict[str, bytes] = {
     "many_joints": _manifest(joints=stacked(3)["joints"] * 100),
     "long_name": _manifest(name="x" * 1_000_000),
     "name_that_moves_the_cursor": _manifest(name="\x1b[2J\x1b[H"),
-    "pieces_outside": _manifest(convex_pieces={"file": "../../etc/passwd", "sha256": "0" * 64}),
-    "pieces_missing": _manifest(convex_pieces={"file": "none.txt", "sha256": "0" * 64}),
+    "hulls_outside": _manifest(convex_pieces={"file": "../../etc/passwd", "sha256": "0" * 64}),
+    "hulls_missing": _manifest(convex_pieces={"file": "none.txt", "sha256": "0" * 64}),
     "list_at_the_top": b"- 1\n- 2\n",
     "two_documents": b"name: a\n---\nname: b\n",
 }
@@ -312,20 +312,29 @@ LATCH_FILES: dict[str, Maker] = {
 
 # ---- Frames of DDS ------------------------------------------------------------------------------
 
-_CHUNK = _core.encode_action_chunk(np.zeros((3, 3)), 0, 1.5, "hand", "base", "pick", "00-ab", 3)
+_CHUNK = _core.encode_action_chunk(
+    np.zeros((3, 3)),
+    control_mode=0,
+    stamp_s=1.5,
+    ee_name="hand",
+    frame_id="base",
+    rskill_id="pick",
+    trace_id="00-ab",
+    tick_index=3,
+)
 _WORLD = _core.encode_world_snapshot(
-    1.0,
-    "",
-    "world",
-    False,
-    np.zeros(1, dtype=np.uint8),
-    np.full((1, 3), 0.1),
-    np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]),
-    ["thing"],
-    (np.zeros((2, 3)), 1.0),
-    None,
-    1,
-    None,
+    stamp_s=1.0,
+    frame_id="",
+    world_id="world",
+    declared_absent=False,
+    kinds=np.zeros(1, dtype=np.uint8),
+    sizes_m=np.full((1, 3), 0.1),
+    poses=np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]]),
+    object_id=["thing"],
+    points=(np.zeros((2, 3)), 1.0),
+    voxels=None,
+    obstacle_count=1,
+    floor=None,
 )
 _TWIST = _core.encode_twist([0.0] * 6)
 

@@ -52,10 +52,10 @@ def test_stop_of_the_kernel_on_the_way_ends_the_motion_and_the_robot_holds(gate,
         def execute(self, chunk):
             super().execute(chunk)
             if len(self.chunks) == 3:
-                kernel.estop("somebody came in")
+                kernel.estop("a person came in")
 
     body = StoppedOnTheWay()
-    with pytest.raises(ROSSafetyViolation, match="somebody came in"):
+    with pytest.raises(ROSSafetyViolation, match="a person came in"):
         move(AgentTools(SpatialMemory(), gate, body=body))
     assert len(body.chunks) == 3
     assert body.holds == 1

@@ -23,7 +23,7 @@ def waiting(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     channel = _core.ChannelClient(kernel.instance)
     answers: list[object] = []
-    thread = threading.Thread(target=lambda: answers.append(channel.wait_verdict(NEVER, 0.7, 0.0)))
+    thread = threading.Thread(target=lambda: answers.append(channel.wait_verdict(NEVER, timeout_s=0.7)))
     thread.start()
     time.sleep(0.2)
     yield kernel, channel, thread
@@ -40,7 +40,7 @@ def chunk() -> bytes:
     [
         lambda channel: channel.submit(chunk()),
         lambda channel: channel.submit_twist(_core.encode_twist([0.0] * 6)),
-        lambda channel: channel.wait_verdict(1, 0.1, 0.0),
+        lambda channel: channel.wait_verdict(1, timeout_s=0.1),
         lambda channel: channel.command("status", 0.1),
         lambda channel: channel.ask("detach", _core.encode_detach("cup"), 0.1),
     ],
@@ -55,7 +55,7 @@ def test_second_thread_that_asks_through_one_client_gets_the_error(waiting, call
 
 def test_twin_states_and_stops_of_another_thread_come_through_meanwhile(waiting):
     kernel, channel, thread = waiting
-    channel.observe(_core.encode_joint_state(["j0", "j1", "j2"], np.zeros(3), None, time.time()))
+    channel.observe(_core.encode_joint_state(["j0", "j1", "j2"], positions=np.zeros(3), stamp_s=time.time()))
     assert submit(kernel, [[0.0, 0.0, 0.0]]).accepted  # through a client of its own
     kernel.estop("a stop never waits for another thread")
     assert thread.is_alive()
@@ -66,7 +66,7 @@ def test_client_is_free_again_after_the_wait(waiting):
     kernel, channel, thread = waiting
     thread.join()
     still(kernel)
-    assert channel.wait_verdict(channel.submit(chunk()), 1.0, 0.0)["passed"]
+    assert channel.wait_verdict(channel.submit(chunk()), timeout_s=1.0).passed
 
 
 def test_second_reader_of_one_ring_reader_gets_the_error(start_kernel):

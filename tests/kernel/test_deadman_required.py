@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An envelope with `deadman_required` binds the kernel, whoever starts it and however."""
+"""An envelope with `deadman_required` binds the kernel, however it is started."""
 
 import hashlib
 import os
@@ -34,7 +34,7 @@ def wait_until(holds, seconds=5.0):
 
 
 def live_sources(instance: str) -> list[str]:
-    return [registration["name"] for registration in _core.read_status_block(instance)["sources"]]
+    return [registration.name for registration in _core.read_status_block(instance).sources]
 
 
 @pytest.fixture
@@ -67,9 +67,9 @@ def bare_kernel(tmp_path):
 
 
 def passes(channel: _core.ChannelClient) -> bool:
-    channel.observe(_core.encode_joint_state(["j0", "j1", "j2"], np.zeros(3), None, time.time()))
-    chunk = _core.encode_action_chunk(np.array(ROW), 0, time.time(), "", "", "", "", 0)
-    return channel.wait_verdict(channel.submit(chunk), 1.0, 0.0)["passed"]
+    channel.observe(_core.encode_joint_state(["j0", "j1", "j2"], positions=np.zeros(3), stamp_s=time.time()))
+    chunk = _core.encode_action_chunk(np.array(ROW), control_mode=0, stamp_s=time.time())
+    return channel.wait_verdict(channel.submit(chunk), timeout_s=1.0).passed
 
 
 def test_native_kernel_passes_nothing_before_the_deadman_it_requires_is_there_and_stops_when_it_dies(
@@ -79,12 +79,10 @@ def test_native_kernel_passes_nothing_before_the_deadman_it_requires_is_there_an
     channel = _core.ChannelClient(instance)
     assert not passes(channel)
     registration = _core.Registration(instance, "deadman")
-    wait_until(lambda: _core.read_status_block(instance)["state"] == lg.KernelState.ACTIVE)
+    wait_until(lambda: _core.read_status_block(instance).state == lg.KernelState.ACTIVE)
     registration.beat()
     assert passes(channel)
-    wait_until(
-        lambda: _core.read_status_block(instance)["state"] == lg.KernelState.LATCHED
-    )  # no longer beats
+    wait_until(lambda: _core.read_status_block(instance).state == lg.KernelState.LATCHED)  # no longer beats
     assert not passes(channel)
     assert "absence of deadman" in channel.command("reset", 1.0)[1]
 
@@ -180,7 +178,7 @@ def test_program_that_is_held_up_is_a_stop_where_a_deadman_watches_it(other_prog
         time.sleep(0.5)
         assert passes(channel)
         return
-    wait_until(lambda: _core.read_status_block(instance)["state"] == lg.KernelState.LATCHED)
+    wait_until(lambda: _core.read_status_block(instance).state == lg.KernelState.LATCHED)
     assert not passes(channel)
     assert "`deadman` is still asserted" in channel.command("reset", 1.0)[1]
     program.send_signal(signal.SIGCONT)

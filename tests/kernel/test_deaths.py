@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kill -9 of everybody, at random moments: nothing passes that was not accepted, nothing passes after a stop, and
-nobody's death leaves the motors driven. A few rounds here, 200 by `make -C benchmarks faults`.
+no process's death leaves the motors driven. A few rounds here, 200 by `make -C benchmarks faults`.
 """
 
 import os
@@ -22,7 +22,7 @@ from lastgate import _core
 ROUNDS = int(os.environ.get("LASTGATE_FAULT_ROUNDS", "5"))
 VICTIMS = ("kernel", "deadman", "driver", "telemetry", "policy")
 # A kernel counts as gone after 0.15 s without a beat, a source after 0.5 s, and the deadman waits for 1 s here; a
-# busy machine may keep anybody waiting for another second.
+# busy machine may keep a process waiting for another second.
 KERNEL_GONE_S, SOURCE_GONE_S, DEADLINE_S, SLACK_S = 0.15, 0.5, 1.0, 1.0
 LATCHED = int(lg.KernelState.LATCHED)
 
@@ -41,12 +41,12 @@ class Witness:
 
     @property
     def passed(self) -> int:
-        """Is how many chunks were seen to pass; on a busy machine a few are overwritten before that."""
+        """How many chunks were seen to pass; on a busy machine a few are overwritten before that."""
         return self._seen + len(self._waiting)
 
     @property
     def unseen(self) -> int:
-        """Is how many passed and were overwritten before anybody looked."""
+        """How many passed and were overwritten before a reader came."""
         return self._passed.lost
 
     def poll(self) -> None:
@@ -57,12 +57,12 @@ class Witness:
         when it passed.
         """
         statuses = list(iter(lambda: self._statuses.read(0.0), None))
-        assert self._statuses.lost == 0, "a status was overwritten before anybody looked"
+        assert self._statuses.lost == 0, "a status was overwritten before a reader came"
         self._waiting += [(message[2], message) for message in iter(lambda: self._passed.read(0.0), None)]
         for _, _, at_s, payload in statuses:
             while self._waiting and self._waiting[0][0] < at_s:
                 self._check_chunk(self._waiting.pop(0)[1])
-            self._latched = _core.read_safety_status(payload)["state"] == LATCHED
+            self._latched = _core.read_safety_status(payload).state == LATCHED
             self.latched_since_s = (self.latched_since_s or at_s) if self._latched else None
 
     def _check_chunk(self, message) -> None:
@@ -71,13 +71,13 @@ class Witness:
         assert origin == self._kernel_id
         fields = _core.decode_action_chunk(payload)
         assert fields is not None, "bytes passed that are no chunk"
-        assert fields["horizon"] == 3
-        assert np.abs(fields["flat"]).max() <= 1.0, "a chunk passed that is outside its limits"
+        assert fields.horizon == 3
+        assert np.abs(fields.flat).max() <= 1.0, "a chunk passed that is outside its limits"
         self._seen += 1
 
 
 class Theatre:
-    """Is a kernel with a deadman, a driver, a policy and a telemetry reader around it."""
+    """A kernel with a deadman, a driver, a policy and a telemetry reader around it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -116,7 +116,7 @@ class Theatre:
         self.processes[name] = subprocess.Popen(commands.get(name, actor), stderr=subprocess.DEVNULL)
 
     def kill(self, name: str) -> float:
-        """Kills somebody and returns when."""
+        """Kills one process and returns when."""
         if name == "kernel":
             os.kill(self.kernel.pid, signal.SIGKILL)
             at_s = time.monotonic()
@@ -140,7 +140,7 @@ class Theatre:
             self.watch(0.01)
 
     def revive(self) -> None:
-        """Gets everything moving again: whoever is gone is started, and the latch is reset when it may be."""
+        """Gets everything moving again: processes that are gone are started, and the latch is reset when it may be."""
         for name, process in self.processes.items():
             if process.poll() is not None:
                 self.start(name)
@@ -205,7 +205,7 @@ def test_deaths_at_random_moments_break_no_invariant(theatre):
             theatre.start("kernel")
         elif victim == "telemetry":
             theatre.watch(0.5)
-            assert theatre.witness.passed > before, "nobody waits for telemetry"
+            assert theatre.witness.passed > before, "no process waits for telemetry"
         elif victim == "driver":
             still_s = theatre.motors.driven_s
             theatre.watch(0.2)

@@ -99,7 +99,7 @@ def test_clock_that_is_no_clock_stops():
 
 
 class Arm:
-    """Is an actuator that notes what it is told."""
+    """An actuator that notes what it is told."""
 
     def __init__(self) -> None:
         self.sent: list[np.ndarray] = []
@@ -136,7 +136,7 @@ def driven(start_kernel):
     driver.close()
 
 
-def test_accepted_chunk_moves_and_a_refused_one_stops(driven):
+def test_accepted_chunk_moves_and_a_rejected_one_stops(driven):
     kernel, driver, arm = driven
     assert run(driver, 0.05) == 0
     kernel.observe(np.zeros(2))
@@ -182,7 +182,7 @@ def test_stale_data_stop_the_arm_where_that_is_asked_for_and_nothing_is_latched(
         assert driver.logic.reason is StopReason.UNINFORMED
         kernel.observe(np.zeros(2))
         assert kernel.submit(np.full((250, 2), 0.01)).accepted
-        assert run(driver, 0.1) > 0  # without anybody's reset
+        assert run(driver, 0.1) > 0  # without a reset
     driver.close()
 
 
@@ -252,7 +252,7 @@ def test_kernel_that_is_deactivated_stops_the_arm(driven):
 
 def test_driver_without_a_kernel_says_so():
     with pytest.raises(lg.ROSConfigError, match="is the kernel running"):
-        SafeActionDriver("nobody", Arm(), name="arm", step_s=0.1)
+        SafeActionDriver("absent", Arm(), name="arm", step_s=0.1)
 
 
 def test_chunk_that_begins_out_of_reach_of_the_measured_joints_does_not_move(start_kernel):
@@ -299,7 +299,7 @@ def test_chunk_of_a_mode_that_the_actuator_does_not_know_stops_it(start_kernel):
     kernel.observe(np.zeros(2))
     assert kernel.submit(np.full((50, 2), 0.01)).accepted
     assert run(driver, 0.05) > 0
-    # As wide as a step of positions: sent as one, it would be a place that nobody checked.
+    # As wide as a step of positions: sent as one, it would be a place that was not checked.
     assert kernel.submit(np.full((2, 2), 0.05), mode=lg.ControlMode.JOINT_VELOCITY).accepted
     assert run(driver, 0.05) == 0
     assert (driver.logic.refused, driver.logic.reason) == (1, StopReason.NOT_EXECUTED)

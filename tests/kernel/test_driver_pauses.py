@@ -45,7 +45,7 @@ def poll(logic: DriverLogic, now_s: float):
 
 
 def polls(tick_ms: int, *, pause_at_ms: int, pause_ms: int, last_ms: int = 900) -> list[float]:
-    """Returns when a driver looks that ticks evenly but for one pause."""
+    """Returns when a driver polls that ticks evenly but for one pause."""
     before = range(0, pause_at_ms + 1, tick_ms)
     after = range(before[-1] + tick_ms + pause_ms, last_ms, tick_ms)
     return [10.0 + ms / 1000.0 for ms in [*before, *after]]

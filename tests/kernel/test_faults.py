@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong around a kernel without anybody dying: bad messages, floods, a pause, a full disk, a busy machine."""
+"""What goes wrong around a living kernel: bad messages, floods, a pause, a full disk, a busy machine."""
 
 import multiprocessing
 import os
@@ -24,12 +24,12 @@ STATE = ["j0", "j1", "j2"]
 
 
 def see(channel):
-    channel.observe(_core.encode_joint_state(STATE, np.zeros(3), None, time.time()))
+    channel.observe(_core.encode_joint_state(STATE, positions=np.zeros(3), stamp_s=time.time()))
 
 
 def decide(channel, payload):
     see(channel)
-    answer = channel.wait_verdict(channel.submit(payload), 2.0, 0.0)
+    answer = channel.wait_verdict(channel.submit(payload), timeout_s=2.0)
     assert answer is not None
     return answer
 
@@ -49,9 +49,9 @@ def test_message_that_is_sent_twice_is_decided_twice_and_passes_in_order(holding
     _, channel, passed = holding
     payload = good()
     answers = [decide(channel, payload) for _ in range(3)]
-    assert [answer["passed"] for answer in answers] == [True] * 3
+    assert [answer.passed for answer in answers] == [True] * 3
     sequences = [message[0] for message in everything_in(passed)]
-    assert sequences == [answer["safe_sequence"] for answer in answers] == [1, 2, 3]
+    assert sequences == [answer.safe_sequence for answer in answers] == [1, 2, 3]
 
 
 def test_messages_in_another_order_are_each_decided_by_their_own_bytes(holding):
@@ -62,7 +62,7 @@ def test_messages_in_another_order_are_each_decided_by_their_own_bytes(holding):
     sent = [payloads[index] for index in rng.permutation(len(payloads))]
     answers = [decide(channel, payload) for payload in sent]
     for payload, answer in zip(sent, answers, strict=True):
-        assert answer["passed"] == (payload != payloads[-1])
+        assert answer.passed == (payload != payloads[-1])
     assert [message[3] for message in everything_in(passed)] == [p for p in sent if p != payloads[-1]]
 
 
@@ -70,9 +70,9 @@ def test_every_shortened_message_is_refused_by_the_process_too(holding):
     _, channel, passed = holding
     payload = good()
     for size in range(1, len(payload)):
-        assert not decide(channel, payload[:size])["passed"], size
+        assert not decide(channel, payload[:size]).passed, size
     assert everything_in(passed) == []
-    assert decide(channel, payload)["passed"]
+    assert decide(channel, payload).passed
 
 
 @pytest.mark.parametrize(
@@ -97,11 +97,11 @@ def test_every_shortened_message_is_refused_by_the_process_too(holding):
 def test_message_that_is_wrong_is_refused_reported_and_forgotten(holding, payload):
     kernel, channel, passed = holding
     failures = _core.RingReader(kernel.instance, "failures")
-    assert not decide(channel, payload)["passed"]
+    assert not decide(channel, payload).passed
     failure = ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger")
     assert lg.read_evidence(failure.evidence_json) is not None
     assert everything_in(passed) == []
-    assert decide(channel, good())["passed"]
+    assert decide(channel, good()).passed
 
 
 @pytest.mark.parametrize("size", [200_000, 14_000_000])
@@ -110,51 +110,57 @@ def test_message_of_14_megabytes_does_not_get_through_the_channel(holding, size)
     with pytest.raises(ValueError, match="does not fit"):
         channel.submit(b"\x00\x01\x00\x00" + bytes(size))
     assert everything_in(passed) == []
-    assert decide(channel, good())["passed"]
+    assert decide(channel, good()).passed
 
 
 def test_wrong_states_do_not_make_a_state(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, on_violation="hold", on_stale="drop")
     channel = _core.ChannelClient(kernel.instance)
-    whole = _core.encode_joint_state(STATE, np.zeros(3), None, time.time())
+    whole = _core.encode_joint_state(STATE, positions=np.zeros(3), stamp_s=time.time())
     bad = [whole[:size] for size in range(1, len(whole))]
-    bad += [_core.encode_joint_state(STATE[:2], np.zeros(2), None, time.time())]
-    bad += [_core.encode_joint_state(["x"], np.zeros(1), None, time.time())]
+    bad += [_core.encode_joint_state(STATE[:2], positions=np.zeros(2), stamp_s=time.time())]
+    bad += [_core.encode_joint_state(["x"], positions=np.zeros(1), stamp_s=time.time())]
     for state in bad:
         channel.observe(state)
-        answer = channel.wait_verdict(channel.submit(good()), 2.0, 0.0)
-        assert not answer["passed"]
-        assert answer["verdict"].violation.code == lg.ViolationCode.state_unavailable.number
-    channel.observe(_core.encode_joint_state(STATE, np.array([0.0, np.nan, 0.0]), None, time.time()))
-    assert not channel.wait_verdict(channel.submit(good()), 2.0, 0.0)["passed"]
-    assert decide(channel, good())["passed"]
+        answer = channel.wait_verdict(channel.submit(good()), timeout_s=2.0)
+        assert not answer.passed
+        assert answer.verdict.violation.code == lg.ViolationCode.state_unavailable.number
+    channel.observe(
+        _core.encode_joint_state(STATE, positions=np.array([0.0, np.nan, 0.0]), stamp_s=time.time())
+    )
+    assert not channel.wait_verdict(channel.submit(good()), timeout_s=2.0).passed
+    assert decide(channel, good()).passed
 
 
 def test_random_bytes_of_every_type_leave_a_kernel_that_decides(holding):
     kernel, channel, passed = holding
     rng = np.random.default_rng(11)
-    whole = [good(), _core.encode_chunk_request(good(), False, []), _core.encode_twist([0.0] * 6)]
+    whole = [
+        good(),
+        _core.encode_chunk_request(good(), recovery=False, contacts=[]),
+        _core.encode_twist([0.0] * 6),
+    ]
     for number in range(600):
         payload = bytearray(whole[number % 3])
         for _ in range(rng.integers(1, 6)):
             payload[rng.integers(len(payload))] = rng.integers(256)
         see(channel)
         submit = (channel.submit, channel.submit_request, channel.submit_twist)[number % 3]
-        answer = channel.wait_verdict(submit(bytes(payload)), 2.0, 0.0)
-        assert answer["passed"] == bool(answer["verdict"].accepted)
+        answer = channel.wait_verdict(submit(bytes(payload)), timeout_s=2.0)
+        assert answer.passed == bool(answer.verdict.accepted)
         channel.publish_world(bytes(payload))
         channel.ask(("attached_shape", "detach", "nav_goal")[number % 3], bytes(payload), 2.0)
     while (message := passed.read(0.05)) is not None:
-        if passed.last_type == _core.MESSAGE_TWIST:
+        if passed.last_type == _core.MessageType.twist:
             linear, angular = np.split(np.array(_core.decode_twist(message[3])), 2)
             assert np.linalg.norm(linear) <= 1.0
             assert np.linalg.norm(angular) <= 1.5
             continue
         fields = _core.decode_action_chunk(message[3])
         assert fields is not None
-        assert np.abs(fields["flat"]).max() <= 1.0
+        assert np.abs(fields.flat).max() <= 1.0
     assert _core.kernel_is_alive(kernel.instance)
-    assert decide(channel, good())["passed"]
+    assert decide(channel, good()).passed
 
 
 def test_flood_of_chunks_at_one_channel_delays_neither_another_channel_nor_a_stop(start_kernel):
@@ -177,11 +183,11 @@ def test_flood_of_chunks_at_one_channel_delays_neither_another_channel_nor_a_sto
         late = 0
         for number in range(100):
             answer = decide(other, good(0.0001 * number))
-            if not answer["passed"]:  # on a busy machine the state may be too old by the time it is checked
-                assert answer["verdict"].violation.code == lg.ViolationCode.state_unavailable.number
+            if not answer.passed:  # on a busy machine the state may be too old by the time it is checked
+                assert answer.verdict.violation.code == lg.ViolationCode.state_unavailable.number
                 late += 1
         assert late < 50
-        # What passes stays numbered without a gap, whoever was too slow to read it.
+        # What passes stays numbered without a gap, whichever reader was too slow to read it.
         numbers = [message[0] for message in iter(lambda: passed.read(0.0), None)]
         assert numbers == sorted(set(numbers))
         began_s = time.monotonic()
@@ -296,7 +302,7 @@ def test_deadman_under_load_stops_when_chunks_pause_for_its_deadline_and_not_bef
             time.sleep(0.05)
         assert not latched or longest_s >= deadline_s, f"stopped after a pause of {longest_s} s"
         while not kernel.status().latched:
-            assert time.monotonic() - passed_s < deadline_s + 5.0, "nobody stopped though chunks ceased"
+            assert time.monotonic() - passed_s < deadline_s + 5.0, "no stop though chunks ceased"
         assert kernel.status().source == "deadman"
         assert latched or time.monotonic() - passed_s >= deadline_s
     finally:

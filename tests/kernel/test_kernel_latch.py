@@ -25,9 +25,9 @@ def test_k03_after_a_violation_good_chunks_are_dropped(start_kernel):
 
 def test_k04_reset_is_refused_before_the_cooldown_and_works_after_it(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.3)
-    kernel.estop("somebody pressed")
+    kernel.estop("button pressed")
     status = kernel.status()
-    assert (status.latched, status.reason) == (True, "somebody pressed")
+    assert (status.latched, status.reason) == (True, "button pressed")
     refused = kernel.reset()
     assert (refused.success, "cooling down" in refused.message) == (False, True)
     time.sleep(0.35)
@@ -50,7 +50,7 @@ def test_stop_without_a_reason_is_a_stop(start_kernel):
     assert (kernel.status().latched, kernel.status().reason) == (True, "asked for by the program")
 
 
-def test_stop_that_reaches_nobody_says_that_nothing_was_stopped(start_kernel):
+def test_stop_that_reaches_no_kernel_says_that_nothing_was_stopped(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     kernel.close()
     with pytest.raises(lg.ROSConfigError, match="nothing was stopped, use the hardware stop"):
@@ -159,21 +159,21 @@ def test_stop_while_latched_begins_the_cooldown_again(start_kernel):
     assert kernel.status().reason == "second"
     time.sleep(0.35)
     assert kernel.reset().success
-    # Whoever registers where somebody has pressed did not press.
+    # A source that registers where another has pressed did not press.
     registrations = [_core.Registration(kernel.instance, f"other-{number}") for number in range(16)]
     time.sleep(0.05)
     assert not kernel.status().latched
     assert len(registrations) == 16
 
 
-def test_x27_held_source_blocks_reset_until_it_lets_go_and_death_does_not_release(start_kernel):
+def test_x27_held_source_blocks_reset_until_it_is_released_and_death_does_not_release(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True, reset_cooldown_s=0.01)
     pendant = _core.Registration(kernel.instance, "pendant")
     pendant.hold("button down")
     time.sleep(0.1)
     assert kernel.status().source == "pendant"
     assert "`pendant` is still asserted" in kernel.reset().message
-    time.sleep(0.7)  # no longer beats: gone, but nobody said that the button is up
+    time.sleep(0.7)  # no longer beats: gone, but no source said that the button is up
     assert not kernel.reset().success
     again = _core.Registration(kernel.instance, "pendant")
     time.sleep(0.1)

@@ -47,7 +47,7 @@ def test_running_kernel_of_another_rate_or_robot_or_none_is_refused(start_kernel
         with pytest.raises(lg.ROSConfigError, match="runs another model"):
             lg.KernelClient(robot, rate_hz=rate_hz, instance=started.instance, start=False)
     with pytest.raises(lg.ROSConfigError, match=rf"is the kernel running\?[^$]*`{started.instance}`"):
-        lg.KernelClient(started.robot, rate_hz=10.0, instance="nobody", start=False)
+        lg.KernelClient(started.robot, rate_hz=10.0, instance="absent", start=False)
     with pytest.raises(lg.ROSConfigError, match="are for a kernel that is started here"):
         lg.KernelClient(
             started.robot, rate_hz=10.0, instance=started.instance, start=False, settings=lg.KernelSettings()
@@ -161,7 +161,7 @@ def test_stderr_whose_reader_is_gone_does_not_end_a_kernel(tmp_path):
         assert process.wait(30) == 0
 
 
-def test_stderr_that_nobody_reads_does_not_hold_up_a_kernel(start_kernel, monkeypatch):
+def test_stderr_that_no_process_reads_does_not_hold_up_a_kernel(start_kernel, monkeypatch):
     """Worlds that cannot be read are complained about; 20,000 complaints are more than a pipe holds."""
     monkeypatch.setattr("lastgate.kernel.process.KernelMessages._drain", lambda self: None)
     kernel = start_kernel(stacked(3), without_world=True)

@@ -34,13 +34,13 @@ def test_k01_twenty_chunks_pass_with_their_bytes_and_trace_ids(start_kernel):
             ros.action_chunk(np.full((1, 3), 0.001 * number), trace_id=f"00-{number:032x}")
         )
         still(kernel)
-        answer = channel.wait_verdict(channel.submit(payload), 1.0, 0.0)
-        assert answer["passed"], answer["evidence"]
+        answer = channel.wait_verdict(channel.submit(payload), timeout_s=1.0)
+        assert answer.passed, answer.evidence
         sent.append(payload)
         (message,) = [passed.read(1.0)]
         # Byte for byte, in order, and said to come from this kernel.
         assert message[3] == payload
-        assert message[0] == number + 1 == answer["safe_sequence"]
+        assert message[0] == number + 1 == answer.safe_sequence
         assert message[1] == channel.kernel_id
     assert len({ros.from_bytes(p, "openral_msgs/msg/ActionChunk").trace_id for p in sent}) == 20
     assert everything_in(failures) == []
@@ -53,7 +53,7 @@ def test_big_endian_chunk_passes_on_as_it_came(start_kernel):
     channel = _core.ChannelClient(kernel.instance)
     still(kernel)
     payload = ros.to_bytes(ros.action_chunk(np.full((2, 3), 0.01)), little_endian=False)
-    assert channel.wait_verdict(channel.submit(payload), 1.0, 0.0)["passed"]
+    assert channel.wait_verdict(channel.submit(payload), timeout_s=1.0).passed
     assert passed.read(1.0)[3] == payload
 
 
@@ -100,7 +100,7 @@ def test_world_messages_of_the_wire_say_the_same(start_kernel):
         channel.wait_world(channel.publish_wire_world(world), 1.0)
         still(kernel)
         return channel.wait_verdict(
-            channel.submit(ros.to_bytes(ros.action_chunk(np.zeros((1, 1))))), 1.0, 0.0
+            channel.submit(ros.to_bytes(ros.action_chunk(np.zeros((1, 1))))), timeout_s=1.0
         )
 
     obstacle = ros.make(
@@ -111,15 +111,15 @@ def test_world_messages_of_the_wire_say_the_same(start_kernel):
         origin_xyzrpy=np.array([0.5, 0.05, 0.0, 0.0, 0.0, 0.0]),
         object_id=["pole"],
     )
-    assert not decide(("world_collision", ros.to_bytes(obstacle)))["passed"]
+    assert not decide(("world_collision", ros.to_bytes(obstacle))).passed
     evidence = lg.read_evidence(
         ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger").evidence_json
     )
     assert (evidence.link_a, evidence.link_b_or_object) == ("arm", "pole")
     obstacle.origin_xyzrpy = np.array([0.5, 3.0, 0.0, 0.0, 0.0, 0.0])
-    assert decide(("world_collision", ros.to_bytes(obstacle)))["passed"]
+    assert decide(("world_collision", ros.to_bytes(obstacle))).passed
 
-    cells = np.zeros((24, 24, 24), dtype=np.uint8)
+    voxel_array = np.zeros((24, 24, 24), dtype=np.uint8)
     voxels = ros.make(
         "openral_msgs/msg/OccupancyVoxels",
         header=ros.header(time.time(), "base"),
@@ -128,12 +128,12 @@ def test_world_messages_of_the_wire_say_the_same(start_kernel):
         size_x=24,
         size_y=24,
         size_z=24,
-        occupancy=cells.ravel(),
+        occupancy=voxel_array.ravel(),
     )
-    assert decide(("occupancy_voxels", ros.to_bytes(voxels)))["passed"]
-    cells[12, 12, 17] = 1  # z, y, x: x from 0.5 to 0.6 m, where the arm lies
-    voxels.occupancy = cells.ravel()
-    assert not decide(("occupancy_voxels", ros.to_bytes(voxels)))["passed"]
+    assert decide(("occupancy_voxels", ros.to_bytes(voxels))).passed
+    voxel_array[12, 12, 17] = 1  # z, y, x: x from 0.5 to 0.6 m, where the arm lies
+    voxels.occupancy = voxel_array.ravel()
+    assert not decide(("occupancy_voxels", ros.to_bytes(voxels))).passed
     evidence = lg.read_evidence(
         ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger").evidence_json
     )
@@ -141,7 +141,7 @@ def test_world_messages_of_the_wire_say_the_same(start_kernel):
     # Another frame is no world.
     voxels.header = ros.header(time.time(), "map")
     answer = decide(("occupancy_voxels", ros.to_bytes(voxels)))
-    assert answer["verdict"].violation.code == lg.ViolationCode.world_unavailable.number
+    assert answer.verdict.violation.code == lg.ViolationCode.world_unavailable.number
 
 
 def test_k17_k18_velocity_chunk_needs_a_state(start_kernel):
@@ -226,8 +226,8 @@ def test_bytes_that_are_no_chunk_latch_and_are_reported(start_kernel):
     failures = _core.RingReader(kernel.instance, "failures")
     channel = _core.ChannelClient(kernel.instance)
     still(kernel)
-    answer = channel.wait_verdict(channel.submit(b"\x00\x01\x00\x00 not a chunk"), 1.0, 0.0)
-    assert (answer["passed"], answer["latched"]) == (False, True)
+    answer = channel.wait_verdict(channel.submit(b"\x00\x01\x00\x00 not a chunk"), timeout_s=1.0)
+    assert (answer.passed, answer.latched) == (False, True)
     assert (
         ros.from_bytes(failures.read(1.0)[3], "openral_msgs/msg/FailureTrigger").kind
         == lg.FailureKind.CONTROLLER

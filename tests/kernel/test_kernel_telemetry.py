@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel decides is seen, recorded and run again from outside, and whoever looks cannot hinder it."""
+"""What a kernel decides is seen, recorded and run again from outside, and no observer can hinder it."""
 
 import base64
 import io
@@ -109,7 +109,7 @@ def test_telemetry_that_reads_too_late_counts_what_it_missed(start_kernel, colle
             if number % 10 == 0:
                 kernel.observe(np.zeros(3))
             payload = ros.to_bytes(ros.action_chunk(np.full((1, 3), 0.001)))
-            assert channel.wait_verdict(channel.submit(payload), 1.0, 1e-4) is not None
+            assert channel.wait_verdict(channel.submit(payload), timeout_s=1.0, spin_s=1e-4) is not None
         seen = spans.forward(0.5)
         assert spans.lost > 0
         assert seen + spans.lost == 1100
@@ -160,7 +160,7 @@ def test_telemetry_command_sends_spans_and_prints_diagnostics(start_kernel, coll
 def test_number_of_joints_of_a_kernel_that_is_not_there_is_not_known(start_kernel):
     kernel = start_kernel(stacked(3), without_world=True)
     assert _core.kernel_n_dof(kernel.instance) == 3
-    assert _core.kernel_n_dof(kernel.instance + "_of_nobody") is None
+    assert _core.kernel_n_dof(kernel.instance + "_of_no_kernel") is None
     kernel.close()
     assert _core.kernel_n_dof(kernel.instance) is None
 
@@ -206,14 +206,19 @@ def test_worlds_of_a_kernel_are_shown_once_a_second(start_kernel, collector):
     [(1, 1, "inactive", "false"), (2, 0, "active", "false"), (3, 2, "latched", "true")],
 )
 def test_diagnostics_say_how_the_kernel_stands(state: int, level: int, lifecycle: str, latch: str):
-    status = {
-        "state": state,
-        "reason": "self_collision",
-        "source": "kernel",
-        "passed": 3,
-        "dropped": 1,
-        "model_digest": "abc",
-    }
+    message = ros.make(
+        "openral_msgs/msg/SafetyStatus",
+        header=ros.header(),
+        state=state,
+        reason="self_collision",
+        source="kernel",
+        sequence=1,
+        passed=3,
+        dropped=1,
+        model_digest="abc",
+        world_id="",
+    )
+    status = _core.read_safety_status(ros.to_bytes(message))
     told = diagnostic_status(status, name="arm", last_drop_reason="self_collision", n_dof=7)
     facts = {item["key"]: item["value"] for item in told["values"]}
     assert told["level"] == level
@@ -244,7 +249,7 @@ def test_verdicts_of_a_kernel_are_run_again(start_kernel, tmp_path):
     path = tmp_path / "box.mcap"
     rng = np.random.default_rng(5)
     with KernelRecorder(kernel.instance, gate_for(kernel), path) as recorder:
-        assert not submit(kernel, [[0.01, 0.0]]).accepted  # nobody has published a world
+        assert not submit(kernel, [[0.01, 0.0]]).accepted  # no source has published a world
         said = []
         for index in range(60):
             if index % 20 == 0:
@@ -362,7 +367,7 @@ def test_recording_asks_the_kernel_for_what_it_is_not_told(start_kernel, tmp_pat
     assert not (tmp_path / "other.mcap").exists()
 
 
-def test_last_seconds_of_a_kernel_are_written_when_something_is_refused(start_kernel, tmp_path):
+def test_last_seconds_of_a_kernel_are_written_when_something_is_rejected(start_kernel, tmp_path):
     kernel = start_kernel(stacked(3), without_world=True, on_violation="hold")
     path = tmp_path / "box.mcap"
     with KernelRecorder(kernel.instance, gate_for(kernel), path, last_s=0.3) as recorder:
@@ -383,7 +388,7 @@ def test_chunk_whose_numbers_do_not_fill_its_rows_is_left_out_by_name(start_kern
     with KernelRecorder(kernel.instance, gate_for(kernel), path) as recorder:
         kernel.observe(np.zeros(3))
         payload = ros.to_bytes(ros.action_chunk(np.zeros((2, 3)), horizon=3))
-        assert channel.wait_verdict(channel.submit(payload), 1.0, 0.0) is not None
+        assert channel.wait_verdict(channel.submit(payload), timeout_s=1.0) is not None
         submit(kernel, [[0.001] * 3])
         record(recorder, 2)
     outcome = replay(read_recording(path))
@@ -412,13 +417,13 @@ def test_twists_and_recoveries_are_run_again(start_kernel, tmp_path):
         for speed in (0.5, 50.0):
             kernel.observe(np.zeros(1))
             twist = _core.encode_twist((speed, 0.0, 0.0, 0.0, 0.0, 0.1))
-            assert channel.wait_verdict(channel.submit_twist(twist), 1.0, 0.0) is not None
+            assert channel.wait_verdict(channel.submit_twist(twist), timeout_s=1.0) is not None
         kernel.observe(np.zeros(1))
-        chunk = _core.encode_action_chunk(np.array([[0.01]]), 0, time.time(), "", "", "", "", 0)
-        request = _core.encode_chunk_request(chunk, True, [])
-        assert channel.wait_verdict(channel.submit_request(request), 1.0, 0.0) is not None
-        broken = _core.encode_chunk_request(b"no chunk", True, [])
-        assert channel.wait_verdict(channel.submit_request(broken), 1.0, 0.0) is not None
+        chunk = _core.encode_action_chunk(np.array([[0.01]]), control_mode=0, stamp_s=time.time())
+        request = _core.encode_chunk_request(chunk, recovery=True, contacts=[])
+        assert channel.wait_verdict(channel.submit_request(request), timeout_s=1.0) is not None
+        broken = _core.encode_chunk_request(b"no chunk", recovery=True, contacts=[])
+        assert channel.wait_verdict(channel.submit_request(broken), timeout_s=1.0) is not None
         record(recorder, 3)
     recording = read_recording(path)
     assert [check.accepted for check in recording.checks] == [True, False, True]

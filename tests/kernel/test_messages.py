@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our codec against one that nobody here wrote, and against bytes that are no message."""
+"""Our codec against one of another project, and against bytes that are no message."""
 
 import numpy as np
 import pytest
@@ -37,15 +37,15 @@ def test_chunk_that_we_write_is_read_by_rosbags():
 def test_chunk_of_rosbags_is_read_in_either_byte_order(little_endian):
     fields = _core.decode_action_chunk(ros.to_bytes(ros.action_chunk(ROWS), little_endian=little_endian))
     assert fields is not None
-    assert fields["flat"] == ROWS.ravel().tolist()
-    assert (fields["horizon"], fields["n_dof"], fields["rskill_id"], fields["tick_index"]) == (
+    assert fields.flat == ROWS.ravel().tolist()
+    assert (fields.horizon, fields.n_dof, fields.rskill_id, fields.tick_index) == (
         3,
         7,
         "pick",
         7,
     )
-    assert fields["stamp_s"] == 1.5
-    assert fields["confidence"] == 0.5
+    assert fields.stamp_s == 1.5
+    assert fields.confidence == 0.5
 
 
 @settings(max_examples=200, deadline=None)
@@ -85,7 +85,7 @@ def test_both_codecs_write_the_same_bytes(rows, width, texts, seed):
     assert ours == ros.to_bytes(theirs)
     # A frame in the header moves everything behind it, so alignment is exercised too.
     theirs.header.frame_id = frame_id
-    assert _core.decode_action_chunk(ros.to_bytes(theirs))["flat"] == numbers.ravel().tolist()
+    assert _core.decode_action_chunk(ros.to_bytes(theirs)).flat == numbers.ravel().tolist()
 
 
 def test_every_shortened_chunk_is_refused():
@@ -136,12 +136,14 @@ def test_mutated_bytes_are_read_or_refused_and_never_anything_else(data):
     for _ in range(data.draw(st.integers(1, 8))):
         payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
     fields = _core.decode_action_chunk(bytes(payload))
-    assert fields is None or isinstance(fields["flat"], list)
+    assert fields is None or isinstance(fields.flat, list)
 
 
 def test_joint_state_is_what_rosbags_reads():
     names = ["a", "längeres", "c"]
-    payload = _core.encode_joint_state(names, np.array([1.0, 2.0, 3.0]), np.array([0.1, 0.2, 0.3]), 10.25)
+    payload = _core.encode_joint_state(
+        names, positions=np.array([1.0, 2.0, 3.0]), velocities=np.array([0.1, 0.2, 0.3]), stamp_s=10.25
+    )
     message = ros.from_bytes(payload, "sensor_msgs/msg/JointState")
     assert message.name == names
     assert message.position.tolist() == [1.0, 2.0, 3.0]

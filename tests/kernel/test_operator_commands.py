@@ -91,7 +91,7 @@ def test_stop_is_a_stop_whatever_its_reason_is_written_in(start_kernel, reason):
     assert kernel.status().latched
 
 
-def test_line_that_stops_nobody_does_not_deafen_the_human_source(start_kernel, monkeypatch, capsys):
+def test_line_that_stops_no_kernel_does_not_deafen_the_human_source(start_kernel, monkeypatch, capsys):
     kernel = start_kernel(stacked(2), without_world=True)
     kernels = iter([[kernel.instance], ["one-that-is-gone"], [], [kernel.instance]])  # the third is its hint
     monkeypatch.setattr(kernel_process, "running_kernels", lambda user="": [] if user else next(kernels))
@@ -103,8 +103,8 @@ def test_line_that_stops_nobody_does_not_deafen_the_human_source(start_kernel, m
 
 def test_human_source_says_at_once_that_a_line_would_stop_nothing(start_kernel, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    assert run(["human", "--robot", "nobody"]) == 0
-    assert "no kernel `nobody` runs: a line would stop nothing" in capsys.readouterr().err
+    assert run(["human", "--robot", "absent"]) == 0
+    assert "no kernel `absent` runs: a line would stop nothing" in capsys.readouterr().err
     kernel = start_kernel(stacked(2), without_world=True)
     assert run(["human", "--robot", kernel.instance]) == 0
     assert capsys.readouterr().err == ""
@@ -161,7 +161,7 @@ def test_stop_without_a_name_stops_every_kernel_even_if_one_is_gone(start_kernel
 
 @pytest.mark.parametrize("word", ["estop", "reset", "status", "deadman"])
 def test_without_a_kernel_the_command_says_how_to_start_one(word):
-    answer = lastgate(word, "--robot", "nobody")
+    answer = lastgate(word, "--robot", "absent")
     assert answer.returncode == 2
     assert "is the kernel running?" in answer.stderr
     assert "lastgate kernel run" in answer.stderr
@@ -170,7 +170,7 @@ def test_without_a_kernel_the_command_says_how_to_start_one(word):
 @pytest.mark.parametrize("word", ["estop", "reset", "status"])
 def test_kernel_that_was_misspelt_is_answered_with_those_that_run(word, start_kernel):
     kernel = start_kernel(stacked(2), without_world=True)
-    answer = lastgate(word, "--robot", "nobody")
+    answer = lastgate(word, "--robot", "absent")
     assert answer.returncode == 2
     assert f"`{kernel.instance}`" in answer.stderr
     assert ("nothing was stopped, use the hardware stop" in answer.stderr) == (word == "estop")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may sit where on the status block, and what those who were thought dead can still do."""
+"""Which source may register where in the status block, and what sources thought dead can still do."""
 
 import time
 
@@ -13,7 +13,7 @@ from lastgate.tools.cli.operator import estop_command
 REGISTRATIONS = 16
 # A robot that asks for no deadman: every registration is free.
 ALONE = stacked(3, safety={**PAPER_SAFETY, "deadman_required": False})
-# A registration that does not beat for 0.5 s is nobody's.
+# A registration that does not beat for 0.5 s is free.
 DEAD_AFTER_S = 0.6
 
 
@@ -32,7 +32,7 @@ def failures_in(reader: _core.RingReader) -> list[bytes]:
     return found
 
 
-def test_registrations_of_the_dead_keep_nobody_from_stopping(start_kernel):
+def test_registrations_of_the_dead_keep_no_source_from_stopping(start_kernel):
     kernel = start_kernel(ALONE, without_world=True, reset_cooldown_s=0.01)
     left_behind = [
         _core.Registration(kernel.instance, f"operator-{number}") for number in range(REGISTRATIONS)
@@ -45,7 +45,7 @@ def test_registrations_of_the_dead_keep_nobody_from_stopping(start_kernel):
     assert len(left_behind) == REGISTRATIONS
 
 
-def test_registration_of_a_dead_source_that_held_a_stop_goes_to_nobody_else(start_kernel):
+def test_registration_of_a_dead_source_that_held_a_stop_goes_to_no_other_source(start_kernel):
     kernel = start_kernel(ALONE, without_world=True, reset_cooldown_s=0.01)
     _core.Registration(kernel.instance, "pendant").hold("button down")
     others = [
@@ -100,7 +100,7 @@ def test_source_that_was_taken_for_dead_cannot_speak_for_who_has_its_registratio
     settle()
     assert "`pendant` is still asserted" in kernel.reset().message
     assert (paused.is_mine, pendant.is_mine) == (False, True)
-    # To stop, nobody must be anybody.
+    # A stop needs no registration.
     pendant.release()
     settle()
     assert kernel.reset().success
@@ -125,7 +125,7 @@ def test_driver_that_was_taken_for_dead_acknowledges_nothing(start_kernel):
 
 
 def test_source_that_sits_down_holding_is_never_seen_without_its_stop(start_kernel):
-    """A kernel that waits for its pendant must not be armed before somebody has checked the button."""
+    """A kernel that waits for its pendant must not be armed before the pendant has checked the button."""
     kernel = start_kernel(stacked(3), without_world=True, required_sources=["pendant"], reset_cooldown_s=0.01)
     pendant = _core.Registration(kernel.instance, "pendant", holding="button down")
     for _ in range(10):

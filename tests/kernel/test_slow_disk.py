@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A disk may take seconds to say that it has kept something; nobody who wants a stop may wait for that."""
+"""A disk may take seconds to say that it has kept something; no stop may wait for that."""
 
 import shutil
 import subprocess

@@ -37,7 +37,7 @@ def floored(grid, *, xyz=(0.0, 0.0, 0.0), yaw=0.0, age_s_max=60.0, stamp_s=None,
     return lg.World(floor_map=floor_map, stamp_s=now_s, **fields)
 
 
-def test_twist_passes_as_it_came_and_is_refused_where_the_chunk_is(start_kernel):
+def test_twist_passes_as_it_came_and_is_rejected_where_the_chunk_is(start_kernel):
     channels = TwoPaths(start_kernel, cart())
     follower = _core.RingReader(channels.kernel.instance, "safe_actions")
     assert channels.drive(AHEAD, at=[3.0], world=floored(room())).accepted
@@ -101,7 +101,7 @@ def test_base_motion_without_a_map_says_so_through_both(start_kernel):
     assert verdict.unchecked & lg.Unchecked.FLOOR_MAP
 
 
-def test_attached_object_counts_until_it_is_let_go(start_kernel):
+def test_attached_object_counts_until_it_is_detached(start_kernel):
     channels = TwoPaths(start_kernel, arm_of_one_link())
     cup = sphere((1.3, 0.0, 0.0), 0.1, "cup")
     here = [[0.0]]
@@ -132,13 +132,13 @@ def test_attached_objects_against_the_robot_and_their_touch_links(start_kernel):
     assert channels.rejected >= 1
 
 
-def test_what_cannot_be_held_is_refused_and_says_why(start_kernel):
+def test_what_cannot_be_attached_is_refused_and_says_why(start_kernel):
     kernel = start_kernel(arm_of_one_link(), without_world=True)
     sphere = lg.SphereShape(radius_m=0.05)
     with pytest.raises(lg.ROSConfigError, match="does not exist"):
-        kernel.attach("nobody", sphere, object_id="cup")
+        kernel.attach("absent", sphere, object_id="cup")
     with pytest.raises(lg.ROSConfigError, match="does not exist"):
-        kernel.attach("arm", sphere, object_id="cup", touch_links=["nobody"])
+        kernel.attach("arm", sphere, object_id="cup", touch_links=["absent"])
     with pytest.raises(lg.ROSConfigError, match="larger than 100 m"):
         kernel.attach("arm", lg.SphereShape(radius_m=1e3), object_id="cup")
     with pytest.raises(lg.ROSConfigError, match="200 bytes"):
@@ -169,7 +169,7 @@ def test_kernel_that_ended_while_something_was_held_starts_latched(start_kernel)
     # Reset, and nothing held any more: the next one starts clear.
     third = start_kernel(arm_of_one_link(), without_world=True, instance=first.instance)
     assert not third.status().latched
-    # Attached and let go again is nothing held.
+    # Attached and detached again is nothing attached.
     third.attach("arm", lg.SphereShape(radius_m=0.05), object_id="cup", origin_xyz_rpy=(0.5, 0, 0, 0, 0, 0))
     third.detach("cup")
     third.close()
@@ -235,9 +235,9 @@ def test_attached_object_may_touch_what_it_was_declared_for(start_kernel):
     assert not channels.check([[0.3998]], world=cup_world()).accepted
 
 
-def test_contacts_that_name_nobody_known_are_refused_by_both(start_kernel):
+def test_contacts_that_name_nothing_known_are_refused_by_both(start_kernel):
     channels = TwoPaths(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
-    for wrong in (grasp(links=["nobody"]), grasp(links=[], held_objects=["nothing"])):
+    for wrong in (grasp(links=["absent"]), grasp(links=[], held_objects=["nothing"])):
         for submit in (
             lambda contact: channels.kernel.submit([[0.1]], declared_contacts=[contact]),
             lambda contact: channels.check([[0.1]], world=cup_world(), declared_contacts=[contact]),
@@ -248,21 +248,21 @@ def test_contacts_that_name_nobody_known_are_refused_by_both(start_kernel):
 
 @pytest.mark.parametrize(
     ("links", "held", "count", "blame"),
-    [(["nobody"], [], 1, 5), (["post0"], ["x"], 1, 6), (["post0"], [], 9, 0)],
+    [(["absent"], [], 1, 5), (["post0"], ["x"], 1, 6), (["post0"], [], 9, 0)],
 )
 def test_kernel_itself_refuses_contacts_it_cannot_use(start_kernel, links, held, count, blame):
-    """Somebody may speak to the channel without this package."""
+    """Another program may speak to the channel without this package."""
     kernel = start_kernel(sliders(0.0, **POST), rate_hz=1.0)
     channel = _core.ChannelClient(kernel.instance)
     kernel.publish_world(cup_world())
     kernel.observe(np.zeros(1))
     contact = (links, held, ["cup"], False, False, (0.2,) * 3, (0.5, 0, 0, 0, 0, 0, 1), time.time() + 9.0)
-    chunk = _core.encode_action_chunk(np.array([[0.1]]), 0, time.time(), "", "", "", "", 0)
-    request = _core.encode_chunk_request(chunk, False, [contact] * count)
-    answer = channel.wait_verdict(channel.submit_request(request), 1.0, 0.0)
-    violation = answer["verdict"].violation
+    chunk = _core.encode_action_chunk(np.array([[0.1]]), control_mode=0, stamp_s=time.time())
+    request = _core.encode_chunk_request(chunk, recovery=False, contacts=[contact] * count)
+    answer = channel.wait_verdict(channel.submit_request(request), timeout_s=1.0)
+    violation = answer.verdict.violation
     assert (violation.code, violation.element) == (lg.ViolationCode.declared_contact.number, blame)
-    assert (answer["passed"], answer["latched"]) == (False, True)
+    assert (answer.passed, answer.latched) == (False, True)
 
 
 @pytest.mark.parametrize("cut", [0, 1, 4, 9, 40, -1, -9])
@@ -271,13 +271,13 @@ def test_request_that_is_cut_passes_nothing_and_latches(start_kernel, cut):
     passed = _core.RingReader(kernel.instance, "safe_actions")
     channel = _core.ChannelClient(kernel.instance)
     kernel.observe(np.zeros(1))
-    chunk = _core.encode_action_chunk(np.zeros((1, 1)), 0, time.time(), "", "", "", "", 0)
-    request = _core.encode_chunk_request(chunk, False, [])
-    assert channel.wait_verdict(channel.submit_request(request), 1.0, 0.0)["passed"]
+    chunk = _core.encode_action_chunk(np.zeros((1, 1)), control_mode=0, stamp_s=time.time())
+    request = _core.encode_chunk_request(chunk, recovery=False, contacts=[])
+    assert channel.wait_verdict(channel.submit_request(request), timeout_s=1.0).passed
     assert passed.read(1.0)[3] == chunk
-    broken = request[:cut] if cut else _core.encode_chunk_request(b"", False, [])
-    answer = channel.wait_verdict(channel.submit_request(broken), 1.0, 0.0)
-    assert (answer["passed"], answer["latched"]) == (False, True)
+    broken = request[:cut] if cut else _core.encode_chunk_request(b"", recovery=False, contacts=[])
+    answer = channel.wait_verdict(channel.submit_request(broken), timeout_s=1.0)
+    assert (answer.passed, answer.latched) == (False, True)
     assert passed.read(0.05) is None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lastgate up`: starts everybody, restarts nobody, says who is missing."""
+"""`lastgate up`: starts every process, restarts none, says which is missing."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def wait_until(holds, seconds=30.0):
 
 
 class Up:
-    """Is one running `lastgate up` of a robot that requires a deadman."""
+    """One running `lastgate up` of a robot that requires a deadman."""
 
     def __init__(self, folder: Path, *arguments: str, name: str | None = None, manifest=None) -> None:
         self.name = name or f"up-{os.getpid()}-{time.monotonic_ns() % 10**9}"
@@ -61,9 +61,7 @@ class Up:
 
     def state(self) -> str:
         message = _core.RingReader(self.name, "statuses", from_newest=True).read(1.0)
-        return ("unconfigured", "inactive", "active", "latched")[
-            _core.read_safety_status(message[3])["state"]
-        ]
+        return ("unconfigured", "inactive", "active", "latched")[_core.read_safety_status(message[3]).state]
 
     def end(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -88,12 +86,12 @@ def test_group_arms_lets_chunks_pass_and_ends_without_a_trace(start_up):
     up = start_up("--safe-action-deadline-s", "60")
     wait_until(lambda: up.said("armed"))
     channel = _core.ChannelClient(up.name)
-    channel.observe(_core.encode_joint_state(["j0", "j1"], np.zeros(2), None, time.time()))
-    chunk = _core.encode_action_chunk(np.zeros((1, 2)), 0, time.time(), "", "", "", "", 0)
-    assert channel.wait_verdict(channel.submit(chunk), 1.0, 0.0)["passed"]
+    channel.observe(_core.encode_joint_state(["j0", "j1"], positions=np.zeros(2), stamp_s=time.time()))
+    chunk = _core.encode_action_chunk(np.zeros((1, 2)), control_mode=0, stamp_s=time.time())
+    assert channel.wait_verdict(channel.submit(chunk), timeout_s=1.0).passed
     assert up.end() == 0
     assert not _core.kernel_is_alive(up.name)
-    # The kernel went first: nobody was missed, so the next start is not latched.
+    # The kernel went first: no process was missed, so the next start is not latched.
     again = start_up("--safe-action-deadline-s", "60", name=up.name)
     wait_until(lambda: again.said("armed"))
     # Another one under this name refuses, and leaves the first alone.
@@ -116,8 +114,8 @@ def test_source_that_dies_is_reported_not_restarted_and_stops_the_robot(start_up
 def test_every_stop_and_every_return_is_said_where_the_group_was_started(start_up):
     up = start_up("--safe-action-deadline-s", "60")
     wait_until(lambda: up.said("armed"))
-    kernel_process.stop_kernel(up.name, source="somebody", reason="smoke")
-    wait_until(lambda: up.said("a stop is latched: smoke (somebody); `lastgate reset --robot"))
+    kernel_process.stop_kernel(up.name, source="operator", reason="smoke")
+    wait_until(lambda: up.said("a stop is latched: smoke (operator); `lastgate reset --robot"))
     channel = _core.ChannelClient(up.name)
     wait_until(lambda: channel.command("reset", 2.0)[0])
     wait_until(lambda: up.said("armed", times=2))

@@ -74,7 +74,7 @@ def test_k07_k08_array_of_the_wrong_length_fails_to_configure_and_the_right_one_
 
 
 def tower() -> dict:
-    """Is the arm of K10: three links of 0.4 m about y, upright capsules, neighbours allowed."""
+    """The arm of K10: three links of 0.4 m about y, upright capsules, neighbours allowed."""
     links = ["base", "link1", "link2", "link3"]
     return {
         "name": "tower",
@@ -121,14 +121,14 @@ def test_k10_k11_upright_arm_passes_and_folded_is_refused_as_deep_as_mujoco_says
     assert kernel.status().latched
 
 
-def test_k15_no_grid_is_dropped_free_grid_passes_and_an_occupied_cell_is_named(start_kernel):
+def test_k15_no_grid_is_dropped_free_grid_passes_and_an_occupied_voxel_is_named(start_kernel):
     kernel = start_kernel(arm_of_one_link(), on_stale="drop")
     failures = _core.RingReader(kernel.instance, "failures")
     channel = _core.ChannelClient(kernel.instance)
     assert only_violation(submit(kernel, [[0.0]])).code == lg.ViolationCode.world_unavailable
     assert not kernel.status().latched
     assert last_failure(failures).kind == lg.FailureKind.CONTROLLER
-    cells = np.zeros((24, 24, 24), dtype=np.uint8)
+    voxel_array = np.zeros((24, 24, 24), dtype=np.uint8)
 
     def publish():
         message = ros.make(
@@ -139,7 +139,7 @@ def test_k15_no_grid_is_dropped_free_grid_passes_and_an_occupied_cell_is_named(s
             size_x=24,
             size_y=24,
             size_z=24,
-            occupancy=cells.ravel(),
+            occupancy=voxel_array.ravel(),
         )
         assert channel.wait_world(
             channel.publish_wire_world(("occupancy_voxels", ros.to_bytes(message))), 1.0
@@ -147,7 +147,7 @@ def test_k15_no_grid_is_dropped_free_grid_passes_and_an_occupied_cell_is_named(s
 
     publish()
     assert submit(kernel, [[0.0]]).accepted
-    cells[12, 12, 17] = 100
+    voxel_array[12, 12, 17] = 100
     publish()
     assert not submit(kernel, [[0.0]]).accepted
     evidence = lg.read_evidence(last_failure(failures).evidence_json)
@@ -212,9 +212,13 @@ def test_k21_twin_wall_beyond_the_arm_passes(start_kernel):
 def test_k24_mobile_panda_in_a_full_box_is_refused_by_a_voxel(start_kernel, fill, accepted):
     robot = lg.load_robot("panda_mobile")
     kernel = start_kernel(robot, rate_hz=50.0)
-    cells = np.full((30, 30, 30), fill, dtype=np.uint8)
+    voxel_array = np.full((30, 30, 30), fill, dtype=np.uint8)
     voxels = lg.Voxels(
-        occupancy=cells, origin_xyz=(-1.5, -1.5, -0.5), resolution_m=0.1, stamp_s=time.time(), outside="free"
+        occupancy=voxel_array,
+        origin_xyz=(-1.5, -1.5, -0.5),
+        resolution_m=0.1,
+        stamp_s=time.time(),
+        outside="free",
     )
     kernel.publish_world(lg.World(voxels=voxels, stamp_s=time.time()))
     home = {"panda_joint2": -0.6, "panda_joint4": -2.2, "panda_joint6": 1.7, "panda_joint7": 0.785}
@@ -222,7 +226,7 @@ def test_k24_mobile_panda_in_a_full_box_is_refused_by_a_voxel(start_kernel, fill
     verdict = submit(kernel, np.zeros((1, 6)), Mode.CARTESIAN_DELTA, at=at)
     assert verdict.accepted == accepted, verdict.explain()
     if not accepted:
-        # Inside a solid block there is no cell to name: only cells beside a free one have a surface.
+        # Inside a solid block there is no voxel to name: only voxels beside a free one have a surface.
         assert only_violation(verdict).against.startswith(("voxel_", "unseen space"))
 
 
@@ -262,13 +266,13 @@ def test_k28_one_pass_and_one_violation_leave_two_traces(start_kernel):
     submit(kernel, [[9.0] * 3], rskill_id="pick", trace_id="00-def")
     first, second = (_core.decode_trace(traces.read(1.0)[3]) for _ in range(2))
     assert traces.read(0.05) is None
-    assert (first["passed"], first["trace_id"], first["verdict"].accepted) == (True, "00-abc", True)
-    assert (second["passed"], second["trace_id"], second["latched"]) == (False, "00-def", True)
-    assert second["verdict"].violation.code == lg.ViolationCode.joint_position_limit.number
-    assert first["rskill_id"] == second["rskill_id"] == "pick"
+    assert (first.passed, first.trace_id, first.verdict.accepted) == (True, "00-abc", True)
+    assert (second.passed, second.trace_id, second.latched) == (False, "00-def", True)
+    assert second.verdict.violation.code == lg.ViolationCode.joint_position_limit.number
+    assert first.rskill_id == second.rskill_id == "pick"
 
 
-def test_m03_latch_by_somebody_else_silences_the_deadman(start_kernel):
+def test_m03_latch_by_another_source_silences_the_deadman(start_kernel):
     kernel = start_kernel(stacked(2), without_world=True, required_sources=["deadman"])
     failures = _core.RingReader(kernel.instance, "failures")
     command = [PROGRAM, "deadman", "--robot", kernel.instance, "--safe-action-deadline-s", "1.0"]
@@ -278,7 +282,7 @@ def test_m03_latch_by_somebody_else_silences_the_deadman(start_kernel):
         while kernel.status().state is not lg.KernelState.ACTIVE:
             assert time.monotonic() < deadline
             time.sleep(0.01)
-        kernel.estop("somebody else was first")
+        kernel.estop("another source was first")
         time.sleep(1.5)
         assert kernel.status().source.startswith("client")
         assert failures.read(0.05) is None
@@ -347,7 +351,9 @@ def test_x23_joint_state_of_the_gripper_alone_does_not_refresh_the_arm(start_ker
     channel = _core.ChannelClient(kernel.instance)
 
     def finger_says():
-        channel.observe(_core.encode_joint_state(["finger_joint"], np.zeros(1), None, time.time()))
+        channel.observe(
+            _core.encode_joint_state(["finger_joint"], positions=np.zeros(1), stamp_s=time.time())
+        )
 
     finger_says()
     kernel.observe(np.zeros(1))
@@ -367,13 +373,13 @@ def test_x24_horizon_of_65535_is_refused_in_bounded_time(start_kernel):
         channel.submit(whole)
     # One that says so and brings a few numbers only fits the slot, and is refused as fast as any other.
     said = ros.to_bytes(ros.action_chunk(np.zeros((4, 1)), horizon=65535))
-    answer = channel.wait_verdict(channel.submit(said), 1.0, 0.0)
-    assert answer["verdict"].violation.code == lg.ViolationCode.dim_mismatch.number
-    assert answer["duration_s"] < 0.05
+    answer = channel.wait_verdict(channel.submit(said), timeout_s=1.0)
+    assert answer.verdict.violation.code == lg.ViolationCode.dim_mismatch.number
+    assert answer.duration_s < 0.05
 
 
 class Arm:
-    """Is an actuator that counts."""
+    """An actuator that counts."""
 
     def __init__(self) -> None:
         self.commands = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every robot whose files can be installed, against engines nobody here wrote.
+"""Every robot whose files can be installed, against enginesother projects wrote.
 
 What is compared: the volumes, pairs, frames and limits of each manifest. Reference: Pinocchio (URDF) or MuJoCo
 (MJCF) for where links are, Coal for which meshes meet, as they are. Not compared: pairs of neighbours, pairs an
@@ -93,7 +93,7 @@ def test_no_contact_is_missed_or_hidden_in_twenty_thousand_states(
     )
     assert rates.missed == 0, rates.missed_pairs
     assert not rates.hidden
-    # The gate asks the convex pieces where volumes overlap: it must not be talked out of a contact.
+    # The gate asks the convex hulls where volumes overlap: it must not be talked out of a contact.
     assert rates.gate_missed == 0
     assert 0 < rates.gate_clear < SAMPLES
     # Three standard errors of the allowed rate over the clear samples.

@@ -23,11 +23,11 @@ def test_crank_of_the_widowx_stays_within_the_margin_of_the_volumes_beside_it_at
     robot = lg.load_robot("widowx")
     description = read_description(robot, find_manifest("widowx").parent)
     crank = description.shapes["wx250s/gripper_prop_link"]
-    corners = crank.triangles.reshape(-1, 3)
+    vertices = crank.triangles.reshape(-1, 3)
     # The whole disc it can sweep, in steps of half a millimetre and half a degree.
-    reach_m = float(np.hypot(corners[:, 1], corners[:, 2]).max())
+    reach_m = float(np.hypot(vertices[:, 1], vertices[:, 2]).max())
     along, radius, angle = np.meshgrid(
-        np.linspace(corners[:, 0].min(), corners[:, 0].max(), 11),
+        np.linspace(vertices[:, 0].min(), vertices[:, 0].max(), 11),
         np.linspace(0.0, reach_m, 1 + int(np.ceil(reach_m / 0.0005))),
         np.linspace(0.0, 2.0 * np.pi, 721),
     )

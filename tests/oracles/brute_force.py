@@ -25,7 +25,7 @@ SAMPLES = 2000
 
 @dataclass(frozen=True)
 class Volume:
-    """Is a sphere or capsule fixed to a link."""
+    """A sphere or capsule fixed to a link."""
 
     name: str  # what a verdict calls it: the link, or the attached object
     link: str
@@ -37,7 +37,7 @@ class Volume:
 
     @property
     def half_length_m(self) -> float:
-        """Is half the length of its core."""
+        """Half the length of its capsule axis."""
         return float(np.linalg.norm(self.end_b - self.end_a)) / 2
 
 
@@ -51,7 +51,7 @@ def volume_of(
 
 
 class Obstacle:
-    """Is a primitive of the world, ready to be measured."""
+    """A primitive of the world, ready to be measured."""
 
     def __init__(self, primitive: lg.WorldCollisionPrimitive, name: str) -> None:
         self.name = name
@@ -66,8 +66,8 @@ class Obstacle:
         )
         self.radius_m = getattr(self.shape, "radius_m", 0.0)
 
-    def core_distance(self, a: Array, b: Array) -> Array:
-        """Returns the distance of segments from the shape's core: its axis, the box or the half-space."""
+    def axis_distance(self, a: Array, b: Array) -> Array:
+        """Returns the distance of segments from the shape's inner part: the capsule axis, the box or the half-space."""
         if isinstance(self.shape, lg.BoxShape):
             half = np.array(self.shape.size_xyz_m) / 2
             return segment_box((a - self.centre) @ self.rotation, (b - self.centre) @ self.rotation, half)
@@ -77,14 +77,14 @@ class Obstacle:
         return segment_segment(a, b, self.end_a, self.end_b)
 
     def bounds(self, a: Array, b: Array, length_m: float) -> tuple[Array, Array]:
-        """Returns what the core distance lies between, from points strung along each segment."""
+        """Returns what the distance of the capsule axes lies between, from points strung along each segment."""
         beads = 9 if isinstance(self.shape, lg.BoxShape) and length_m > 0.0 else 1
         share = (np.arange(beads) + 0.5) / beads
         points = a[:, None] + share[:, None] * (b - a)[:, None]
-        ceiling = self.core_distance_of_point(points.reshape(-1, 3)).reshape(-1, beads).min(axis=1)
+        ceiling = self.axis_distance_of_point(points.reshape(-1, 3)).reshape(-1, beads).min(axis=1)
         return ceiling - length_m / (2 * beads), ceiling
 
-    def core_distance_of_point(self, point: Array) -> Array:
+    def axis_distance_of_point(self, point: Array) -> Array:
         """Returns the same for single points: changes by no more than the point moves."""
         if isinstance(self.shape, lg.BoxShape):
             return point_box((point - self.centre) @ self.rotation, np.array(self.shape.size_xyz_m) / 2)
@@ -95,7 +95,7 @@ class Obstacle:
 
 @dataclass
 class Scan:
-    """Is what sampling one segment found for pairs of one kind, distances minus margin."""
+    """What sampling one segment found for pairs of one kind, distances minus margin."""
 
     gap_m: float = np.inf  # least of all samples
     t: float = 0.0
@@ -130,7 +130,7 @@ class BruteForce:
 
     @cached_property
     def self_pairs(self) -> list[tuple[int, int]]:
-        """Is every pair of volumes that can move against each other and is not allowed to touch."""
+        """Every pair of volumes that can move against each other and is not allowed to touch."""
         allowed = {pair.links for pair in self.kinematics.robot.allowed_collision_pairs}
         pairs = []
         for i, a in enumerate(self.volumes):
@@ -151,15 +151,15 @@ class BruteForce:
 
     @cached_property
     def world_pairs(self) -> list[tuple[int, int]]:
-        """Is every volume that a command can move, with every obstacle."""
+        """Every volume that a command can move, with every obstacle."""
         base = self.kinematics.robot.base_frame
         moving = [
             i for i, v in enumerate(self.volumes) if self.mobile or self.kinematics.rigid_with[v.link] != base
         ]
         return [(i, j) for i in moving for j in range(len(self.obstacles))]
 
-    def cores(self, frames: Frames) -> tuple[Array, Array]:
-        """Returns the ends of every core, (volumes, N, 3) each."""
+    def capsule_axes(self, frames: Frames) -> tuple[Array, Array]:
+        """Returns the ends of every capsule axis, (volumes, N, 3) each."""
         return (
             np.stack([frames.place(v.link, v.end_a) for v in self.volumes]),
             np.stack([frames.place(v.link, v.end_b) for v in self.volumes]),
@@ -169,17 +169,17 @@ class BruteForce:
         """Returns the distance of one pair at every configuration, negative where the volumes overlap."""
         i, j = pair
         if kind == "self":
-            core = segment_segment(a[i], b[i], a[j], b[j])
-            return core - self.volumes[i].radius_m - self.volumes[j].radius_m
+            capsule_axis = segment_segment(a[i], b[i], a[j], b[j])
+            return capsule_axis - self.volumes[i].radius_m - self.volumes[j].radius_m
         return (
-            self.obstacles[j].core_distance(a[i], b[i])
+            self.obstacles[j].axis_distance(a[i], b[i])
             - self.volumes[i].radius_m
             - self.obstacles[j].radius_m
         )
 
-    def least(self, kind: str, cores: tuple[Array, Array], t: Array) -> Scan:
+    def least(self, kind: str, capsule_axes: tuple[Array, Array], t: Array) -> Scan:
         """Returns the least distance minus margin over all pairs and instants, and the first violation."""
-        a, b = cores
+        a, b = capsule_axes
         middle = (a + b) / 2
         margin_m = self.margin_m[kind]
         floors: list[tuple[tuple[int, int], Array]] = []
@@ -223,7 +223,7 @@ class BruteForce:
         t = np.linspace(0.0, 1.0, samples)
         key = (start.tobytes(), end.tobytes(), samples)
         if self._sampled is None or self._sampled[0] != key:
-            self._sampled = (key, self.cores(self.frames_at(start, end, t)))
+            self._sampled = (key, self.capsule_axes(self.frames_at(start, end, t)))
         return self.least(kind, self._sampled[1], t)
 
     def frames_at(self, start: Array, end: Array, t: Array) -> Frames:
@@ -242,7 +242,7 @@ class BruteForce:
                 continue
             for _ in range(3):
                 t = np.clip(np.linspace(centre - width, centre + width, 41), 0.0, 1.0)
-                a, b = self.cores(self.frames_at(start, end, t))
+                a, b = self.capsule_axes(self.frames_at(start, end, t))
                 gaps = self.distance(kind, pair, a, b) - self.margin_m[kind]
                 centre, width = float(t[gaps.argmin()]), width / 20
                 best = min(best, float(gaps.min()))
@@ -252,11 +252,11 @@ class BruteForce:
         """Returns how many queries it takes to certify the path clear, at the very least.
 
         A query at an instant with gap g certifies no more than the time in which the pair can move by g either
-        way. The sum of (distance moved) / 2 g over the path is therefore a floor; the end of a core that
+        way. The sum of (distance moved) / 2 g over the path is therefore a floor; the end of a capsule axis that
         moves most is used.
         """
         t = np.linspace(0.0, 1.0, samples)
-        a, b = self.cores(self.frames_at(start, end, t))
+        a, b = self.capsule_axes(self.frames_at(start, end, t))
         most = 0.0
         for pair in self.self_pairs if kind == "self" else self.world_pairs:
             i, j = pair

@@ -107,8 +107,8 @@ def exact_box(
         for axis in range(3):
             for sides in product((-1, 1), repeat=2):
                 signs = iter(sides)
-                corner = [next(signs) * h if k != axis else h for k, h in enumerate(size)]
-                start, end = list(corner), list(corner)
+                vertex = [next(signs) * h if k != axis else h for k, h in enumerate(size)]
+                start, end = list(vertex), list(vertex)
                 start[axis], end[axis] = -size[axis], size[axis]
                 best = min(best, _segments_squared(p, q, tuple(start), tuple(end)))
         return float(best.sqrt())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Chunks among cells and points, some of which graze the path, and the same things as plain boxes and specks."""
+"""Chunks among voxels and points, some of which graze the path, and the same things as plain boxes and specks."""
 
 import itertools
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ SPECK_M = 1e-12
 
 @dataclass(frozen=True)
 class FieldCase:
-    """Is one chunk in a world of fields, and the obstacles the fields stand for."""
+    """One chunk in a world of fields, and the obstacles the fields stand for."""
 
     setup: Setup
     path: Array  # full configurations, the measured one first
@@ -38,10 +38,10 @@ class FieldCase:
 
 
 def _nearest(setup: Setup, path: Array, points: Array) -> tuple[Array, Array, Array]:
-    """Returns, per point, the nearest core point of the whole path, that volume's radius, and their distance."""
+    """Returns, per point, the nearest axis point of the whole path, that volume's radius, and their distance."""
     brute = setup.brute_without_world
     t = np.linspace(0.0, 1.0, 60)
-    ends = [brute.cores(brute.frames_at(start, end, t)) for start, end in itertools.pairwise(path)]
+    ends = [brute.capsule_axes(brute.frames_at(start, end, t)) for start, end in itertools.pairwise(path)]
     a, b = (np.concatenate([pair[side] for pair in ends], axis=1) for side in (0, 1))
     base = setup.kinematics.robot.base_frame
     moving = [i for i, v in enumerate(brute.volumes) if setup.kinematics.rigid_with[v.link] != base]
@@ -50,10 +50,10 @@ def _nearest(setup: Setup, path: Array, points: Array) -> tuple[Array, Array, Ar
     along = b - a
     length2 = np.maximum((along**2).sum(-1), 1e-18)
     share = np.clip(((points - a) * along).sum(-1) / length2, 0.0, 1.0)
-    core = a + share[..., None] * along
-    gap = np.linalg.norm(points - core, axis=-1) - radii[:, None]
+    capsule_axis = a + share[..., None] * along
+    gap = np.linalg.norm(points - capsule_axis, axis=-1) - radii[:, None]
     best, column = gap.argmin(axis=0), np.arange(len(points))
-    return core[best, column], radii[best], gap[best, column]
+    return capsule_axis[best, column], radii[best], gap[best, column]
 
 
 def _beside_the_path(rng: np.random.Generator, setup: Setup, path: Array) -> tuple[Array, Array]:
@@ -62,13 +62,16 @@ def _beside_the_path(rng: np.random.Generator, setup: Setup, path: Array) -> tup
     margin_m = setup.margins["world_margin_m"]
     wanted_m = margin_m + grazing_gap_m(rng)
     segment = int(rng.integers(len(path) - 1))
-    a, b = brute.cores(brute.frames_at(path[segment], path[segment + 1], rng.uniform(0.0, 1.0, 4)))
-    cores = np.concatenate([a, b], axis=1).reshape(-1, 3)
-    seeds = cores[rng.integers(len(cores), size=30)] + 0.4 * rng.normal(size=(30, 3)) * setup.reach_m
-    core, radius_m, gap_m = _nearest(setup, path, seeds)
-    out = seeds - core
+    a, b = brute.capsule_axes(brute.frames_at(path[segment], path[segment + 1], rng.uniform(0.0, 1.0, 4)))
+    capsule_axes = np.concatenate([a, b], axis=1).reshape(-1, 3)
+    seeds = (
+        capsule_axes[rng.integers(len(capsule_axes), size=30)]
+        + 0.4 * rng.normal(size=(30, 3)) * setup.reach_m
+    )
+    capsule_axis, radius_m, gap_m = _nearest(setup, path, seeds)
+    out = seeds - capsule_axis
     out /= np.linalg.norm(out, axis=1, keepdims=True)
-    points = core + (radius_m + wanted_m)[:, None] * out
+    points = capsule_axis + (radius_m + wanted_m)[:, None] * out
     # Moved towards its nearest place, a point may come nearer to another: the best of them is taken.
     _, _, gap_m = _nearest(setup, path, points)
     best = int(np.abs(gap_m - wanted_m).argmin())
@@ -120,13 +123,13 @@ def _grid(
     resolution_m = float(rng.choice([0.02, 0.05, 0.13]))
     reach_m = 1.3 * setup.reach_m + 0.3
     count = min(int(np.ceil(2 * reach_m / resolution_m)), 160)
-    # One corner of a solid cell lies beside the path, and the cell on its far side.
-    corner, out = _beside_the_path(rng, setup, path)
-    grazing = corner + np.minimum(0.0, np.sign(out)) * resolution_m
-    cell = np.clip(np.floor((grazing + count / 2 * resolution_m) / resolution_m), 0, count - 1).astype(int)
-    origin = grazing - cell * resolution_m
+    # One vertex of a solid voxel lies beside the path, and the voxel on its far side.
+    vertex, out = _beside_the_path(rng, setup, path)
+    grazing = vertex + np.minimum(0.0, np.sign(out)) * resolution_m
+    voxel = np.clip(np.floor((grazing + count / 2 * resolution_m) / resolution_m), 0, count - 1).astype(int)
+    origin = grazing - voxel * resolution_m
     occupancy = np.zeros((count, count, count), dtype=np.uint8)
-    chosen = [cell, *rng.integers(0, count, (int(rng.integers(0, 3)), 3))]
+    chosen = [voxel, *rng.integers(0, count, (int(rng.integers(0, 3)), 3))]
     for x, y, z in chosen:
         occupancy[z, y, x] = rng.choice([1, 100, 255])
     voxels = lg.Voxels(

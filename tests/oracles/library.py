@@ -284,5 +284,5 @@ def panda(**safety: Any) -> lg.RobotDescription:
 
 
 def gate_of(robot: lg.RobotDescription, **options: Any) -> lg.Gate:
-    """Returns a gate with one second between rows."""
+    """Returns a gate with one second between steps."""
     return lg.Gate(robot, **({"step_s": 1.0} | options))

@@ -28,7 +28,7 @@ def rotated(rotations: Array, vector: Array) -> Array:
 
 @dataclass(frozen=True)
 class Frames:
-    """Is the pose of every link at every configuration."""
+    """The pose of every link at every configuration."""
 
     rotation: dict[str, Array]  # (N, 3, 3)
     position: dict[str, Array]  # (N, 3)

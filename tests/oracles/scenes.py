@@ -76,12 +76,12 @@ def _touching(kind: str, rng: np.random.Generator, point: Array, out: Array) -> 
         size[1] = size[0]  # so that the edge points straight at the robot
         turn = Rotation.from_matrix(np.column_stack([unit(np.cross(out, side)), out, side]))
         turn = turn * Rotation.from_euler("z", np.pi / 4)
-        corner = turn.apply([-size[0] / 2, -size[1] / 2, 0.0])
+        vertex = turn.apply([-size[0] / 2, -size[1] / 2, 0.0])
         quat = turn.as_quat()
         return lg.WorldCollisionPrimitive(
             shape=lg.BoxShape(size_xyz_m=tuple(size.tolist())),
             pose=lg.Pose6D(
-                xyz=tuple((point - corner).tolist()), quat_xyzw=tuple((quat / np.linalg.norm(quat)).tolist())
+                xyz=tuple((point - vertex).tolist()), quat_xyzw=tuple((quat / np.linalg.norm(quat)).tolist())
             ),
         )
     return primitive(lg.HalfSpaceShape(), point, -out)
@@ -110,8 +110,8 @@ def grazing_obstacle(
     frames = volumes.frames_at(start, end, t)
     a, b = frames.place(volume.link, volume.end_a), frames.place(volume.link, volume.end_b)
     share = float(rng.choice([0.0, 1.0, rng.uniform(0, 1)]))
-    core = (1 - share) * a + share * b
-    velocity = core[2] - core[0]
+    capsule_axis = (1 - share) * a + share * b
+    velocity = capsule_axis[2] - capsule_axis[0]
     if np.linalg.norm(velocity) < 1e-12:
         return None
     length = float(np.linalg.norm(b[1] - a[1]))
@@ -128,7 +128,7 @@ def grazing_obstacle(
         return None
     out = unit(out)
     margin_m = volumes.margin_m["world"]
-    surface = core[1] + (volume.radius_m + margin_m + gap_m) * out
+    surface = capsule_axis[1] + (volume.radius_m + margin_m + gap_m) * out
     weights = np.array([0.05 if kind == "half_space" else 1.0 for kind in kinds])
     kind = str(rng.choice(kinds, p=weights / weights.sum()))
     return _touching(kind, rng, surface, out)

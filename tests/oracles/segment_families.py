@@ -121,7 +121,7 @@ SEGMENT_FAMILIES: dict[str, Callable[[np.random.Generator], Pair]] = {
 
 
 def segment_near_box(rng: np.random.Generator, half: Array) -> tuple[Array, Array]:
-    """Returns a segment, in the box's frame, with an end on or just off a face, edge or corner, or lying
+    """Returns a segment, in the box's frame, with an end on or just off a face, edge or vertex, or lying
     along one.
     """
     anchor = rng.uniform(-1, 1, 3) * half

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Held:
-    """Is something the robot holds while a family runs."""
+    """Something the robot holds while a family runs."""
 
     link: str
     shape: lg.SphereShape | lg.CapsuleShape
@@ -29,7 +29,7 @@ class Held:
 
 
 class Setup:
-    """Is one robot behind one gate, with its margins and what it holds."""
+    """One robot behind one gate, with its margins and what it holds."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Setup:
         rng = np.random.default_rng([99, seed])
         found = random_configurations(self.gate.robot, rng, 600, turns=1.0)
         brute = self.brute_without_world
-        a, b = brute.cores(self.kinematics.frames(found))
+        a, b = brute.capsule_axes(self.kinematics.frames(found))
         gaps = [brute.distance("self", pair, a, b) - brute.margin_m["self"] for pair in brute.self_pairs]
         clear = found[np.min(gaps, axis=0) > 0.0] if gaps else found
         assert len(clear) >= 10, "the robot is almost always in collision with itself"
@@ -91,13 +91,13 @@ class Setup:
 
 def _reach_m(setup: Setup) -> float:
     configurations = random_configurations(setup.gate.robot, np.random.default_rng(5), 300, turns=1.0)
-    a, b = setup.brute_without_world.cores(setup.kinematics.frames(configurations))
+    a, b = setup.brute_without_world.capsule_axes(setup.kinematics.frames(configurations))
     return float(np.abs(np.concatenate([a, b])).max())
 
 
 @dataclass(frozen=True)
 class Case:
-    """Is one chunk in one world."""
+    """One chunk in one world."""
 
     setup: Setup
     path: Array  # full configurations, the measured one first

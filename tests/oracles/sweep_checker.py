@@ -51,7 +51,7 @@ class Checker:
         for start, end in itertools.pairwise(path):
             for kind in ("self", "world"):
                 scan = brute.scan(kind, start, end)
-                # The refined minimum is asked for where a miss could hide between two samples.
+                # The refined minimum is asked for where a missed collision could hide between two samples.
                 gap_m = brute.refined_gap(kind, start, end, scan) if scan.gap_m < 5e-3 else scan.gap_m
                 assert gap_m >= -MISSED_M, (
                     f"{case}: MISSED, {kind} pair {scan.pair} is {gap_m:.3e} m inside its margin"
@@ -112,7 +112,7 @@ class Checker:
         self, violation: lg.Violation, brute: BruteForce, ends: tuple[Array, Array], kind: str, case: str
     ) -> None:
         assert violation.limit_min == brute.margin_m[kind], case
-        a, b = brute.cores(brute.frames_at(*ends, np.array([violation.segment_t])))
+        a, b = brute.capsule_axes(brute.frames_at(*ends, np.array([violation.segment_t])))
         matches = []
         for pair in brute.self_pairs if kind == "self" else brute.world_pairs:
             i, j = pair
@@ -142,7 +142,7 @@ class Checker:
 
     @property
     def segments(self) -> int:
-        """Is how many segments were sampled."""
+        """How many segments were sampled."""
         return sum(count for what, count in self.counts.items() if what.startswith("segments"))
 
 
@@ -150,27 +150,27 @@ def _is_witnessed(
     brute: BruteForce,
     kind: str,
     pair: tuple[int, int],
-    cores: tuple[Array, Array],
+    capsule_axes: tuple[Array, Array],
     witnesses: tuple[Array, ...],
     *,
     value_m: float,
 ) -> bool:
-    """Tells whether the points lie on the surfaces of the pair and are as far apart as reported."""
-    (i, j), (a, b) = pair, cores
+    """Returns whether the points lie on the surfaces of the pair and are as far apart as reported."""
+    (i, j), (a, b) = pair, capsule_axes
     first = brute.volumes[i]
     if kind == "self":
         solid_m = brute.volumes[j].radius_m
         second_m = float(point_segment(witnesses[1][None], a[j][0], b[j][0])[0])
     else:
         solid_m = brute.obstacles[j].radius_m
-        second_m = float(brute.obstacles[j].core_distance_of_point(witnesses[1][None])[0])
+        second_m = float(brute.obstacles[j].axis_distance_of_point(witnesses[1][None])[0])
     if value_m + first.radius_m + solid_m < SAME_M:
-        return True  # the cores meet: every direction is as good as another
+        return True  # the capsule axes meet: every direction is as good as another
     apart_m = float(np.linalg.norm(witnesses[1] - witnesses[0]))
     first_m = float(point_segment(witnesses[0][None], a[i][0], b[i][0])[0])
     if value_m >= 0.0:
         return max(abs(apart_m - value_m), abs(first_m - first.radius_m), abs(second_m - solid_m)) < SAME_M
-    # Overlapping: a surface point may be nearer to another part of its core, never farther than the radius.
+    # Overlapping: a surface point may be nearer to another part of its capsule axis, never farther than the radius.
     return (
         abs(apart_m + value_m) < SAME_M
         and first_m < first.radius_m + SAME_M

@@ -128,15 +128,15 @@ UNIT = 8
 
 
 def convex_polygon(rng):
-    """Corners on a lattice of 1/8 cell, in turn, by walking round sorted directions (so that it is convex)."""
+    """Vertices on a lattice of 1/8 cell, in turn, by walking round sorted directions (so that it is convex)."""
     while True:
         edges = rng.integers(-3 * UNIT, 3 * UNIT + 1, (int(rng.integers(2, 5)), 2))
         edges = np.concatenate([edges, -edges])  # closed: every edge has its opposite
         edges = edges[np.argsort(np.arctan2(edges[:, 1], edges[:, 0]), kind="stable")]
-        corners = np.cumsum(edges, axis=0)
-        following = np.roll(corners, -1, axis=0)
-        if abs((corners[:, 0] * following[:, 1] - corners[:, 1] * following[:, 0]).sum()) > 0:
-            return corners - corners.min(axis=0)
+        vertices = np.cumsum(edges, axis=0)
+        following = np.roll(vertices, -1, axis=0)
+        if abs((vertices[:, 0] * following[:, 1] - vertices[:, 1] * following[:, 0]).sum()) > 0:
+            return vertices - vertices.min(axis=0)
 
 
 def separated(polygon, square):

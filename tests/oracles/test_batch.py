@@ -47,7 +47,7 @@ def _true_clearance(brute, configurations):
     A pair is measured where its bounding spheres do not already show it farther away than the least so far.
     """
     least = np.full(len(configurations), np.inf)
-    a, b = brute.cores(brute.kinematics.frames(configurations))
+    a, b = brute.capsule_axes(brute.kinematics.frames(configurations))
     middle = (a + b) / 2
     for kind, pairs in (("self", brute.self_pairs), ("world", brute.world_pairs)):
         for pair in pairs:

@@ -89,7 +89,7 @@ def test_base_arcs_are_clear_when_accepted_and_blocked_when_rejected():
             for arc in arcs:
                 frames = kinematics.frames(still, base_x_y_yaw=arc)
                 for kind in ("self", "world"):
-                    gap_m = brute.least(kind, brute.cores(frames), t).gap_m
+                    gap_m = brute.least(kind, brute.capsule_axes(frames), t).gap_m
                     assert gap_m >= -MISSED_M, f"#{index}: MISSED on the arc by {gap_m:.3e} m"
                     assert verdict.min_clearance_m <= gap_m + MISSED_M, f"#{index}"
             counts["arcs accepted"] += len(arcs)
@@ -105,7 +105,7 @@ def test_base_arcs_are_clear_when_accepted_and_blocked_when_rejected():
         start, end = ends[violation.step], ends[violation.step + 1]
         brute.margin_m[kind] = violation.limit_min
         chord = start + t[:, None] * (end - start)
-        gap_m = brute.least(kind, brute.cores(kinematics.frames(still, base_x_y_yaw=chord)), t).gap_m
+        gap_m = brute.least(kind, brute.capsule_axes(kinematics.frames(still, base_x_y_yaw=chord)), t).gap_m
         step_m = (float(np.linalg.norm(end[:2] - start[:2])) + 0.6 * abs(end[2] - start[2])) / SAMPLES
         assert gap_m <= BAND_M + step_m / 2, (
             f"#{index}: FALSE REJECTION, {gap_m:.3e} m"

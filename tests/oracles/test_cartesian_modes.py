@@ -63,7 +63,7 @@ def _reach_m(setup, tool, configuration):
         return link is not None
 
     brute, at = setup.brute_without_world, tool.pose(configuration)[1]
-    ends = zip(*brute.cores(setup.kinematics.frames(configuration[None])), brute.volumes, strict=True)
+    ends = zip(*brute.capsule_axes(setup.kinematics.frames(configuration[None])), brute.volumes, strict=True)
     return max(
         max(float(np.linalg.norm(end[0] - at)) for end in (a, b)) + volume.radius_m
         for a, b, volume in ends
@@ -172,10 +172,10 @@ def test_cartesian_rows_are_reached_and_swept(name, mode):
             assert least_m >= widened_m - MISSED_M, f"{label}: residual {widened_m} is not kept as clearance"
         else:
             # The residual widens the margin; the rejection is held to the margin it names.
-            demand_m = verdict.violations[0].limit_min
+            required_m = verdict.violations[0].limit_min
             kind = COLLISIONS[verdict.violations[0].code]
-            assert demand_m - brute.margin_m[kind] == pytest.approx(widened_m, abs=1e-9), label
-            brute.margin_m[kind] = demand_m
+            assert required_m - brute.margin_m[kind] == pytest.approx(widened_m, abs=1e-9), label
+            brute.margin_m[kind] = required_m
             checker.rejected(verdict, brute, path, label)
     print(
         checker.summary(f"{name} {mode.name}"), dict(counts), f"worst turn residual {worst_turn_rad:.2e} rad"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certificates of accepted chunks, checked by a program that shares nothing with the core.
 
-What is compared: the distances, motion bounds, demands and pairs of the core with those that the checker works out
-again from the numbers in the file. `make certificates` runs ten thousand chunks instead of some.
+What is compared: the distances, motion bounds, required distances and pairs of the core, with those that the checker
+works out again from the numbers in the file. `make certificates` runs ten thousand chunks instead of some.
 """
 
 import ast
@@ -105,7 +105,7 @@ def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str
         update={**margins, "no_go_zones": lg.SafetyEnvelope(no_go_zones=[zone]).no_go_zones}
     )
     gates = [lg.Gate(robot, step_s=0.5), lg.Gate(robot.model_copy(update={"safety": careful}), step_s=0.5)]
-    verified = records = by_pieces = near = holding = clouds = 0
+    verified = records = by_hulls = near = holding = clouds = 0
     for _ in range(60 * CHUNKS):
         if verified >= CHUNKS // len(ROBOTS):
             break
@@ -126,24 +126,24 @@ def test_accepted_chunks_are_verified_by_a_program_that_shares_nothing(name: str
         holding += bool(gate.attached)
         clouds += bool(certificate.content["world"]["points_m"])
         records += report.record_count
-        by_pieces += any(record[1] for record in certificate.content["records"])
+        by_hulls += any(record[1] for record in certificate.content["records"])
         near += report.least_spare_m < 1e-3
     print(
-        f"{name}: {verified} certificates, {records} records, {by_pieces} with pieces, {near} nearer than 1 mm, "
+        f"{name}: {verified} certificates, {records} records, {by_hulls} with hulls, {near} nearer than 1 mm, "
         f"{holding} holding something, {clouds} among points"
     )
     assert 0 < holding < verified
     assert 0 < clouds < verified
     assert verified == CHUNKS // len(ROBOTS)
-    if robot.loaded_pieces:
-        assert by_pieces > 0
+    if robot.loaded_hulls:
+        assert by_hulls > 0
 
 
 # ---- Altered certificates --------------------------------------------------------------------------
 
 
 def small_certificate() -> str:
-    """Returns a certificate of two links with a cup held at their end, a pole, a wall and two points, and pieces."""
+    """Returns a certificate of two links with a cup held at their end, a pole, a wall and two points, and hulls."""
     manifest = planar_two_link(convex_pieces={"file": "convex_pieces.txt", "sha256": "0" * 64})
     # Two volumes, so that the first and last cube each stand apart from one of them.
     manifest["collision_geometry"] = [
@@ -156,18 +156,18 @@ def small_certificate() -> str:
             {"name": "post", "shape": {"shape": "sphere", "radius_m": 0.2}, "pose": {"xyz": [-1.5, 0.0, 0.0]}}
         ]
     }
-    from lastgate.contracts.convex_pieces import ConvexPiece
+    from lastgate.contracts.convex_hulls import LinkHull
 
     # Three small cubes along the forearm.
-    pieces = [
-        ConvexPiece(
+    hulls = [
+        LinkHull(
             "forearm",
             0.0,
             tuple((x + a, b, c) for a in (-0.03, 0.03) for b in (-0.03, 0.03) for c in (-0.03, 0.03)),
         )
         for x in (0.2, 0.5, 0.8)
     ]
-    robot = lg.RobotDescription(**manifest).with_loaded_pieces(tuple(pieces))
+    robot = lg.RobotDescription(**manifest).with_loaded_hulls(tuple(hulls))
     gate = lg.Gate(robot, step_s=0.1)
     gate.attach(
         "forearm", lg.SphereShape(radius_m=0.02), object_id="cup", origin_xyz_rpy=(1.0, 0, 0, 0, 0, 0)
@@ -185,12 +185,12 @@ def small_certificate() -> str:
 def honest() -> str:
     text = small_certificate()
     assert check_text(text).pair_count > 5
-    assert any(record[1] for record in json.loads(text)["records"]), "no pair is shown by pieces"
+    assert any(record[1] for record in json.loads(text)["records"]), "no pair is certified by hulls"
     return text
 
 
 def signed(content: dict) -> str:
-    """Returns the content with a digest that fits it, as somebody who forges would write it."""
+    """Returns the content with a digest that fits it, as a forger would write it."""
     content = {key: value for key, value in content.items() if key != "digest"}
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return json.dumps({**content, "digest": hashlib.sha256(canonical.encode()).hexdigest()})
@@ -289,7 +289,7 @@ def test_forged_world_uncertainty_and_model_are_refused(honest: str) -> None:
         "self_collision_margin_m: -0.5", "self_collision_margin_m: 0.001"
     )
     forged["model_digest"] = hashlib.sha256(forged["model"].encode()).hexdigest()
-    with pytest.raises(Refused, match="demand"):
+    with pytest.raises(Refused, match="required distance"):
         check_text(signed(forged))
 
 
@@ -301,9 +301,9 @@ def test_forged_attached_object_is_refused(honest: str) -> None:
             continue  # everything here stands at one height, and turns about it
         with pytest.raises(Refused):
             check_text(signed(altered(content, ("held", *path), 1 if path[0] == "link" else 0.001)))
-    let_go = {key: [] for key in content["held"]}
+    detached = {key: [] for key in content["held"]}
     with pytest.raises(Refused):
-        check_text(signed({**content, "held": let_go}))
+        check_text(signed({**content, "held": detached}))
     every_link = {**content["held"], "touch_links": [[0, 1, 2]]}
     with pytest.raises(Refused, match="other pairs"):
         check_text(signed({**content, "held": every_link}))
@@ -336,7 +336,7 @@ def test_attached_object_that_makes_no_sense_is_refused(honest: str, key: str, v
         check_text(signed(content))
 
 
-def test_attached_object_is_shown_against_links_obstacles_and_other_objects() -> None:
+def test_attached_object_is_certified_against_links_obstacles_and_other_objects() -> None:
     gate = gate_of(planar_two_link())
     row, world = lg.ActionChunk([[0.31, 0.8]]), world_of(sphere((-1.5, 0.0, 0.0), 0.1))
     bare = check_text(gate.certify(row, state=at(0.3, 0.8), world=world, now_s=NOW_S).to_json())
@@ -404,16 +404,16 @@ def test_point_that_is_moved_added_or_left_out_changes_the_distance(honest: str)
     for fewer in (points[:2], []):
         with pytest.raises(Refused, match=r"not of the pair|the other of a pair"):
             check_text(with_points(content, fewer))
-    # Far behind everything it is nobody's nearest: the certificate stays true.
+    # Far behind everything it is no volume's nearest: the certificate stays true.
     far = with_points(content, [*points, [-50.0, 0.0, 0.0]])
     assert check_text(far).pair_count == check_text(honest).pair_count
 
 
-def test_point_that_neither_pieces_nor_volume_show_is_found(honest: str) -> None:
+def test_point_that_neither_hulls_nor_volume_certify_is_found(honest: str) -> None:
     content = json.loads(honest)
     *others, beside = content["world"]["points_m"]
-    # The forearm turns away from the mirrored point, which is nobody's nearest: no distance in the file is wrong.
-    with pytest.raises(Refused, match="neither by pieces nor by the volume"):
+    # The forearm turns away from the mirrored point, which is no volume's nearest: no distance in the file is wrong.
+    with pytest.raises(Refused, match="neither by hulls nor by the volume"):
         check_text(with_points(content, [*others, beside, [1.35, -0.05, 0.0]]))
 
 
@@ -426,7 +426,7 @@ def test_cloud_has_no_direction(honest: str) -> None:
         check_text(signed(content))
 
 
-def test_world_that_nobody_looked_at_has_no_obstacles(honest: str) -> None:
+def test_world_that_no_source_observed_has_no_obstacles(honest: str) -> None:
     content = json.loads(honest)
     content["world"]["looked_at"] = False
     with pytest.raises(Refused, match="was not observed"):
@@ -490,7 +490,7 @@ def test_cartesian_rows_and_voxels_get_no_certificate() -> None:
     assert gate.certify(row, state=stretched, world=lg.NO_WORLD, now_s=NOW_S).record_count > 0
 
 
-def test_gripper_that_nobody_measured_is_certified_anywhere_in_its_range() -> None:
+def test_gripper_that_no_sensor_measured_is_certified_anywhere_in_its_range() -> None:
     gate = gate_of(gripper_arm(allowed_collision_pairs=[]))
     # The finger is 6 cm of air from the hand, and may come no nearer than that wherever it stands.
     chunk, unknown = lg.ActionChunk([[0.1]]), at(0.1)
@@ -499,7 +499,7 @@ def test_gripper_that_nobody_measured_is_certified_anywhere_in_its_range() -> No
     assert check_text(certificate.to_json()).pair_count == 3
     content = json.loads(certificate.to_json())
     content["uncertainty"] = [0.0, 0.0]
-    with pytest.raises(Refused, match="demand"):
+    with pytest.raises(Refused, match="required distance"):
         check_text(signed(content))
 
 

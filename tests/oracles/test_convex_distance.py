@@ -20,10 +20,10 @@ Array = NDArray[np.float64]
 
 
 def hull(points: Array) -> Any:
-    corners = coal.StdVec_Vec3s()
+    vertices = coal.StdVec_Vec3s()
     for point in points:
-        corners.append(point)
-    return coal.ConvexBase.convexHull(corners, False, "Qt")
+        vertices.append(point)
+    return coal.ConvexBase.convexHull(vertices, False, "Qt")
 
 
 def random_rotation(rng: np.random.Generator) -> Array:
@@ -78,7 +78,7 @@ def compare(count: int, seed: int) -> int:
 
 
 def nearest_by_least_squares(first: Array, second: Array) -> float:
-    """Returns the distance of two hulls as that of the origin from the hull of all differences of their corners."""
+    """Returns the distance of two hulls as that of the origin from the hull of all differences of their vertices."""
     differences = (first[:, None, :] - second[None]).reshape(-1, 3)
     heavy = 1e4  # on the row that asks the weights to sum to one
     weights, _ = nnls(

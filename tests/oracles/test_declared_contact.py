@@ -27,7 +27,7 @@ MARGIN_M = 0.03
 def draw_contact(rng, setup, path, primitives, field):
     """Returns a contact for some links with what the path passes, in a region that holds part of the path."""
     volumes = setup.brute_without_world.volumes
-    a, b = setup.brute_without_world.cores(
+    a, b = setup.brute_without_world.capsule_axes(
         setup.brute_without_world.frames_at(path[0], path[-1], rng.uniform(size=1))
     )
     number = int(rng.integers(len(volumes)))
@@ -49,7 +49,7 @@ def draw_contact(rng, setup, path, primitives, field):
 
 def evaluated(brute, contact, start, end, t):
     """Returns the least distance beyond the margin, the same with the contact counted, and when that is."""
-    a, b = brute.cores(brute.frames_at(start, end, t))
+    a, b = brute.capsule_axes(brute.frames_at(start, end, t))
     rotation = Rotation.from_quat(contact.region_pose.quat_xyzw).as_matrix()
     half = np.array(contact.region.size_xyz_m) / 2
     plain_m, with_contact_m, when = np.inf, np.inf, 0.0

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Closed-form distances against Coal, and against eighty digits where Coal's own tolerance ends.
 
-What is reported where shapes overlap: core distance minus radii. For spheres, capsules and half-spaces that
-is the depth, negative; for a box the core distance is 0 as soon as the core touches it, so the report is
+What is reported where shapes overlap: distance of the axes minus radii. For spheres, capsules and half-spaces that
+is the depth, negative; for a box the distance is 0 as soon as the capsule axis touches it, so the report is
 -radius at most and does not grow with the depth. Signs always agree.
 
 Tolerances: 1e-6 m against Coal where separated (its iterative solver stops at 1e-8 of the squared length;
 metre-sized shapes). 1e-9 m above the true distance, never more: that is `tolerance::rounding_m`, which the
-sweep adds to every demand, so a distance that overshoots less cannot let anything through.
+sweep adds to every required distance, so a distance that overshoots less cannot let anything through.
 """
 
 import coal
@@ -210,7 +210,7 @@ def test_box_distance_is_the_true_one(turned, scale):
     assert 50 < met < 550
 
 
-def test_core_inside_a_box_is_reported_as_its_radius_deep_and_no_deeper():
+def test_axis_inside_a_box_is_reported_as_its_radius_deep_and_no_deeper():
     world = _core.WorldSnapshot(
         np.array([BOX], dtype=np.uint8),
         np.array([[1.0, 1.0, 1.0]]),

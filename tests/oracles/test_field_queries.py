@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hundred thousand spheres and ten thousand capsules against points and cells; `make test-queries` asks ten times.
+"""A hundred thousand spheres and ten thousand capsules against points and voxels; `make test-queries` asks ten times.
 
 Compared: `CollisionEnvironment` (spheres) and `_core.ObstacleField.distances` (capsules) with brute force over all
-points and all cells. Reference: SciPy's k-d tree for spheres and points, and distances over the whole set in NumPy,
-with `numpy_distances.segment_box` for capsules and cells. Nothing of it is shared with the core.
-A miss is a contact that we do not report: none is allowed, at whatever distance. A false alarm is a contact that
+points and all voxels. Reference: SciPy's k-d tree for spheres and points, and distances over the whole set in NumPy,
+with `numpy_distances.segment_box` for capsules and voxels. Nothing of it is shared with the core.
+A missed collision is a contact that we do not report: none is allowed, at any distance. A false alarm is a contact that
 is not there: how far from its obstacle the worst one is, is printed; it may be a nanometre, where a grid may
 be a millimetre off its boxes.
 """
@@ -47,7 +47,7 @@ def random_spheres(rng, count, *, near, pitch_m):
 
 
 def report(name, found, truth):
-    """Requires no miss and no far false alarm among signed distances, and prints what there was."""
+    """Requires no missed collision and no far false alarm among signed distances, and prints what there was."""
     missed_collisions = int(((truth <= 0.0) & ~(found <= 0.0)).sum())
     alarms = (truth > 0.0) & (found <= 0.0)
     worst_m = float(truth[alarms].max(initial=0.0))
@@ -101,7 +101,7 @@ def test_capsules_are_never_farther_from_points_than_brute_force_says(kind):
 
 
 def random_grid(rng, resolution_m, outside):
-    """Returns a grid with single cells, a thick block and unknown cells, its solid centres, and its bounds."""
+    """Returns a grid with single voxels, a thick block and unknown voxels, its solid centres, and its bounds."""
     size = (18, 22, 27)
     occupancy = np.zeros(size, dtype=np.uint8)
     occupancy[rng.random(size) < 0.012] = SOLID
@@ -122,7 +122,7 @@ def random_grid(rng, resolution_m, outside):
 
 @pytest.mark.parametrize("outside", ["free", "occupied"])
 @pytest.mark.parametrize("resolution_m", [0.01, 0.05, 0.13])
-def test_spheres_are_never_farther_from_cells_than_brute_force_says(resolution_m, outside):
+def test_spheres_are_never_farther_from_voxels_than_brute_force_says(resolution_m, outside):
     rng = np.random.default_rng(43)
     voxels, centres, low, high = random_grid(rng, resolution_m, outside)
     env = CollisionEnvironment.build([], 0.05, BOUNDS, voxels=voxels)
@@ -130,13 +130,13 @@ def test_spheres_are_never_farther_from_cells_than_brute_force_says(resolution_m
     spread = (high - low).max() / 3.0
     spheres[len(spheres) // 2 :, :3] *= spread / 1.5
     spheres[:, 3] *= min(1.0, 10 * resolution_m)
-    cells = cKDTree(centres)
+    voxel_array = cKDTree(centres)
     half_m, diagonal_m = resolution_m / 2, resolution_m * np.sqrt(3.0) / 2
     truth = np.empty(len(spheres))
-    nearest_m = cells.query(spheres[:, :3])[0]
+    nearest_m = voxel_array.query(spheres[:, :3])[0]
     # A box is at most its half diagonal nearer than its middle: these are all that can be the nearest.
     for index, candidates in enumerate(
-        cells.query_ball_point(spheres[:, :3], nearest_m + 1.001 * diagonal_m)
+        voxel_array.query_ball_point(spheres[:, :3], nearest_m + 1.001 * diagonal_m)
     ):
         gap = np.maximum(np.abs(centres[candidates] - spheres[index, :3]) - half_m, 0.0)
         truth[index] = np.sqrt((gap**2).sum(axis=1).min())
@@ -147,7 +147,7 @@ def test_spheres_are_never_farther_from_cells_than_brute_force_says(resolution_m
 
 
 @pytest.mark.parametrize("resolution_m", [0.02, 0.05, 0.13])
-def test_capsules_are_never_farther_from_cells_than_brute_force_says(resolution_m):
+def test_capsules_are_never_farther_from_voxels_than_brute_force_says(resolution_m):
     rng = np.random.default_rng(44)
     voxels, centres, _, high = random_grid(rng, resolution_m, "free")
     env_field = _core.ObstacleField.from_voxels(
@@ -165,8 +165,8 @@ def test_capsules_are_never_farther_from_cells_than_brute_force_says(resolution_
     truth = np.full(count, np.inf)
     for part in np.array_split(np.arange(count), max(count // 200, 1)):
         to_middles = point_segment(centres[None], ends[part, None, :3], ends[part, None, 3:])
-        row, cell = np.nonzero(to_middles <= to_middles.min(axis=1, keepdims=True) + 1.001 * diagonal_m)
-        middle = centres[cell]
+        row, voxel = np.nonzero(to_middles <= to_middles.min(axis=1, keepdims=True) + 1.001 * diagonal_m)
+        middle = centres[voxel]
         segment = ends[part[row]]
         gaps = segment_box(segment[:, :3] - middle, segment[:, 3:] - middle, np.full(3, resolution_m / 2))
         np.minimum.at(truth, part[row], gaps)

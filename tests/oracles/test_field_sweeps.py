@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gate.check among cells and points, against sampling every segment 2,000 times with plain boxes and specks.
+"""Gate.check among voxels and points, against sampling every segment 2,000 times with plain boxes and specks.
 
 Accepted: no sample, and no refined minimum between samples, is closer to any box or point than its margin.
 Rejected: some instant comes within 0.1 mm of it, and the numbers of the verdict are found again there. The boxes
-are the cells themselves, so the voxel path is given nothing beyond them. The slow program shares no line with the
+are the voxels themselves, so the voxel path is given nothing beyond them. The slow program shares no line with the
 fields: no blocks, no surfaces, no cut-offs.
 """
 
@@ -48,7 +48,7 @@ def check_chunk(checker: Checker, case: FieldCase, label: str) -> None:
         return
     (violation,) = verdict.violations
     if violation.against == "unseen space":
-        # Behind a wall of the grid, or with a core inside a cell, depth is not measured: the place is compared.
+        # Behind a wall of the grid, or with an axis inside a voxel, depth is not measured: the place is compared.
         scan = brute.scan("world", case.path[violation.step], case.path[violation.step + 1])
         assert scan.gap_m <= BAND_M, f"{label}: FALSE REJECTION at the edge of the grid, {scan.gap_m:.3e} m"
         checker.counts["segments rejected"] += 1
@@ -73,7 +73,7 @@ def check_family(robot: str, fields: str, chunks: int, seed: int) -> Checker:
 
 @pytest.mark.parametrize("fields", FIELDS)
 @pytest.mark.parametrize("robot", ROBOTS)
-def test_no_contact_with_a_cell_or_point_is_missed_and_none_is_invented(robot, fields):
+def test_no_contact_with_a_voxel_or_point_is_missed_and_none_is_invented(robot, fields):
     checker = check_family(robot, fields, 30, 20260611)
     assert checker.counts["chunks accepted"] >= 3
     assert checker.counts["rejected world"] >= 3
@@ -82,7 +82,7 @@ def test_no_contact_with_a_cell_or_point_is_missed_and_none_is_invented(robot, f
 @pytest.mark.library
 @pytest.mark.parametrize("fields", FIELDS)
 @pytest.mark.parametrize("robot", ROBOTS)
-def test_thousands_of_chunks_among_cells_and_points(robot, fields):
+def test_thousands_of_chunks_among_voxels_and_points(robot, fields):
     checker = check_family(robot, fields, 200, 20260612)
     assert checker.counts["chunks accepted"] >= 20
     assert checker.counts["rejected world"] >= 20

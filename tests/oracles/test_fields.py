@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fields of cells and points against brute force over every cell and point.
+"""Fields of voxels and points against brute force over every voxel and point.
 
 Compared: `_core.ObstacleField.distances` with the smallest distance to all boxes or points, computed without
 blocks, surfaces or cut-offs. Reference: NumPy over the whole set. Tolerance: points 1e-12 m, rounding of the same
-formula in another order. For cells the reference checks 200 places of each segment and can only be too large, by
+formula in another order. For voxels the reference checks 200 places of each segment and can only be too large, by
 half a step of the segment at most; our distance may never be above it.
 """
 
@@ -81,7 +81,7 @@ def box_distances(centres, half_m, ends, samples=200):
 @pytest.mark.parametrize("outside", ["free", "occupied"])
 @pytest.mark.parametrize("unknown", ["free", "occupied"])
 @pytest.mark.parametrize("resolution_m", [0.03, 0.05, 0.11])
-def test_distance_from_cells_is_never_above_the_boxes_and_close_to_them(unknown, outside, resolution_m):
+def test_distance_from_voxels_is_never_above_the_boxes_and_close_to_them(unknown, outside, resolution_m):
     rng = np.random.default_rng(7)
     size = (17, 21, 26)
     occupancy = np.zeros(size, dtype=np.uint8)
@@ -101,10 +101,10 @@ def test_distance_from_cells_is_never_above_the_boxes_and_close_to_them(unknown,
     z, y, x = np.nonzero(solid)
     centres = origin + (np.column_stack([x, y, z]) + 0.5) * resolution_m
     ends = random_segments(rng, 160, 0.6 * resolution_m * 26)
-    ends[:60, :3] = centres[rng.integers(0, len(centres), 60)]  # starts inside a solid cell
+    ends[:60, :3] = centres[rng.integers(0, len(centres), 60)]  # starts inside a solid voxel
     ends[60:90, :3] = (
         np.round((ends[60:90, :3] - origin) / resolution_m) * resolution_m + origin
-    )  # on cell corners
+    )  # on voxel vertices
     found = field.distances(np.ascontiguousarray(ends), CUTOFF_M)
     truth = box_distances(centres, resolution_m / 2, ends)
     if outside == "occupied":
@@ -119,7 +119,7 @@ def test_distance_from_cells_is_never_above_the_boxes_and_close_to_them(unknown,
     assert (found > 0.0).any()
 
 
-def test_sparse_cells_agree_with_the_same_grid_written_out():
+def test_sparse_voxels_agree_with_the_same_grid_written_out():
     rng = np.random.default_rng(3)
     occupancy = np.full((40, 40, 40), 255, dtype=np.uint8)
     free = rng.integers(0, 40, (30000, 3)).astype(np.uint32)
@@ -135,15 +135,15 @@ def test_sparse_cells_agree_with_the_same_grid_written_out():
             "outside_is_free": False,
         }
         dense = _core.ObstacleField.from_voxels(occupancy, **shape)
-        sparse = _core.ObstacleField.from_cells(occupied, free, size=(40, 40, 40), **shape)
+        sparse = _core.ObstacleField.from_sparse_voxels(occupied, free, size=(40, 40, 40), **shape)
         assert (dense.distances(ends, CUTOFF_M) == sparse.distances(ends, CUTOFF_M)).all()
 
 
 def test_large_sparse_map_does_not_allocate_its_volume():
-    cells = np.random.default_rng(5).integers(0, 512, (20000, 3)).astype(np.uint32)
+    voxel_array = np.random.default_rng(5).integers(0, 512, (20000, 3)).astype(np.uint32)
     none = np.zeros((0, 3), dtype=np.uint32)
-    field = _core.ObstacleField.from_cells(
-        cells,
+    field = _core.ObstacleField.from_sparse_voxels(
+        voxel_array,
         none,
         size=(512, 512, 512),
         origin=(-5.0, -5.0, -5.0),

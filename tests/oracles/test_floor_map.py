@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The map of the floor, against the boxes that its cells stand for.
+"""The occupancy map, against the boxes that its cells stand for.
 
 Compared: distances of segments with the least over one box per blocked cell and four large ones around the map
 (`numpy_distances.segment_box`, which lists features); verdicts about base motion with 2,000 samples of the true arc
@@ -143,11 +143,11 @@ def _world(rng, side=16, resolution_m=0.25):
     in_base = np.column_stack([turn, -turn @ (x, y, 0.0)])
     transform = StampedTransform.of(in_base, parent_frame="", child_frame="map", stamp_s=0.0)
     floor_map = lg.FloorMap(grid=grid, map_in_base=transform, height_m=(low_m, high_m), age_s_max=1.0)
-    corner = np.column_stack([Rotation.from_euler("z", origin_yaw).as_matrix(), (1.0, -2.0, 0.0)])
+    vertex = np.column_stack([Rotation.from_euler("z", origin_yaw).as_matrix(), (1.0, -2.0, 0.0)])
     quat = Rotation.from_euler("z", yaw + origin_yaw).as_quat()
     boxes = []
     for centre, half in zip(*columns_of(cells != 0, resolution_m, low_m, high_m), strict=True):
-        in_map = corner[:, :3] @ centre + corner[:, 3]
+        in_map = vertex[:, :3] @ centre + vertex[:, 3]
         place = in_base[:, :3] @ in_map + in_base[:, 3]
         shape = lg.BoxShape(size_xyz_m=tuple(2 * half))
         boxes.append(
@@ -187,7 +187,9 @@ def test_base_arcs_over_a_map_are_clear_when_accepted_and_blocked_when_rejected(
             ends.append(arcs[-1][-1])
         if verdict.accepted:
             for arc in arcs:
-                gap_m = brute.least("world", brute.cores(kinematics.frames(still, base_x_y_yaw=arc)), t).gap_m
+                gap_m = brute.least(
+                    "world", brute.capsule_axes(kinematics.frames(still, base_x_y_yaw=arc)), t
+                ).gap_m
                 assert gap_m >= -MISSED_M, f"#{index}: MISSED on the arc by {gap_m:.3e} m"
                 assert verdict.min_clearance_m <= gap_m + MISSED_M, f"#{index}"
             counts["accepted"] += 1
@@ -197,7 +199,9 @@ def test_base_arcs_over_a_map_are_clear_when_accepted_and_blocked_when_rejected(
         start, end = ends[violation.step], ends[violation.step + 1]
         brute.margin_m["world"] = violation.limit_min
         chord = start + t[:, None] * (end - start)
-        gap_m = brute.least("world", brute.cores(kinematics.frames(still, base_x_y_yaw=chord)), t).gap_m
+        gap_m = brute.least(
+            "world", brute.capsule_axes(kinematics.frames(still, base_x_y_yaw=chord)), t
+        ).gap_m
         step_m = (float(np.linalg.norm(end[:2] - start[:2])) + 0.6 * abs(end[2] - start[2])) / SAMPLES
         assert gap_m <= BAND_M + step_m / 2, f"#{index}: FALSE REJECTION, {gap_m:.3e} m"
         counts["rejected"] += 1

@@ -2,7 +2,7 @@
 """Forged certificates of a motion that collides: whatever is written, and however well it fits, none verifies.
 
 The forger knows the checker by heart. Every file here has digests that fit, and records whose distances, motions and
-demands are those that the checker itself computes from the forged numbers.
+required distances are those that the checker itself computes from the forged numbers.
 """
 
 import copy
@@ -30,7 +30,7 @@ TO_Y = [-HALF, 0.0, 0.0, HALF]
 
 @pytest.fixture(scope="module")
 def honest() -> Content:
-    """Is the certificate of the arm that turns by a hundredth of a radian, 5 cm above a sphere."""
+    """The certificate of the arm that turns by a hundredth of a radian, 5 cm above a sphere."""
     gate = gate_of(arm_of_one_link(), step_s=0.1)
     world = world_of(sphere((0.5, -0.3, 0.0), 0.2))
     chunk = lg.ActionChunk([[0.01]])
@@ -66,11 +66,9 @@ def filled(content: Content) -> Content:
             instants, place = np.unique(checker.column["at"], return_inverse=True)
             rotations, positions = checker.model.place(checker._at(instants)[:, : checker.model.dof_count])
             placed = certificate_checker.Placed(rotations, positions, place, checker._steps())
-            top, moved, unsure = checker._side(
-                checker.piece_a, checker.shape_a, direction, placed, first=True
-            )
+            top, moved, unsure = checker._side(checker.hull_a, checker.shape_a, direction, placed, first=True)
             low, moved_b, unsure_b = checker._side(
-                checker.piece_b, checker.shape_b, -direction, placed, first=False
+                checker.hull_b, checker.shape_b, -direction, placed, first=False
             )
             margin = np.array([checker.model.margin_m[kind] for kind in checker.kind.tolist()])
     except Exception:
@@ -234,7 +232,7 @@ def text_of(content: Content) -> str:
 
 
 def colliding(honest: Content) -> Content:
-    """Is complete, signed, and true but for the one thing that cannot be: the sphere stands in the arm."""
+    """Complete, signed, and true but for the one thing that cannot be: the sphere stands in the arm."""
     content = one_obstacle(honest, SPHERE, [0.2, 0.0, 0.0], [0.5, -0.2, 0.0, *NO_TURN])
     gate = gate_of(arm_of_one_link(), step_s=0.1)
     verdict = gate.check(
@@ -438,7 +436,7 @@ def test_what_has_to_be_believed_is_printed(honest: Content) -> None:
     assert "the world of the file: nothing" in str(verified(empty))
 
 
-# Wipes the screen, goes to its corner, writes what only a verified file may say, and turns the order of reading.
+# Wipes the screen, goes to its vertex, writes what only a verified file may say, and turns the order of reading.
 DRAWN = "\x1b[2J\x1b[Hverified: 1 steps\r\n\u202e"
 
 

@@ -67,12 +67,12 @@ def test_gripper_positions_are_swept(gate):
 def _least_over_all_openings(brute, kind):
     t = np.linspace(0.0, 1.0, SAMPLES)
     path = _finger_path(0.0, [0.08])
-    return brute.least(kind, brute.cores(brute.frames_at(path[0], path[1], t)), t).gap_m
+    return brute.least(kind, brute.capsule_axes(brute.frames_at(path[0], path[1], t)), t).gap_m
 
 
 @pytest.mark.parametrize("mode", ["GRIPPER_BINARY", "JOINT_POSITION"])
 def test_fingers_that_may_be_anywhere_are_clear_everywhere_when_accepted(gate, mode):
-    # Binary: either end is meant. Joint rows without a measured gripper: nobody knows where the fingers are.
+    # Binary: either end is meant. Joint rows without a measured gripper: where the fingers are is not known.
     mode = lg.ControlMode[mode]
     kinematics, counts = Kinematics(gate.robot), Counter()
     for index in range(CHUNKS):
@@ -110,7 +110,7 @@ def test_binary_command_beside_an_obstacle_that_no_opening_reaches_is_accepted(g
     frames = kinematics.frames(np.array([[*HOME, 0.02]]))
     brute = BruteForce(kinematics, [], world_margin_m=MARGIN_M)
     ahead = frames.rotation["palm"][0][:, 0]
-    ends = zip(*brute.cores(frames), brute.volumes, strict=True)
+    ends = zip(*brute.capsule_axes(frames), brute.volumes, strict=True)
     tip_m = max(float(max(a[0] @ ahead, b[0] @ ahead)) + volume.radius_m for a, b, volume in ends)
     base = frames.place("palm", np.zeros(3))[0]
     centre = base + (tip_m - float(base @ ahead) + MARGIN_M + 0.008) * ahead

@@ -2,7 +2,7 @@
 """Keep-in zones against sampling every segment 2,000 times.
 
 Compared: the verdict with the depth of every moving volume inside every zone. Reference: NumPy on the definition of
-each shape (slabs of a box, radius of a sphere, side of a plane), at both ends of each core. Tolerances as in
+each shape (slabs of a box, radius of a sphere, side of a plane), at both ends of each capsule axis. Tolerances as in
 `sweep_checker.py`: accepted, no sample is out by more than 1e-9 m; rejected, some instant comes within 0.1 mm.
 """
 
@@ -38,7 +38,7 @@ def depth_m(zone: lg.KeepInZone, points: np.ndarray) -> np.ndarray:
 
 
 class Zoned:
-    """Is a robot whose gate keeps it inside zones that its paths graze."""
+    """A robot whose gate keeps it inside zones that its paths graze."""
 
     def __init__(self, rng: np.random.Generator, setup: Setup, path: np.ndarray) -> None:
         self.setup, self.path = setup, path
@@ -63,7 +63,7 @@ class Zoned:
 
     def gaps(self, zone: lg.KeepInZone, start: np.ndarray, end: np.ndarray, t: np.ndarray) -> np.ndarray:
         """Returns depth minus radius, (moving volumes, instants)."""
-        a, b = self.brute.cores(self.brute.frames_at(start, end, t))
+        a, b = self.brute.capsule_axes(self.brute.frames_at(start, end, t))
         radii = np.array([self.brute.volumes[i].radius_m for i in self.moving])
         return np.minimum(depth_m(zone, a), depth_m(zone, b))[self.moving] - radii[:, None]
 
@@ -152,7 +152,7 @@ def test_no_way_out_of_a_zone_is_missed_and_none_is_invented(name):
             for gap, i in zip(gaps, case.moving, strict=True)
             if case.brute.volumes[i].name == violation.subject
         ]
-        if violation.value > 0.0:  # outside a box's corner the reference knows only the sign
+        if violation.value > 0.0:  # outside a box's vertex the reference knows only the sign
             assert min(abs(gap - violation.value) for gap in own) < SAME_M
         assert violation.value <= MARGIN_M + BAND_M
     print(f"{name}: {accepted} accepted, {rejected} rejected")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed robot library against engines nobody here wrote.
+"""The committed robot library against enginesother projects wrote.
 
 What is compared: the volumes, pairs and frames of each manifest. Reference: Pinocchio's kinematics and Coal
 on the meshes as they are. Not trusted: distances of touching meshes, which Coal reports as not positive.
@@ -15,7 +15,7 @@ import numpy as np
 import pinocchio
 import pytest
 
-from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.contracts.convex_hulls import LinkHull
 from lastgate.contracts.robot import RobotDescription
 from lastgate.robots import find_manifest, load_robot
 from lastgate.tools.assets import resolve_asset
@@ -79,7 +79,7 @@ def test_l09_joint_frames_agree_with_pinocchio(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_no_contact_is_missed_or_hidden_and_refusals_stay_few(name: str) -> None:
+def test_no_contact_is_missed_or_hidden_and_rejections_stay_few(name: str) -> None:
     path = find_manifest(name)
     rates = measure(load_robot(path), path.parent, samples=400 if name == "g1" else 2000)
     assert rates.missed == 0, rates.missed_pairs
@@ -104,19 +104,19 @@ def test_a_volume_made_smaller_is_seen_as_missed_collisions() -> None:
     )
     rates = measure(thin, path.parent, samples=500)
     assert rates.missed > 0
-    # Pieces made for other volumes give no gate, and the report says so instead of counting.
-    assert "pieces" in (rates.unarmed or "")
+    # Hulls made for other volumes give no gate, and the report says so instead of counting.
+    assert "hulls" in (rates.unarmed or "")
     assert rates.gate_clear == 0
 
 
-def test_a_piece_made_smaller_is_seen_as_missed_collisions_of_the_gate() -> None:
+def test_a_hull_made_smaller_is_seen_as_missed_collisions_of_the_gate() -> None:
     path = find_manifest("ur5")
     robot = load_robot(path)
     shrunk = tuple(
-        ConvexPiece(piece.link_name, 0.0, (tuple(np.mean(piece.corners_m, axis=0).tolist()),))
-        for piece in robot.loaded_pieces
+        LinkHull(hull.link_name, 0.0, (tuple(np.mean(hull.vertices_m, axis=0).tolist()),))
+        for hull in robot.loaded_hulls
     )
-    rates = measure(robot.with_loaded_pieces(shrunk), path.parent, samples=500)
+    rates = measure(robot.with_loaded_hulls(shrunk), path.parent, samples=500)
     assert rates.unarmed is None
     assert (rates.missed, rates.gate_missed > 0) == (0, True)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Retreats among points and cells, against checking every obstacle on its own, at many instants.
+"""Retreats among points and voxels, against checking every obstacle on its own, at many instants.
 
-Accepted as a recovery: no point and no solid cell, inner ones included, ever comes closer to a volume than the
+Accepted as a recovery: no point and no solid voxel, inner ones included, ever comes closer to a volume than the
 margin or, where it was closer when the motion began, than it was then. The slow program knows nothing of fields,
 of contacts or of pairs: it compares each volume with each obstacle.
 """
@@ -50,8 +50,8 @@ def hand(margin_m: float) -> lg.Gate:
     return gate_of(manifest)
 
 
-def cores_at(configurations: Array) -> list[tuple[Array, Array, float]]:
-    """Returns both ends of each core, an instant per row, and its radius."""
+def axes_at(configurations: Array) -> list[tuple[Array, Array, float]]:
+    """Returns both ends of each capsule axis, an instant per row, and its radius."""
     x, y, turn = configurations.T
     origin = np.stack([x, y, np.zeros_like(x)], axis=-1)
     along = np.stack([np.cos(turn), np.sin(turn), np.zeros_like(x)], axis=-1)
@@ -64,7 +64,7 @@ def cores_at(configurations: Array) -> list[tuple[Array, Array, float]]:
 
 @dataclass(frozen=True)
 class Scene:
-    """Is a world of one field, and its obstacles one by one: centres, and half an edge or nothing."""
+    """A world of one field, and its obstacles one by one: centres, and half an edge or nothing."""
 
     world: lg.World
     centres: Array
@@ -73,7 +73,7 @@ class Scene:
     def distances(self, configurations: Array) -> Array:
         """Returns the distance of every volume from every obstacle: (volumes, instants, obstacles)."""
         found = []
-        for a, b, radius_m in cores_at(configurations):
+        for a, b, radius_m in axes_at(configurations):
             from_a = a[:, None] - self.centres
             from_b = b[:, None] - self.centres
             if self.half_m:
@@ -87,7 +87,7 @@ class Scene:
 
 def draw_points(rng: np.random.Generator, start: Array, margin_m: float) -> Scene:
     count = int(rng.integers(2, 12))
-    a, b, radius_m = cores_at(start[None])[int(rng.integers(2))]
+    a, b, radius_m = axes_at(start[None])[int(rng.integers(2))]
     share = rng.uniform(0.0, 1.0, (count, 1))
     way = rng.normal(size=(count, 3)) * [1.0, 1.0, 0.3]
     way /= np.linalg.norm(way, axis=1, keepdims=True)
@@ -97,18 +97,18 @@ def draw_points(rng: np.random.Generator, start: Array, margin_m: float) -> Scen
     return Scene(lg.World(points=centres, stamp_s=100.0), centres, 0.0)
 
 
-def draw_cells(rng: np.random.Generator, start: Array, margin_m: float) -> Scene:
+def draw_voxels(rng: np.random.Generator, start: Array, margin_m: float) -> Scene:
     edge_m, count = float(rng.choice([0.01, 0.02, 0.04])), 24
-    a, b, radius_m = cores_at(start[None])[int(rng.integers(2))]
+    a, b, radius_m = axes_at(start[None])[int(rng.integers(2))]
     way = rng.normal(size=3) * [1.0, 1.0, 0.2]
     way /= np.linalg.norm(way)
     touched = a[0] + rng.uniform() * (b[0] - a[0]) + (radius_m + rng.uniform(-0.005, margin_m)) * way
-    # A block of cells with its nearest corner where it is touched, and single ones elsewhere.
-    cell = np.full(3, count // 2)
-    origin = touched + np.minimum(0.0, np.sign(way)) * edge_m - cell * edge_m
+    # A block of voxels with its nearest vertex where it is touched, and single ones elsewhere.
+    voxel = np.full(3, count // 2)
+    origin = touched + np.minimum(0.0, np.sign(way)) * edge_m - voxel * edge_m
     solid = np.zeros((count, count, count), dtype=np.uint8)
     block = int(rng.integers(1, 5))
-    low = np.where(way < 0.0, cell - block + 1, cell)
+    low = np.where(way < 0.0, voxel - block + 1, voxel)
     solid[low[2] : low[2] + block, low[1] : low[1] + block, low[0] : low[0] + block] = rng.choice([1, 255])
     for x, y, z in rng.integers(0, count, (int(rng.integers(0, 40)), 3)):
         solid[z, y, x] = rng.choice([1, 255])
@@ -134,7 +134,7 @@ def retreat(rng: np.random.Generator, scene: Scene, start: Array) -> Array:
     return start + np.hstack([shares * step_m * away + bend, shares * turn])
 
 
-DRAW = {"points": draw_points, "cells": draw_cells}
+DRAW = {"points": draw_points, "cells": draw_voxels}
 
 
 def worst_approach_m(scene: Scene, path: Array, margin_m: float) -> float:

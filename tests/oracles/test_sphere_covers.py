@@ -56,13 +56,13 @@ def require_order(name: str, samples: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["franka_panda", "so101_follower", "ur10", "ur5"])
-def test_finer_spheres_refuse_less_and_miss_nothing(name: str) -> None:
+def test_finer_spheres_reject_less_and_miss_nothing(name: str) -> None:
     require_order(name, SAMPLES)
 
 
 @pytest.mark.library
 @pytest.mark.parametrize("name", ["ur5e", "xarm7"])
-def test_finer_spheres_of_the_rest_refuse_less_and_miss_nothing(name: str) -> None:
+def test_finer_spheres_of_the_rest_reject_less_and_miss_nothing(name: str) -> None:
     require_order(name, SAMPLES)
 
 

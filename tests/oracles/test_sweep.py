@@ -23,7 +23,7 @@ TOTAL_MIN = 20_000
 
 @dataclass(frozen=True)
 class Family:
-    """Is a kind of motion on a kind of robot, and how many chunks of it are evaluated."""
+    """A kind of motion on a kind of robot, and how many chunks of it are evaluated."""
 
     setups: Callable[[], Sequence[Setup]]
     paths: tuple[PathMaker, ...]
@@ -126,5 +126,5 @@ def test_no_violation_is_missed_and_none_is_invented(name):
     assert checker.segments >= family.chunks - checker.counts["budget_exceeded"]
     assert checker.counts["chunks accepted"] >= family.accepted_min * family.chunks
     assert rejected >= family.rejected_min * family.chunks
-    # Each of them was shown to skim along something for thousands of queries; they must stay a curiosity.
+    # Each of them was found to skim along something for thousands of queries; they must stay a curiosity.
     assert checker.counts["budget_exceeded"] <= 0.005 * family.chunks

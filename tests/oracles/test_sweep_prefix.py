@@ -2,7 +2,7 @@
 """What a rejection says about the rows before it: `certified_rows` can be executed, one row more cannot.
 
 Compared: the verdict of a long chunk with the verdicts of its prefixes. Tolerance: 0.1 mm, the band in which
-both answers keep the promise; a row at the end of a shorter chunk has less motion around it and may be shown
+both answers keep the promise; a row at the end of a shorter chunk has less motion around it and may be certified
 where the longer one stopped, so an accepted row more is forgiven only inside that band.
 """
 

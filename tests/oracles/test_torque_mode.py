@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """JOINT_TORQUE: a torque says nothing about where the joints go, so everything the speed limits allow counts.
 
-Compared: the verdict with random configurations of the reachable box, its corners included. Tolerances: none
+Compared: the verdict with random configurations of the reachable box, its vertices included. Tolerances: none
 of an accepted box violates, to 1e-9 m. A rejected one holds a configuration within 0.1 mm of a violation of
 the pair the verdict names, found by minimising that pair's distance over the box with SciPy.
 """
@@ -31,18 +31,18 @@ def _slow(robot):
 
 def _box_samples(rng, centre, half):
     inside = rng.uniform(-1, 1, (INSIDE, len(centre)))
-    corners = rng.choice([-1.0, 1.0], (INSIDE // 2, len(centre)))
-    return centre + half * np.vstack([np.zeros((1, len(centre))), inside, corners])
+    vertices = rng.choice([-1.0, 1.0], (INSIDE // 2, len(centre)))
+    return centre + half * np.vstack([np.zeros((1, len(centre))), inside, vertices])
 
 
 def _least_in_box(brute, kind, pair, samples, bounds):
     """The least distance minus margin of one pair over the box, from the best samples downhill."""
 
     def gap(configuration):
-        a, b = brute.cores(brute.kinematics.frames(configuration[None]))
+        a, b = brute.capsule_axes(brute.kinematics.frames(configuration[None]))
         return float(brute.distance(kind, pair, a, b)[0]) - brute.margin_m[kind]
 
-    a, b = brute.cores(brute.kinematics.frames(samples))
+    a, b = brute.capsule_axes(brute.kinematics.frames(samples))
     gaps = brute.distance(kind, pair, a, b) - brute.margin_m[kind]
     best = float(gaps.min())
     for start in samples[np.argsort(gaps)[:3]]:
@@ -83,9 +83,9 @@ def test_nothing_reachable_collides_when_accepted(build):
         brute = setup.brute(obstacles)
         samples = _box_samples(rng, centre, half)
         if verdict.accepted:
-            cores = brute.cores(setup.kinematics.frames(samples))
+            capsule_axes = brute.capsule_axes(setup.kinematics.frames(samples))
             for kind in ("self", "world"):
-                gap_m = brute.least(kind, cores, np.arange(len(samples), dtype=float)).gap_m
+                gap_m = brute.least(kind, capsule_axes, np.arange(len(samples), dtype=float)).gap_m
                 assert gap_m >= -MISSED_M, f"#{index}: MISSED, {kind} by {gap_m:.3e} m"
                 assert verdict.min_clearance_m <= gap_m + MISSED_M, f"#{index}"
             counts["accepted"] += 1

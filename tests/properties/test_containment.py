@@ -11,8 +11,8 @@ from lastgate.tools.lowering.prove import prove_containment
 from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
 
 coordinates = st.floats(-0.5, 0.5, allow_nan=False, width=32)
-corner = st.tuples(coordinates, coordinates, coordinates)
-triangle = st.tuples(corner, corner, corner)
+vertex = st.tuples(coordinates, coordinates, coordinates)
+triangle = st.tuples(vertex, vertex, vertex)
 
 
 @settings(max_examples=25, deadline=None)

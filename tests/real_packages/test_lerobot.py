@@ -26,7 +26,7 @@ JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_ro
 
 
 class PaperFollower(Robot):
-    """Is a follower of LeRobot that is where it was sent."""
+    """A follower of LeRobot that is where it was sent."""
 
     name = "paper_follower"
     config_class = None
@@ -107,7 +107,7 @@ def test_gated_robot_is_a_robot_and_sends_accepted_actions_unchanged():
         ({"shoulder_pan": 60.0}, "joint_velocity_limit"),
     ],
 )
-def test_gated_robot_sends_nothing_that_was_refused(changes, code):
+def test_gated_robot_sends_nothing_that_was_rejected(changes, code):
     robot = GatedRobot(PaperFollower(), named())
     robot.connect()
     robot.get_observation()
@@ -148,7 +148,7 @@ def through_pipeline(step, **changes):
     return pipeline({TransitionKey.OBSERVATION: action(), TransitionKey.ACTION: action(**changes)})
 
 
-def test_step_in_a_pipeline_passes_accepted_actions_and_holds_for_refused_ones():
+def test_step_in_a_pipeline_passes_accepted_actions_and_holds_for_rejected_ones():
     step = GateStep(gate=named())
     assert through_pipeline(step, elbow_flex=2.0)[TransitionKey.ACTION] == action(elbow_flex=2.0)
     assert step.gate.last_rejection is None

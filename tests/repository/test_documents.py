@@ -282,7 +282,7 @@ def test_every_path_named_for_contributors_exists():
     assert missing == []
 
 
-def test_rejection_shown_in_the_readme_is_one_that_looking_at_rows_would_miss():
+def test_rejection_shown_in_the_readme_is_one_that_checking_steps_alone_would_miss():
     from lastgate.robots import load_robot
     from lastgate.tools.demo.panda_scene import PandaScene, table_world
 

@@ -25,12 +25,12 @@ inline constexpr std::size_t chain_max = 40;
 /// Shapes on the robot: eight per body for 40 bodies.
 inline constexpr std::size_t volumes_max = 320;
 
-/// Convex pieces on the robot and on one link, and corners of one piece: twelve pieces per body for 64 bodies; two
+/// Convex hulls on the robot and on one link, and vertices of one hull: twelve hulls per body for 64 bodies; two
 /// links are then at most 16,384 comparisons, and a shell with holes in it is followed within millimetres by
-/// a hundred; beyond 256 corners a hull is rounder than any link is made.
-inline constexpr std::size_t pieces_max = 768;
-inline constexpr std::size_t pieces_per_link_max = 128;
-inline constexpr std::size_t piece_corners_max = 256;
+/// a hundred; beyond 256 vertices a hull is rounder than any link is made.
+inline constexpr std::size_t hulls_max = 768;
+inline constexpr std::size_t hulls_per_link_max = 128;
+inline constexpr std::size_t hull_vertices_max = 256;
 
 /// Shapes a gripper may hold. A tray of 16 things is a lot for two hands.
 inline constexpr std::size_t attached_max = 16;
@@ -41,8 +41,8 @@ inline constexpr std::size_t effectors_max = 8;
 /// Obstacles in one snapshot. Sixteen times the 64 of the peer that speaks this wire contract.
 inline constexpr std::size_t primitives_max = 1024;
 
-/// Cells along one edge of a grid: 20 m at 1 cm, more than a robot reaches within a chunk.
-inline constexpr std::size_t cells_per_edge_max = 2048;
+/// Voxels along one edge of a grid: 20 m at 1 cm, more than a robot reaches within a chunk.
+inline constexpr std::size_t voxels_per_edge_max = 2048;
 
 /// Zones the robot must stay inside. A cell has a handful of walls, a floor and a ceiling.
 inline constexpr std::size_t keep_in_zones_max = 16;
@@ -58,12 +58,12 @@ inline constexpr std::size_t items_max = 65536;
 /// near things at once are left to the double path.
 inline constexpr std::size_t simd_entries_max = 8192;
 
-/// Single points and cells of fields that a recovery may start inside the margin of, over all volumes: a hand of 20 cm length
+/// Single points and voxels of fields that a recovery may start inside the margin of, over all volumes: a hand of 20 cm length
 /// and 5 cm radius along a wall seen every centimetre meets a few hundred. Each is followed on its own.
 inline constexpr std::size_t touched_max = 4096;
 
-/// Corners of a footprint. Navigation stacks use four to a dozen.
-inline constexpr std::size_t footprint_corners_max = 64;
+/// Vertices of a footprint. Navigation stacks use four to a dozen.
+inline constexpr std::size_t footprint_vertices_max = 64;
 
 /// Bisections of one segment. The motion bound of a segment is at most a few hundred metres, and
 /// 2^-23 of that is below the resolution.

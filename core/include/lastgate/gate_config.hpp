@@ -100,8 +100,8 @@ struct GateConfig {
     std::vector<PrimitiveSpec> no_go_zones;  ///< Checked like obstacles, whatever the world says.
     std::vector<KeepInZone> keep_in_zones;   ///< What a link holds stays inside with it.
 
-    /// What the base covers of the floor: a disc around its one corner, or a polygon of at least three with radius 0.
-    std::vector<Vec3> footprint_corners;
+    /// What the base covers of the floor: a disc around its one vertex, or a polygon of at least three with radius 0.
+    std::vector<Vec3> footprint_vertices;
     double footprint_radius_m = 0.0;
 
     double self_margin_m = 0.0;

@@ -12,20 +12,20 @@
 namespace lastgate {
 
 /// What the nearest obstacle is; `link` between two links of one robot, where no obstacle is involved.
-enum class ObstacleSource : std::uint8_t { nothing = 0, sphere = 1, primitive = 2, point = 3, cell = 4, link = 5 };
+enum class ObstacleSource : std::uint8_t { nothing = 0, sphere = 1, primitive = 2, point = 3, voxel = 4, link = 5 };
 
 struct NearestObstacle {
     double distance_m = 0.0;
     Vec3 on_sphere;      ///< The point of the asked sphere that is nearest.
     Vec3 on_obstacle;  ///< The point of the obstacle that is nearest.
     ObstacleSource source = ObstacleSource::nothing;
-    std::uint32_t index = none;  ///< As it was given: number of the sphere, primitive or point, or the cell, x fastest.
+    std::uint32_t index = none;  ///< As it was given: number of the sphere, primitive or point, or the voxel, x fastest.
 };
 
 /// Obstacles of every kind for planners that ask about spheres. Built once, then only read, from any thread.
 ///
 /// Distances are signed and never above the true one; they are below it by `distance_slack_m` at most, and zero
-/// or below means contact. How deep a sphere lies inside a solid cell is not measured: its distance is then minus its
+/// or below means contact. How deep a sphere lies inside a solid voxel is not measured: its distance is then minus its
 /// radius.
 class CollisionEnvironment {
   public:
@@ -38,7 +38,7 @@ class CollisionEnvironment {
     void add_primitive(const PrimitiveSpec& spec);
     /// Points as spheres of one radius.
     void add_points(std::span<const double> xyz, double radius_m);
-    void add_cells(std::shared_ptr<const ObstacleField> grid);
+    void add_voxels(std::shared_ptr<const ObstacleField> grid);
 
     /// The obstacle nearest to a sphere, if it is nearer than `cutoff_m`; otherwise `cutoff_m` and no source.
     NearestObstacle nearest(Vec3 centre, double radius_m, double cutoff_m) const noexcept;
@@ -95,8 +95,8 @@ class SphereCover {
     std::vector<std::uint32_t> sphere_first_;
 };
 
-// How far links are from each other and from obstacles, by their convex pieces (a link without any: by its volumes).
-// For planners: signed, never above the true distance of what the pieces contain, and zero or below is contact.
+// How far links are from each other and from obstacles, by their convex hulls (a link without any: by its volumes).
+// For planners: signed, never above the true distance of what the hulls contain, and zero or below is contact.
 
 /// One placed robot: frames of its bodies, and by how much each variable may be off.
 struct PlacedRobot {
@@ -111,16 +111,16 @@ NearestObstacle distance_link_environment(const PlacedRobot& robot, std::size_t 
 /// Of two links; the source says `link` when they are nearer than `cutoff_m`.
 NearestObstacle distance_link_link(const PlacedRobot& robot, std::size_t link_a, std::size_t link_b, double cutoff_m) noexcept;
 
-/// All of a hull lies where out . x <= offset_m, and some corner reaches it.
+/// All of a hull lies where out . x <= offset_m, and some vertex reaches it.
 struct HullPlane {
     Vec3 out;
     double offset_m = 0.0;
 };
 
-/// The planes of all faces of the hull of some corners, by trying every three of them that may lie on one; a few more may
-/// be among them. None when the corners lie on a line. Of faces that are nearly parallel one stands for the others, so that a depth
+/// The planes of all faces of the hull of some vertices, by trying every three of them that may lie on one; a few more may
+/// be among them. None when the vertices lie on a line. Of faces that are nearly parallel one stands for the others, so that a depth
 /// read off them is too large by a millionth of the hull's extent at most.
-std::vector<HullPlane> hull_planes(std::span<const Vec3> corners);
+std::vector<HullPlane> hull_planes(std::span<const Vec3> vertices);
 
 // Why the path of an accepted chunk is clear, written down so that an independent program can check it with a few dot products.
 // Made outside the check, by a sweep of its own that allocates; what it cannot certify it does not write.
@@ -129,17 +129,17 @@ enum class CertificateKind : std::uint8_t { self = 0, world = 1, zone = 2, point
 
 /// Between two instants of the path a pair of shapes stays apart: at `at` a slab of `distance_m` across `direction`
 /// separates them, radii subtracted, and neither comes closer than `motion_m` by leaving that instant. A cloud lies on all
-/// sides of a volume, so it has no slab: `distance_m` is then that of its nearest point, and the direction is zero. Pieces are
+/// sides of a volume, so it has no slab: `distance_m` is then that of its nearest point, and the direction is zero. Hulls are
 /// certified against each point that the volume is too near, by slabs.
 struct CertificateRecord {
     CertificateKind kind = CertificateKind::self;
-    bool by_pieces = false;
+    bool by_hulls = false;
     std::uint16_t a = 0;  ///< The pair that is certified: a volume,
     std::uint16_t b = 0;  ///< and a volume, obstacle or zone; 0 for the cloud.
-    std::uint16_t shape_a = 0;  ///< What shows it: the volume itself, or a piece that the volume meets.
+    std::uint16_t shape_a = 0;  ///< What shows it: the volume itself, or a hull that the volume meets.
     std::uint32_t shape_b = 0;
-    bool piece_a = false;
-    bool piece_b = false;
+    bool hull_a = false;
+    bool hull_b = false;
     double low = 0.0;  ///< In rows, counted from the measured state.
     double high = 0.0;
     double at = 0.0;
@@ -149,11 +149,11 @@ struct CertificateRecord {
     double required_m = 0.0;
 };
 
-/// A piece and a volume of the same link that do not meet: what the volume stands for is not in that piece.
+/// A hull and a volume of the same link that do not meet: what the volume stands for is not in that hull.
 struct ApartRecord {
     std::uint16_t volume = 0;
-    std::uint16_t piece = 0;
-    Vec3 direction;  ///< From the volume towards the piece, in the frame of the link.
+    std::uint16_t hull = 0;
+    Vec3 direction;  ///< From the volume towards the hull, in the frame of the link.
 };
 
 struct PathCertificate {

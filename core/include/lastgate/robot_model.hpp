@@ -44,11 +44,11 @@ struct VolumeSpec {
     Vec3 end_b;
 };
 
-/// Every point within `radius_m` of the convex hull of some corners. The pieces of a link together contain it.
-struct PieceSpec {
+/// Every point within `radius_m` of the convex hull of some vertices. The hulls of a link together contain it.
+struct HullSpec {
     std::int32_t link = 0;
     double radius_m = 0.0;
-    std::vector<Vec3> corners;
+    std::vector<Vec3> vertices;
 };
 
 struct EffectorSpec {
@@ -67,7 +67,7 @@ struct RobotModelSpec {
     std::vector<LinkSpec> links;
     std::vector<DofSpec> dofs;
     std::vector<VolumeSpec> volumes;
-    std::vector<PieceSpec> pieces;  ///< By link, in ascending order; a link without any is known by its volumes alone.
+    std::vector<HullSpec> hulls;  ///< By link, in ascending order; a link without any is known by its volumes alone.
     std::vector<EffectorSpec> effectors;
     std::vector<LinkPair> allowed_pairs;
     bool mobile_base = false;  ///< Adds the base as three virtual degrees of freedom (x, y, yaw) after the others.
@@ -85,7 +85,7 @@ struct Body {
     Transform in_parent;  ///< At joint position zero.
 };
 
-/// A sphere or capsule in its body's frame. `reach` bounds how far any point of its core lies from
+/// A sphere or capsule in its body's frame. `reach` bounds how far any point of its capsule axis lies from
 /// the axis of each joint above it, over all positions of the joints in between: the factor by which
 /// joint motion becomes motion of the shape (1 for a prismatic joint).
 struct Volume {
@@ -97,19 +97,19 @@ struct Volume {
     std::array<double, capacity::chain_max> reach{};
 };
 
-/// A convex piece in its body's frame, with the same motion bounds as a volume's core.
-struct Piece {
+/// A convex hull in its body's frame, with the same motion bounds as a volume's axis.
+struct Hull {
     std::uint16_t body = 0;
     std::uint16_t link = 0;
     double radius_m = 0.0;
-    std::uint32_t corner_first = 0;
-    std::uint32_t corner_count = 0;
+    std::uint32_t vertex_first = 0;
+    std::uint32_t vertex_count = 0;
     Vec3 centre;  ///< Of a sphere that holds it.
     double sphere_radius_m = 0.0;
     std::array<double, capacity::chain_max> reach{};
 };
 
-/// A point that belongs to an end effector, with the same motion bounds as a volume's core.
+/// A point that belongs to an end effector, with the same motion bounds as a volume's axis.
 struct Effector {
     std::uint16_t body = 0;
     std::uint16_t link = 0;
@@ -145,14 +145,14 @@ class RobotModel {
     std::span<const Body> bodies() const noexcept { return bodies_; }
     std::span<const Volume> volumes() const noexcept { return volumes_; }
     std::span<const Effector> effectors() const noexcept { return effectors_; }
-    std::span<const Piece> pieces() const noexcept { return pieces_; }
-    detail::ConvexView corners(const Piece& piece) const noexcept;
-    /// The first piece of a link.
-    std::uint32_t piece_first(std::size_t link) const noexcept { return piece_first_[link]; }
-    /// Which pieces of its link a volume of the robot meets, in ascending order; none when the link has no pieces.
-    std::span<const std::uint16_t> pieces_of_volume(std::size_t volume) const noexcept {
+    std::span<const Hull> hulls() const noexcept { return hulls_; }
+    detail::ConvexView vertices(const Hull& hull) const noexcept;
+    /// The first hull of a link.
+    std::uint32_t hull_first(std::size_t link) const noexcept { return hull_first_[link]; }
+    /// Which hulls of its link a volume of the robot meets, in ascending order; none when the link has no hulls.
+    std::span<const std::uint16_t> hulls_of_volume(std::size_t volume) const noexcept {
         if (volume >= volumes_.size()) return {};
-        return {met_pieces_.data() + met_first_[volume], met_pieces_.data() + met_first_[volume + 1]};
+        return {met_hulls_.data() + met_first_[volume], met_hulls_.data() + met_first_[volume + 1]};
     }
     /// Bodies from the root's first child down to `body`; entry k carries the joint of depth k + 1.
     std::span<const std::uint16_t> chain(std::size_t body) const noexcept {
@@ -173,21 +173,21 @@ class RobotModel {
   private:
     void fold_links(const RobotModelSpec& spec);
     void place_volumes(const RobotModelSpec& spec);
-    void place_pieces(const RobotModelSpec& spec);
-    void match_pieces();
+    void place_hulls(const RobotModelSpec& spec);
+    void match_hulls();
 
     std::vector<DofSpec> dofs_;
     std::vector<std::uint16_t> row_dofs_;
     std::vector<Body> bodies_;
     std::vector<Volume> volumes_;
     std::vector<Effector> effectors_;
-    std::vector<Piece> pieces_;
-    std::vector<std::uint32_t> piece_first_;
-    std::vector<std::uint16_t> met_pieces_;  ///< By volume; those of volume k start at `met_first_[k]`.
+    std::vector<Hull> hulls_;
+    std::vector<std::uint32_t> hull_first_;
+    std::vector<std::uint16_t> met_hulls_;  ///< By volume; those of volume k start at `met_first_[k]`.
     std::vector<std::uint32_t> met_first_;
-    std::vector<double> corner_x_;
-    std::vector<double> corner_y_;
-    std::vector<double> corner_z_;
+    std::vector<double> vertex_x_;
+    std::vector<double> vertex_y_;
+    std::vector<double> vertex_z_;
     std::vector<std::uint16_t> chains_;
     std::vector<std::uint16_t> link_body_;
     std::vector<Transform> link_in_body_;

@@ -65,7 +65,7 @@ struct Violation {
     AgainstKind against_kind = AgainstKind::nothing;
     std::uint32_t subject = none;
     std::uint32_t against = none;
-    std::uint32_t row = none;      ///< Row of the chunk that breaks the rule, or towards which the motion leads.
+    std::uint32_t row = none;      ///< Step of the chunk that breaks the rule, or towards which the motion leads.
     std::uint32_t element = none;  ///< Index into the chunk's numbers, where one number is to blame.
     std::uint32_t reserved = 0;    ///< Always zero: a recorded verdict has no unwritten bytes.
     double value = 0.0;
@@ -89,7 +89,7 @@ enum class Unchecked : std::uint32_t {
     ee_acceleration = 1U << 5,
     gripper_state = 1U << 6,  ///< Not given: the whole range was assumed, so nothing was missed.
     ee_angular_speed = 1U << 7,
-    floor_map = 1U << 8,  ///< The base was asked to move and no map of the floor was given.
+    floor_map = 1U << 8,  ///< The base was asked to move and no occupancy map was given.
     joint_velocities = 1U << 9,  ///< Torques rest on joints that start within their velocity limits, and no velocity was measured.
     unproved_volumes = 1U << 16,  ///< Of the model, not of the request: nothing shows that the volumes contain the robot.
 };

@@ -40,39 +40,39 @@ bool is_usable(const PrimitiveSpec& spec) noexcept;
 struct Primitive {
     PrimitiveKind kind = PrimitiveKind::sphere;
     double radius_m = 0.0;
-    Segment core;  ///< Sphere, capsule.
+    Segment capsule_axis;  ///< Sphere, capsule.
     Vec3 half_extents_m;
     Transform in_base;
     Vec3 low;  ///< Axis-aligned bounds, radius included.
     Vec3 high;
 };
 
-/// A grid of cells as it came from a sensor, x fastest. 0 is free, 255 unknown, anything else occupied.
+/// A grid of voxels as it came from a sensor, x fastest. 0 is free, 255 unknown, anything else occupied.
 struct VoxelSpec {
-    Vec3 origin;  ///< Minimum corner of cell 0, 0, 0.
+    Vec3 origin;  ///< Minimum corner of voxel 0, 0, 0.
     double resolution_m = 0.0;
     std::array<std::uint32_t, 3> size{};
     bool unknown_is_free = false;  ///< Declared by the source of the snapshot; never the default.
     bool outside_is_free = false;
 };
 
-/// A cell of a grid too large to be written out.
-struct CellIndex {
+/// A voxel of a grid too large to be written out.
+struct VoxelIndex {
     std::uint32_t x = 0;
     std::uint32_t y = 0;
     std::uint32_t z = 0;
 };
 
-/// A 2-D map of the floor, x fastest: what is not 0 is solid from one height to another, and so is all off the map.
+/// A 2-D occupancy map, x fastest: what is not 0 is solid from one height to another, and so is all off the map.
 struct FloorSpec {
-    Transform in_base;  ///< Corner of cell 0, 0; columns along its x, rows along its y.
+    Transform in_base;  ///< Corner of voxel 0, 0; columns along its x, rows along its y.
     double resolution_m = 0.0;
     std::array<std::uint32_t, 2> size{};  ///< Columns, rows.
     double low_m = 0.0;                   ///< Along z of `in_base`.
     double high_m = 0.0;
 };
 
-/// Many obstacles of one size: the solid cells of a grid, points, or a map of the floor. Built once, then shared and only read.
+/// Many obstacles of one size: the solid voxels of a grid, points, or an occupancy map. Built once, then shared and only read.
 class ObstacleField;
 
 /// Each throws std::invalid_argument for what is empty, oversized, not finite or beyond the world.
@@ -80,7 +80,7 @@ std::shared_ptr<const ObstacleField> field_of_points(std::span<const double> xyz
 std::shared_ptr<const ObstacleField> field_of_voxels(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy);
 std::shared_ptr<const ObstacleField> field_of_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked);
 
-/// A snapshot has room for one grid of cells, one cloud of points and one map of the floor.
+/// A snapshot has room for one grid of voxels, one cloud of points and one occupancy map.
 inline constexpr std::size_t field_slots = 3;
 inline constexpr std::size_t voxel_slot = 0;
 inline constexpr std::size_t point_slot = 1;

@@ -48,9 +48,9 @@ bool Validation::check_nan_in_action() noexcept {
     const ChunkView& chunk = request_.chunk;
     for (std::size_t row = 0; row < chunk.row_count; ++row) {
         for (std::size_t column = 0; column < chunk.width; ++column) {
-            if (std::isfinite(cell(row, column))) continue;
+            if (std::isfinite(value_at(row, column))) continue;
             Violation violation = violation_of_element(ViolationCode::nan_in_action, row, column);
-            violation.value = cell(row, column);
+            violation.value = value_at(row, column);
             return reject(violation);
         }
     }

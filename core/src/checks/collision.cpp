@@ -43,13 +43,13 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
 }
 
 Outcome Validation::run_sweep(PairKind kind, Finding& finding) noexcept {
-    return sweeps_tube_ ? sweep_.run_tube(kind, workspace_.half_width, finding) : sweep_.run(kind, workspace_.path_rows, finding);
+    return sweeps_reachable_set_ ? sweep_.run_reachable_set(kind, workspace_.half_width, finding) : sweep_.run(kind, workspace_.path_rows, finding);
 }
 
 bool Validation::check_self_collision() noexcept {
     if (request_.recovery && !sweep_.collect_start_contacts()) return reject_budget();
     // The stage after this one checks all obstacles; what it will find closest spares work here already.
-    if (!sweeps_tube_ && !request_.world->is_declared_absent()) sweep_.query_closest();
+    if (!sweeps_reachable_set_ && !request_.world->is_declared_absent()) sweep_.query_closest();
     Finding finding;
     if (settle(PairKind::self, run_sweep(PairKind::self, finding), finding)) return true;
     confirm_prefix(PairKind::self);
@@ -83,10 +83,10 @@ bool Validation::check_recovery() noexcept {
     if (workspace_.start_contacts.empty()) return true;
     Finding finding;
     PairKind kind = PairKind::self;
-    // How deep a core lies inside a box or a cell is not measured, and a tube has no direction: what is to
+    // How deep a capsule axis lies inside a box or a voxel is not measured, and a reachable set has no direction: what is to
     // grow cannot be told in either case.
     const auto cannot_grow = [&](const StartContact& contact) noexcept {
-        if (sweeps_tube_) return true;
+        if (sweeps_reachable_set_) return true;
         const bool solid = contact.kind == PairKind::field ||
                            (contact.kind == PairKind::world && request_.world->primitives()[contact.b].kind == PrimitiveKind::box);
         return solid && !(contact.distance_m + setup_.shapes.volumes()[contact.a].radius_m > 0.0);

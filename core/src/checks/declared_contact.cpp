@@ -9,7 +9,7 @@ namespace lastgate::detail {
 namespace {
 
 /// What is wrong with a declaration, in `Violation::element`.
-enum Cause : std::uint32_t { too_many = 0, region = 1, expiry = 2, without_subject = 3, nothing = 4, unknown_link = 5, unknown_held = 6, unknown_obstacle = 7 };
+enum Cause : std::uint32_t { too_many = 0, region = 1, expiry = 2, without_subject = 3, nothing = 4, unknown_link = 5, unknown_attached = 6, unknown_obstacle = 7 };
 
 template <std::size_t Size>
 bool any_from(const std::bitset<Size>& bits, std::size_t first) noexcept {
@@ -54,7 +54,7 @@ bool Validation::check_declared_contact() noexcept {
         if (contact.links.none() && contact.held.none()) return reject_for(without_subject, index);
         if (contact.obstacles.none() && contact.fields.none()) return reject_for(nothing, index);
         if (any_from(contact.links, model().link_count())) return reject_for(unknown_link, index);
-        if ((contact.held & ~attached).any()) return reject_for(unknown_held, index);
+        if ((contact.held & ~attached).any()) return reject_for(unknown_attached, index);
         if (any_from(contact.obstacles, request_.world->primitives().size())) return reject_for(unknown_obstacle, index);
         last_segment[index] = contact_last_segment(contact.expires_s);
     }

@@ -5,7 +5,7 @@
 namespace lastgate::detail {
 
 bool Validation::has_footprint_to_check() const noexcept {
-    const bool moves = mode() == ControlMode::body_twist && !config().footprint_corners.empty();
+    const bool moves = mode() == ControlMode::body_twist && !config().footprint_vertices.empty();
     return moves && !request_.world->is_declared_absent() && request_.world->field(floor_slot) != nullptr;
 }
 

@@ -78,13 +78,13 @@ void require_mode_bounds(const RobotModel& model, const GateConfig& config) {
 }
 
 void require_footprint(const GateConfig& config) {
-    const auto& corners = config.footprint_corners;
+    const auto& vertices = config.footprint_vertices;
     const auto within = [](double length_m) noexcept { return std::abs(length_m) <= capacity::robot_extent_m_max; };
-    for (const Vec3 corner : corners) require(within(corner.x) && within(corner.y) && corner.z == 0.0, "a corner of the footprint is not finite or beyond any robot");
+    for (const Vec3 vertex : vertices) require(within(vertex.x) && within(vertex.y) && vertex.z == 0.0, "a vertex of the footprint is not finite or beyond any robot");
     const double radius_m = config.footprint_radius_m;
-    const bool disc = corners.size() == 1 && radius_m > 0.0 && within(radius_m);
-    const bool polygon = corners.size() >= 3 && corners.size() <= capacity::footprint_corners_max && radius_m == 0.0;
-    require(corners.empty() || disc || polygon, "the footprint must be a disc with a radius or a polygon of 3 to 64 corners");
+    const bool disc = vertices.size() == 1 && radius_m > 0.0 && within(radius_m);
+    const bool polygon = vertices.size() >= 3 && vertices.size() <= capacity::footprint_vertices_max && radius_m == 0.0;
+    require(vertices.empty() || disc || polygon, "the footprint must be a disc with a radius or a polygon of 3 to 64 vertices");
 }
 
 void require_config(const RobotModel& model, const GateConfig& config) {

@@ -27,8 +27,8 @@ bool Validation::check_joint_position_rows() noexcept {
         for (std::size_t column = 0; column < dofs.size(); ++column) {
             const DofSpec& dof = model().dof(dofs[column]);
             const Interval allowed{dof.position_min, dof.position_max};
-            if (inside(cell(row, column), allowed)) continue;
-            return reject_dof(ViolationCode::joint_position_limit, row, dofs[column], cell(row, column), allowed);
+            if (inside(value_at(row, column), allowed)) continue;
+            return reject_dof(ViolationCode::joint_position_limit, row, dofs[column], value_at(row, column), allowed);
         }
     }
     return true;
@@ -39,13 +39,13 @@ bool Validation::check_joint_rows(ViolationCode code, const std::vector<double>&
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         for (std::size_t column = 0; column < dofs.size(); ++column) {
             const Interval allowed{-limits[dofs[column]], limits[dofs[column]]};
-            if (!inside(cell(row, column), allowed)) return reject_dof(code, row, dofs[column], cell(row, column), allowed);
+            if (!inside(value_at(row, column), allowed)) return reject_dof(code, row, dofs[column], value_at(row, column), allowed);
         }
     }
     return true;
 }
 
-/// Positions are inside their limits along the whole path. Between two rows a joint lies between their
+/// Positions are inside their limits along the whole path. Between two steps a joint lies between their
 /// values, so the rows suffice. What was measured was not commanded: a joint resting at its stop reads
 /// a little beyond it, and a recovery may bring one back from farther out.
 bool Validation::check_joint_position_path() noexcept {
@@ -108,7 +108,7 @@ bool Validation::check_joint_acceleration_limit() noexcept {
 
 /// Torque says nothing about where the joints go, so everything the velocity limits allow counts. A
 /// gripper rests at its mechanical stops; other joints must not be able to leave their limits.
-bool Validation::check_tube_limits() noexcept {
+bool Validation::check_reachable_set_limits() noexcept {
     const double horizon_s = config().step_s * static_cast<double>(request_.chunk.row_count);
     std::size_t gripper = 0;
     for (std::size_t index = 0; index < model().dof_count(); ++index) {

@@ -34,7 +34,7 @@ bool Validation::check_world_unavailable() noexcept {
         if (!world->is_field_overflowing(slot)) continue;
         Violation violation;
         violation.code = slot == voxel_slot ? ViolationCode::voxel_overflow : ViolationCode::world_overflow;
-        violation.limit_max = static_cast<double>(capacity::cells_per_edge_max);
+        violation.limit_max = static_cast<double>(capacity::voxels_per_edge_max);
         return reject(violation);
     }
     if (world->is_overflowing()) {

@@ -24,7 +24,7 @@ Depth depth_in_box(Vec3 point, Vec3 half) noexcept {
 }
 
 Depth depth_in_round(Vec3 point, const Primitive& shape) noexcept {
-    const Witness witness = distance_segment_segment({point, point}, shape.core);
+    const Witness witness = distance_segment_segment({point, point}, shape.capsule_axis);
     const Vec3 away = witness.on_first - witness.on_second;
     const double length = norm(away);
     const Vec3 outward = length > 0.0 ? (1.0 / length) * away : Vec3{1.0, 0.0, 0.0};

@@ -9,23 +9,23 @@
 namespace lastgate::detail {
 namespace {
 
-/// A corner of the difference of the two polytopes, and the corners it comes from.
-struct Corner {
+/// A vertex of the difference of the two polytopes, and the vertices it comes from.
+struct Vertex {
     Vec3 w;
     Vec3 on_first;
     Vec3 on_second;
 };
 
 struct Simplex {
-    Corner corner[4];
+    Vertex vertex[4];
     double weight[4];
     std::uint32_t count = 0;
 };
 
 bool same(Vec3 a, Vec3 b) noexcept { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-/// The corner that lies farthest along `direction`.
-Vec3 farthest(const ConvexView& view, Vec3 direction) noexcept {
+/// The support point: the vertex that lies most along `direction`.
+Vec3 support_point(const ConvexView& view, Vec3 direction) noexcept {
     std::uint32_t best = 0;
     double most = -1e300;
     for (std::uint32_t index = 0; index < view.count; ++index) {
@@ -38,7 +38,7 @@ Vec3 farthest(const ConvexView& view, Vec3 direction) noexcept {
     return {view.x[best], view.y[best], view.z[best]};
 }
 
-/// The point of a simplex nearest to the origin, as weights; corners of weight zero are dropped.
+/// The point of a simplex nearest to the origin, as weights; vertices of weight zero are dropped.
 struct Nearest {
     double weight[4] = {0.0, 0.0, 0.0, 0.0};
     bool holds_origin = false;
@@ -51,7 +51,7 @@ Nearest nearest_on_segment(Vec3 a, Vec3 b) noexcept {
     return {{1.0 - t, t, 0.0, 0.0}};
 }
 
-/// By the regions of corners and edges around the triangle, then its inside.
+/// By the regions of vertices and edges around the triangle, then its inside.
 Nearest nearest_on_triangle(Vec3 a, Vec3 b, Vec3 c) noexcept {
     const Vec3 ab = b - a;
     const Vec3 ac = c - a;
@@ -87,7 +87,7 @@ Nearest nearest_on_triangle(Vec3 a, Vec3 b, Vec3 c) noexcept {
 
 Vec3 blend(const Simplex& simplex, const double* weight) noexcept {
     Vec3 sum;
-    for (std::uint32_t index = 0; index < simplex.count; ++index) sum = sum + weight[index] * simplex.corner[index].w;
+    for (std::uint32_t index = 0; index < simplex.count; ++index) sum = sum + weight[index] * simplex.vertex[index].w;
     return sum;
 }
 
@@ -98,11 +98,11 @@ Nearest nearest_on_tetrahedron(const Simplex& simplex) noexcept {
     best.holds_origin = true;
     double least2 = 1e300;
     for (const auto& face : faces) {
-        const Vec3 a = simplex.corner[face[0]].w;
-        const Vec3 b = simplex.corner[face[1]].w;
-        const Vec3 c = simplex.corner[face[2]].w;
+        const Vec3 a = simplex.vertex[face[0]].w;
+        const Vec3 b = simplex.vertex[face[1]].w;
+        const Vec3 c = simplex.vertex[face[2]].w;
         const Vec3 normal = cross(b - a, c - a);
-        const double inner = dot(normal, simplex.corner[face[3]].w - a);
+        const double inner = dot(normal, simplex.vertex[face[3]].w - a);
         const double origin = -dot(normal, a);
         // Strictly on the inner side of all four faces is inside; a flat tetrahedron has no inner side.
         if (inner * origin > 0.0) continue;
@@ -119,13 +119,13 @@ Nearest nearest_on_tetrahedron(const Simplex& simplex) noexcept {
     return best;
 }
 
-/// Moves to the point nearest to the origin and forgets the corners it does not need. False when the origin is inside.
+/// Moves to the point nearest to the origin and forgets the vertices it does not need. False when the origin is inside.
 bool descend(Simplex& simplex, Vec3& nearest) noexcept {
     Nearest found;
     switch (simplex.count) {
         case 1: found.weight[0] = 1.0; break;
-        case 2: found = nearest_on_segment(simplex.corner[0].w, simplex.corner[1].w); break;
-        case 3: found = nearest_on_triangle(simplex.corner[0].w, simplex.corner[1].w, simplex.corner[2].w); break;
+        case 2: found = nearest_on_segment(simplex.vertex[0].w, simplex.vertex[1].w); break;
+        case 3: found = nearest_on_triangle(simplex.vertex[0].w, simplex.vertex[1].w, simplex.vertex[2].w); break;
         default: found = nearest_on_tetrahedron(simplex); break;
     }
     if (found.holds_origin) return false;
@@ -133,7 +133,7 @@ bool descend(Simplex& simplex, Vec3& nearest) noexcept {
     std::uint32_t kept = 0;
     for (std::uint32_t index = 0; index < simplex.count; ++index) {
         if (!(found.weight[index] > 0.0)) continue;
-        simplex.corner[kept] = simplex.corner[index];
+        simplex.vertex[kept] = simplex.vertex[index];
         simplex.weight[kept++] = found.weight[index];
     }
     simplex.count = kept;
@@ -149,30 +149,30 @@ ConvexDistance convex_distance(const ConvexView& first, const ConvexView& second
     constexpr double close_enough_m = 1e-9;
     ConvexDistance result;
     if (first.count == 0 || second.count == 0) return result;
-    const auto corner_at = [&](Vec3 on_first, Vec3 in_second) noexcept {
+    const auto vertex_at = [&](Vec3 on_first, Vec3 in_second) noexcept {
         const Vec3 on_second = second_in_first * in_second;
-        return Corner{on_first - on_second, on_first, on_second};
+        return Vertex{on_first - on_second, on_first, on_second};
     };
     Simplex simplex;
-    simplex.corner[0] = corner_at({first.x[0], first.y[0], first.z[0]}, {second.x[0], second.y[0], second.z[0]});
+    simplex.vertex[0] = vertex_at({first.x[0], first.y[0], first.z[0]}, {second.x[0], second.y[0], second.z[0]});
     simplex.weight[0] = 1.0;
     simplex.count = 1;
-    Vec3 nearest = simplex.corner[0].w;
+    Vec3 nearest = simplex.vertex[0].w;
     result.upper_m = norm(nearest);
     while (result.iterations < convex_iterations_max) {
         ++result.iterations;
         const double length = result.upper_m;
         if (!(length > close_enough_m)) break;
-        const Corner corner = corner_at(farthest(first, -nearest), farthest(second, transposed_times(second_in_first.rotation, nearest)));
-        const double slab_m = dot(nearest, corner.w) / length;
+        const Vertex vertex = vertex_at(support_point(first, -nearest), support_point(second, transposed_times(second_in_first.rotation, nearest)));
+        const double slab_m = dot(nearest, vertex.w) / length;
         if (slab_m > result.lower_m) result.lower_m = slab_m;
         if (result.lower_m > goal.enough_m || !(length > goal.hopeless_m)) break;
         if (length - result.lower_m <= close_enough * length + close_enough_m) break;
         bool known = false;
-        for (std::uint32_t index = 0; index < simplex.count; ++index) known = known || same(simplex.corner[index].w, corner.w);
+        for (std::uint32_t index = 0; index < simplex.count; ++index) known = known || same(simplex.vertex[index].w, vertex.w);
         if (known || simplex.count == 4) break;
         Simplex grown = simplex;
-        grown.corner[grown.count++] = corner;
+        grown.vertex[grown.count++] = vertex;
         Vec3 moved;
         if (!descend(grown, moved)) {
             result.upper_m = 0.0;
@@ -186,8 +186,8 @@ ConvexDistance convex_distance(const ConvexView& first, const ConvexView& second
         result.upper_m = moved_length;
     }
     for (std::uint32_t index = 0; index < simplex.count; ++index) {
-        result.on_first = result.on_first + simplex.weight[index] * simplex.corner[index].on_first;
-        result.on_second = result.on_second + simplex.weight[index] * simplex.corner[index].on_second;
+        result.on_first = result.on_first + simplex.weight[index] * simplex.vertex[index].on_first;
+        result.on_second = result.on_second + simplex.weight[index] * simplex.vertex[index].on_second;
     }
     return result;
 }

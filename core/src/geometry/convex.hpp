@@ -5,10 +5,10 @@
 
 #include "lastgate/math.hpp"
 
-/// The distance of two convex polytopes given by their corners, with a certificate.
+/// The distance of two convex polytopes given by their vertices, with a certificate.
 namespace lastgate::detail {
 
-/// Corners of a polytope, by coordinate. One corner is a point, two are a segment; repeated and inner
+/// Vertices of a polytope, by coordinate. One vertex is a point, two are a segment; repeated and inner
 /// points do no harm.
 struct ConvexView {
     const double* x = nullptr;
@@ -18,7 +18,7 @@ struct ConvexView {
 };
 
 /// Between which two numbers the distance lies. Both hold whatever happened on the way: `lower_m` is the
-/// width of an empty slab between the polytopes, found by checking every corner, and `upper_m` belongs to
+/// width of an empty slab between the polytopes, found by checking every vertex, and `upper_m` belongs to
 /// two points of the polytopes.
 struct ConvexDistance {
     double lower_m = 0.0;  ///< 0 when nothing was certified: touching, overlapping, not finite, out of iterations.
@@ -34,7 +34,7 @@ struct ConvexGoal {
     double hopeless_m = 0.0;
 };
 
-/// GJK's descent: at most `convex_iterations_max` queries at all corners.
+/// GJK's descent: at most `convex_iterations_max` queries at all vertices.
 ConvexDistance convex_distance(const ConvexView& first, const ConvexView& second, const Transform& second_in_first,
                                const ConvexGoal& goal) noexcept;
 

@@ -107,7 +107,7 @@ Vec3 clamp_to_box(Vec3 p, Vec3 half) noexcept {
 
 // The squared distance of a point of the segment from the box is convex in the parameter and
 // quadratic between the (at most six) parameters at which a coordinate enters or leaves its slab.
-// Its slope is found at those, and the piece in which the slope changes sign holds the minimum.
+// Its slope is found at those, and the interval in which the slope changes sign holds the minimum.
 Witness distance_segment_box(const Segment& segment_in_box, Vec3 half) noexcept {
     const Vec3 p = segment_in_box.a;
     const Vec3 d = segment_in_box.b - segment_in_box.a;
@@ -146,7 +146,7 @@ Witness distance_segment_box(const Segment& segment_in_box, Vec3 half) noexcept 
                 }
             }
         }
-        // Linear slope on the last piece.
+        // Linear slope on the last interval.
         const double rise = slope_upper - slope_lower;
         t = rise > 0.0 ? lower + (upper - lower) * clamp01(-slope_lower / rise) : lower;
     }
@@ -166,7 +166,7 @@ Witness distance_segment_primitive(const Segment& segment, const Primitive& prim
     switch (primitive.kind) {
         case PrimitiveKind::sphere:
         case PrimitiveKind::capsule: {
-            witness = distance_segment_segment(segment, primitive.core);
+            witness = distance_segment_segment(segment, primitive.capsule_axis);
             const double gap = witness.distance_m;
             if (gap > 0.0) {
                 witness.on_second = witness.on_second + (primitive.radius_m / gap) * (witness.on_first - witness.on_second);

@@ -4,7 +4,7 @@
 #include "lastgate/math.hpp"
 
 /// Distances in closed form between the cores of shapes: a point or a segment grown by a radius is a
-/// sphere or a capsule, so core distance minus radii is the distance of the shapes.
+/// sphere or a capsule, so distance of the capsule axes minus radii is the distance of the shapes.
 namespace lastgate {
 
 struct Primitive;

@@ -139,18 +139,18 @@ bool Validation::build_cartesian_path() noexcept {
         Transform target;
         double turn_rad = 0.0;
         if (mode() == ControlMode::cartesian_pose) {
-            const double x = cell(row, 0);
-            const double y = cell(row, 1);
-            const double z = cell(row, 2);
-            const double w = cell(row, 3);
+            const double x = value_at(row, 0);
+            const double y = value_at(row, 1);
+            const double z = value_at(row, 2);
+            const double w = value_at(row, 3);
             const double scale = 1.0 / std::sqrt(x * x + y * y + z * z + w * w);
-            target = {rotation_from_quaternion(scale * x, scale * y, scale * z, scale * w), cell3(row, 4)};
+            target = {rotation_from_quaternion(scale * x, scale * y, scale * z, scale * w), vector_at(row, 4)};
             turn_rad = angle_between(tool.rotation, target.rotation);
         } else {
             const double scale = mode() == ControlMode::cartesian_twist ? config().step_s : 1.0;
             const bool in_tool = request_.chunk.frame == CartesianFrame::tool;
-            const Vec3 move = in_tool ? tool.rotation * (scale * cell3(row, 0)) : scale * cell3(row, 0);
-            const Vec3 turn = in_tool ? tool.rotation * (scale * cell3(row, 3)) : scale * cell3(row, 3);
+            const Vec3 move = in_tool ? tool.rotation * (scale * vector_at(row, 0)) : scale * vector_at(row, 0);
+            const Vec3 turn = in_tool ? tool.rotation * (scale * vector_at(row, 3)) : scale * vector_at(row, 3);
             target = {rotation_from_vector(turn) * tool.rotation, tool.translation + move};
             turn_rad = norm(turn);
         }

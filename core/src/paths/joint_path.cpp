@@ -37,7 +37,7 @@ bool Validation::build_joint_path() noexcept {
     const auto dofs = model().row_dofs();
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
-        for (std::size_t column = 0; column < dofs.size(); ++column) path_row(row + 1)[dofs[column]] = cell(row, column);
+        for (std::size_t column = 0; column < dofs.size(); ++column) path_row(row + 1)[dofs[column]] = value_at(row, column);
     }
     return true;
 }
@@ -47,15 +47,15 @@ bool Validation::build_velocity_path() noexcept {
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
         std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
         for (std::size_t column = 0; column < dofs.size(); ++column) {
-            path_row(row + 1)[dofs[column]] += cell(row, column) * config().step_s;
+            path_row(row + 1)[dofs[column]] += value_at(row, column) * config().step_s;
         }
     }
     return true;
 }
 
 /// A torque leads anywhere the velocity limits allow, as long as no joint is faster when it begins: what was measured to be faster
-/// is not in the tube. The gripper, at its stops, may be anywhere in its range.
-bool Validation::build_torque_tube() noexcept {
+/// is not in the reachable set. The gripper, at its stops, may be anywhere in its range.
+bool Validation::build_torque_reachable_set() noexcept {
     const auto velocities = request_.state.velocities;
     const auto dofs = model().row_dofs();
     if (velocities.empty()) verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::joint_velocities);
@@ -79,13 +79,13 @@ bool Validation::build_torque_tube() noexcept {
             workspace_.uncertainty[index] = 0.0;
         }
     }
-    begin_tube();
+    begin_reachable_set();
     return true;
 }
 
-void Validation::begin_tube() noexcept {
+void Validation::begin_reachable_set() noexcept {
     workspace_.path_rows = 0;
-    sweeps_tube_ = true;
+    sweeps_reachable_set_ = true;
     rows_are_segments_ = false;
 }
 
@@ -101,7 +101,7 @@ bool Validation::build_gripper_path() noexcept {
     }
     const bool binary = mode() == ControlMode::gripper_binary;
     const auto commanded = [&](std::size_t row, const GripperJointConfig& joint) noexcept {
-        const double share = (cell(row, 0) - joint.channel_closed) / (joint.channel_open - joint.channel_closed);
+        const double share = (value_at(row, 0) - joint.channel_closed) / (joint.channel_open - joint.channel_closed);
         return joint.position_closed + share * (joint.position_open - joint.position_closed);
     };
     if (request_.state.gripper_positions.empty()) {
@@ -118,7 +118,7 @@ bool Validation::build_gripper_path() noexcept {
         for (const GripperJointConfig& joint : config().gripper_joints) {
             if (joint.effector == request_.chunk.effector) std::swap(workspace_.half_width[joint.dof], workspace_.uncertainty[joint.dof]);
         }
-        begin_tube();
+        begin_reachable_set();
         return true;
     }
     constexpr std::size_t strokes = 3;
@@ -140,7 +140,7 @@ bool Validation::build_gripper_path() noexcept {
     return true;
 }
 
-/// The base as x, y and yaw from where it stands. Between two rows the true motion is an arc; the
+/// The base as x, y and yaw from where it stands. Between two steps the true motion is an arc; the
 /// straight line in (x, y, yaw) strays from it by at most the sagitta, which widens the margins.
 bool Validation::build_base_path() noexcept {
     if (!model().mobile_base()) return false;
@@ -150,8 +150,8 @@ bool Validation::build_base_path() noexcept {
         std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
         const double step_s = config().step_s;
         const double heading = path_row(row)[x + 2];
-        const double turn = cell(row, 5) * step_s;
-        const Vec3 v{cell(row, 0) * step_s, cell(row, 1) * step_s, 0.0};
+        const double turn = value_at(row, 5) * step_s;
+        const Vec3 v{value_at(row, 0) * step_s, value_at(row, 1) * step_s, 0.0};
         // Exact integration of a constant body twist: the chord points along the middle heading.
         const double half_turn = 0.5 * turn;
         const double shrink = std::abs(half_turn) > 1e-9 ? sincos(half_turn).sin / half_turn : 1.0;
@@ -175,7 +175,7 @@ bool Validation::build_path() noexcept {
         case ControlMode::joint_trajectory:
         case ControlMode::dex_hand_joint: built = build_joint_path(); break;
         case ControlMode::joint_velocity: built = build_velocity_path(); break;
-        case ControlMode::joint_torque: built = build_torque_tube(); break;
+        case ControlMode::joint_torque: built = build_torque_reachable_set(); break;
         case ControlMode::cartesian_pose:
         case ControlMode::cartesian_delta:
         case ControlMode::cartesian_twist: built = build_cartesian_path(); break;

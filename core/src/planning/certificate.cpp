@@ -32,43 +32,43 @@ Transform relative(const Transform& from, const Transform& to) noexcept {
             inverse_times(from, to.translation)};
 }
 
-/// Corners of a shape in a frame of its own, with what it moves by.
+/// Vertices of a shape in a frame of its own, with what it moves by.
 struct Shape {
-    ConvexView corners;
+    ConvexView vertices;
     Transform in_base;
     double radius_m = 0.0;
     std::size_t body = 0;
     const double* reach = nullptr;  ///< None for what does not move.
-    const Vec3* half_space = nullptr;  ///< Its outward normal; the corner is then a point of its face.
+    const Vec3* half_space = nullptr;  ///< Its outward normal; the vertex is then a point of its face.
 };
 
-/// Memory for the corners of shapes that have no list of their own.
-struct Corners {
+/// Memory for the vertices of shapes that have no list of their own.
+struct Vertices {
     double x[8];
     double y[8];
     double z[8];
 
-    ConvexView segment(const Segment& core) noexcept {
-        x[0] = core.a.x, y[0] = core.a.y, z[0] = core.a.z;
-        x[1] = core.b.x, y[1] = core.b.y, z[1] = core.b.z;
+    ConvexView segment(const Segment& capsule_axis) noexcept {
+        x[0] = capsule_axis.a.x, y[0] = capsule_axis.a.y, z[0] = capsule_axis.a.z;
+        x[1] = capsule_axis.b.x, y[1] = capsule_axis.b.y, z[1] = capsule_axis.b.z;
         return {x, y, z, 2};
     }
     ConvexView box(Vec3 half) noexcept {
-        for (int corner = 0; corner < 8; ++corner) {
-            x[corner] = (corner & 1) != 0 ? half.x : -half.x;
-            y[corner] = (corner & 2) != 0 ? half.y : -half.y;
-            z[corner] = (corner & 4) != 0 ? half.z : -half.z;
+        for (int vertex = 0; vertex < 8; ++vertex) {
+            x[vertex] = (vertex & 1) != 0 ? half.x : -half.x;
+            y[vertex] = (vertex & 2) != 0 ? half.y : -half.y;
+            z[vertex] = (vertex & 4) != 0 ? half.z : -half.z;
         }
         return {x, y, z, 8};
     }
 };
 
-/// The farthest a shape's corners reach along a direction of the base frame.
+/// The farthest a shape's vertices reach along a direction of the base frame.
 double support(const Shape& shape, Vec3 direction) noexcept {
     const Vec3 local = transposed_times(shape.in_base.rotation, direction);
     double most = -1e300;
-    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
-        most = std::max(most, local.x * shape.corners.x[index] + local.y * shape.corners.y[index] + local.z * shape.corners.z[index]);
+    for (std::uint32_t index = 0; index < shape.vertices.count; ++index) {
+        most = std::max(most, local.x * shape.vertices.x[index] + local.y * shape.vertices.y[index] + local.z * shape.vertices.z[index]);
     }
     return most + dot(direction, shape.in_base.translation);
 }
@@ -90,12 +90,12 @@ class Certifier {
     void bound_step(double low, double high, double at);
     bool certify_by_volumes(CertificateRecord& record);
     bool certify_points(CertificateRecord& record);
-    bool certify_points_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found);
-    bool certify_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found);
+    bool certify_points_by_hulls(const CertificateRecord& record, std::vector<CertificateRecord>& found);
+    bool certify_by_hulls(const CertificateRecord& record, std::vector<CertificateRecord>& found);
     bool certify_shapes(const Shape& a, const Shape& b, CertificateRecord& record);
-    Shape shape_of(std::uint16_t volume, Corners& memory) const;
-    Shape piece_of(std::uint32_t piece) const;
-    Shape obstacle_of(const CertificateRecord& record, Corners& memory) const;
+    Shape shape_of(std::uint16_t volume, Vertices& memory) const;
+    Shape hull_of(std::uint32_t hull) const;
+    Shape obstacle_of(const CertificateRecord& record, Vertices& memory) const;
     double motion_of(const Shape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
     double margin_m(CertificateKind kind) const noexcept { return kind == CertificateKind::self ? gate_.config().self_margin_m : gate_.config().world_margin_m; }
 
@@ -141,17 +141,17 @@ double Certifier::motion_of(const Shape& shape, std::size_t from_depth, std::spa
     return shape.reach == nullptr ? 0.0 : motion_bound(model_, shape.body, shape.reach, from_depth, step);
 }
 
-Shape Certifier::shape_of(std::uint16_t volume, Corners& memory) const {
+Shape Certifier::shape_of(std::uint16_t volume, Vertices& memory) const {
     const Volume& own = gate_.shapes().volumes()[volume];
     return {memory.segment({own.end_a, own.end_b}), frames_[own.body], own.radius_m, own.body, own.reach.data(), nullptr};
 }
 
-Shape Certifier::piece_of(std::uint32_t index) const {
-    const Piece& piece = model_.pieces()[index];
-    return {model_.corners(piece), frames_[piece.body], piece.radius_m, piece.body, piece.reach.data(), nullptr};
+Shape Certifier::hull_of(std::uint32_t index) const {
+    const Hull& hull = model_.hulls()[index];
+    return {model_.vertices(hull), frames_[hull.body], hull.radius_m, hull.body, hull.reach.data(), nullptr};
 }
 
-Shape Certifier::obstacle_of(const CertificateRecord& record, Corners& memory) const {
+Shape Certifier::obstacle_of(const CertificateRecord& record, Vertices& memory) const {
     const WorldSnapshot& world = record.kind == CertificateKind::zone ? gate_.no_go_zones() : world_;
     const Primitive& primitive = world.primitives()[record.b];
     switch (primitive.kind) {
@@ -160,7 +160,7 @@ Shape Certifier::obstacle_of(const CertificateRecord& record, Corners& memory) c
             Shape face{memory.segment({}), primitive.in_base, 0.0, 0, nullptr, &primitive.in_base.rotation.z};
             return face;
         }
-        default: return {memory.segment(primitive.core), {}, primitive.radius_m, 0, nullptr, nullptr};
+        default: return {memory.segment(primitive.capsule_axis), {}, primitive.radius_m, 0, nullptr, nullptr};
     }
 }
 
@@ -172,7 +172,7 @@ bool Certifier::certify_shapes(const Shape& a, const Shape& b, CertificateRecord
     if (b.half_space != nullptr) {
         record.direction = -*b.half_space;
     } else {
-        const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), {});
+        const ConvexDistance found = convex_distance(a.vertices, b.vertices, relative(a.in_base, b.in_base), {});
         const Vec3 across = a.in_base.rotation * (found.on_second - found.on_first);
         const double across_m = norm(across);
         if (!(across_m > 0.0)) return false;
@@ -183,8 +183,8 @@ bool Certifier::certify_shapes(const Shape& a, const Shape& b, CertificateRecord
 }
 
 bool Certifier::certify_by_volumes(CertificateRecord& record) {
-    Corners memory_a;
-    Corners memory_b;
+    Vertices memory_a;
+    Vertices memory_b;
     record.shape_a = record.a;
     record.shape_b = record.b;
     if (record.kind == CertificateKind::points) return certify_points(record);
@@ -194,37 +194,37 @@ bool Certifier::certify_by_volumes(CertificateRecord& record) {
 
 bool Certifier::certify_points(CertificateRecord& record) {
     const Volume& volume = gate_.shapes().volumes()[record.a];
-    Corners memory;
+    Vertices memory;
     const Shape shape = shape_of(record.a, memory);
     record.motion_m = motion_of(shape, 0, step_);
     record.required_m = margin_m(record.kind) + motion_of(shape, 0, gate_.uncertainty());
-    const Segment core{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
+    const Segment capsule_axis{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
     std::uint32_t nearest = none;
-    record.distance_m = world_.field(point_slot)->distance(core, beyond_all_points_m, nearest).distance_m - volume.radius_m;
+    record.distance_m = world_.field(point_slot)->distance(capsule_axis, beyond_all_points_m, nearest).distance_m - volume.radius_m;
     return certified(record.distance_m, record.required_m, record.motion_m);
 }
 
-/// Every piece that the volume meets against every point that the volume itself is not certified clear of.
-bool Certifier::certify_points_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
-    const auto pieces = model_.pieces_of_volume(record.a);
+/// Every hull that the volume meets against every point that the volume itself is not certified clear of.
+bool Certifier::certify_points_by_hulls(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
+    const auto hulls = model_.hulls_of_volume(record.a);
     const Volume& volume = gate_.shapes().volumes()[record.a];
     const ObstacleField& cloud = *world_.field(point_slot);
-    Corners memory;
+    Vertices memory;
     const Shape shape = shape_of(record.a, memory);
-    const Segment core{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
+    const Segment capsule_axis{shape.in_base * volume.end_a, shape.in_base * volume.end_b};
     const double near_m = volume.radius_m + needed_distance(margin_m(record.kind) + motion_of(shape, 0, gate_.uncertainty()), motion_of(shape, 0, step_));
     const Vec3 reach{near_m, near_m, near_m};
-    const Vec3 low{std::min(core.a.x, core.b.x), std::min(core.a.y, core.b.y), std::min(core.a.z, core.b.z)};
-    const Vec3 high{std::max(core.a.x, core.b.x), std::max(core.a.y, core.b.y), std::max(core.a.z, core.b.z)};
+    const Vec3 low{std::min(capsule_axis.a.x, capsule_axis.b.x), std::min(capsule_axis.a.y, capsule_axis.b.y), std::min(capsule_axis.a.z, capsule_axis.b.z)};
+    const Vec3 high{std::max(capsule_axis.a.x, capsule_axis.b.x), std::max(capsule_axis.a.y, capsule_axis.b.y), std::max(capsule_axis.a.z, capsule_axis.b.z)};
     const bool all_certified = cloud.every_obstacle_in(low - reach, high + reach, [&](Vec3 point, std::uint32_t obstacle) {
-        if (distance_segment_segment(core, {point, point}).distance_m > near_m) return true;
-        for (const std::uint16_t piece : pieces) {
-            Corners point_memory;
+        if (distance_segment_segment(capsule_axis, {point, point}).distance_m > near_m) return true;
+        for (const std::uint16_t hull : hulls) {
+            Vertices point_memory;
             CertificateRecord certified = record;
-            certified.by_pieces = certified.piece_a = true;
-            certified.shape_a = piece;
+            certified.by_hulls = certified.hull_a = true;
+            certified.shape_a = hull;
             certified.shape_b = cloud.label(obstacle);
-            if (!certify_shapes(piece_of(piece), {point_memory.segment({point, point}), {}, 0.0, 0, nullptr, nullptr}, certified)) return false;
+            if (!certify_shapes(hull_of(hull), {point_memory.segment({point, point}), {}, 0.0, 0, nullptr, nullptr}, certified)) return false;
             found.push_back(certified);
         }
         return true;
@@ -232,24 +232,24 @@ bool Certifier::certify_points_by_pieces(const CertificateRecord& record, std::v
     return all_certified && !found.empty();
 }
 
-bool Certifier::certify_by_pieces(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
-    if (record.kind == CertificateKind::points) return certify_points_by_pieces(record, found);
-    const auto pieces_a = model_.pieces_of_volume(record.a);
+bool Certifier::certify_by_hulls(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
+    if (record.kind == CertificateKind::points) return certify_points_by_hulls(record, found);
+    const auto hulls_a = model_.hulls_of_volume(record.a);
     const bool self = record.kind == CertificateKind::self;
-    const auto pieces_b = self ? model_.pieces_of_volume(record.b) : std::span<const std::uint16_t>{};
-    if (pieces_a.empty() && pieces_b.empty()) return false;
-    for (std::size_t i = 0; i < std::max<std::size_t>(pieces_a.size(), 1); ++i) {
-        for (std::size_t j = 0; j < std::max<std::size_t>(pieces_b.size(), 1); ++j) {
-            Corners memory_a;
-            Corners memory_b;
+    const auto hulls_b = self ? model_.hulls_of_volume(record.b) : std::span<const std::uint16_t>{};
+    if (hulls_a.empty() && hulls_b.empty()) return false;
+    for (std::size_t i = 0; i < std::max<std::size_t>(hulls_a.size(), 1); ++i) {
+        for (std::size_t j = 0; j < std::max<std::size_t>(hulls_b.size(), 1); ++j) {
+            Vertices memory_a;
+            Vertices memory_b;
             CertificateRecord certified = record;
-            certified.by_pieces = true;
-            certified.piece_a = !pieces_a.empty();
-            certified.piece_b = !pieces_b.empty();
-            certified.shape_a = certified.piece_a ? pieces_a[i] : record.a;
-            certified.shape_b = certified.piece_b ? pieces_b[j] : record.b;
-            const Shape a = certified.piece_a ? piece_of(pieces_a[i]) : shape_of(record.a, memory_a);
-            const Shape b = certified.piece_b ? piece_of(pieces_b[j]) : self ? shape_of(record.b, memory_b) : obstacle_of(record, memory_b);
+            certified.by_hulls = true;
+            certified.hull_a = !hulls_a.empty();
+            certified.hull_b = !hulls_b.empty();
+            certified.shape_a = certified.hull_a ? hulls_a[i] : record.a;
+            certified.shape_b = certified.hull_b ? hulls_b[j] : record.b;
+            const Shape a = certified.hull_a ? hull_of(hulls_a[i]) : shape_of(record.a, memory_a);
+            const Shape b = certified.hull_b ? hull_of(hulls_b[j]) : self ? shape_of(record.b, memory_b) : obstacle_of(record, memory_b);
             if (!certify_shapes(a, b, certified)) return false;
             found.push_back(certified);
         }
@@ -269,7 +269,7 @@ bool Certifier::certify_between(CertificateRecord record, double low, double hig
         return true;
     }
     std::vector<CertificateRecord> found;
-    if (certify_by_pieces(record, found)) {
+    if (certify_by_hulls(record, found)) {
         certificate_.records.insert(certificate_.records.end(), found.begin(), found.end());
         return true;
     }
@@ -291,14 +291,14 @@ void Certifier::write_apart() {
     const auto volumes = model_.volumes();
     for (std::size_t index = 0; index < volumes.size(); ++index) {
         const Volume& volume = volumes[index];
-        const auto met = model_.pieces_of_volume(index);
-        for (std::uint32_t piece = model_.piece_first(volume.link); piece < model_.piece_first(volume.link + std::size_t{1}); ++piece) {
-            if (std::ranges::binary_search(met, piece)) continue;
-            Corners memory;
-            const ConvexDistance found = convex_distance(memory.segment({volume.end_a, volume.end_b}), model_.corners(model_.pieces()[piece]), Transform{}, {});
+        const auto met = model_.hulls_of_volume(index);
+        for (std::uint32_t hull = model_.hull_first(volume.link); hull < model_.hull_first(volume.link + std::size_t{1}); ++hull) {
+            if (std::ranges::binary_search(met, hull)) continue;
+            Vertices memory;
+            const ConvexDistance found = convex_distance(memory.segment({volume.end_a, volume.end_b}), model_.vertices(model_.hulls()[hull]), Transform{}, {});
             const Vec3 across = found.on_second - found.on_first;
             const Vec3 in_link = transposed_times(model_.link_in_body(volume.link).rotation, across);
-            certificate_.apart.push_back({static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(piece), (1.0 / norm(across)) * in_link});
+            certificate_.apart.push_back({static_cast<std::uint16_t>(index), static_cast<std::uint16_t>(hull), (1.0 / norm(across)) * in_link});
         }
     }
 }

@@ -92,30 +92,30 @@ void CollisionEnvironment::add_points(std::span<const double> xyz, double radius
     fields_.push_back({std::make_shared<const ObstacleField>(ObstacleField::from_points(xyz)), radius_m, ObstacleSource::point});
 }
 
-void CollisionEnvironment::add_cells(std::shared_ptr<const ObstacleField> grid) {
+void CollisionEnvironment::add_voxels(std::shared_ptr<const ObstacleField> grid) {
     if (grid == nullptr) throw std::invalid_argument("there is no grid");
-    fields_.push_back({std::move(grid), 0.0, ObstacleSource::cell});
+    fields_.push_back({std::move(grid), 0.0, ObstacleSource::voxel});
 }
 
 NearestObstacle CollisionEnvironment::nearest(Vec3 centre, double radius_m, double cutoff_m) const noexcept {
     NearestObstacle best;
     best.distance_m = cutoff_m;
     best.on_sphere = best.on_obstacle = centre;
-    double core_m = cutoff_m + radius_m + distance_slack_m;  // of the middle, that must be undercut
+    double axis_m = cutoff_m + radius_m + distance_slack_m;  // of the middle, that must be undercut
     Witness found{};
     for (std::size_t index = 0; index < primitives_.size(); ++index) {
         const double bound_m = bound_distance(centre, primitives_[index]);
-        if (bound_m > 0.0 && bound_m >= core_m) continue;
+        if (bound_m > 0.0 && bound_m >= axis_m) continue;
         const Witness witness = signed_distance(centre, primitives_[index]);
-        if (!(witness.distance_m < core_m)) continue;
+        if (!(witness.distance_m < axis_m)) continue;
         found = witness;
-        core_m = witness.distance_m;
+        axis_m = witness.distance_m;
         best.source = ObstacleSource::primitive;
         best.index = static_cast<std::uint32_t>(index);
     }
     for (const Field& field : fields_) {
         std::uint32_t obstacle = none;
-        const double reach_m = core_m + field.radius_m;
+        const double reach_m = axis_m + field.radius_m;
         Witness witness = field.obstacles->distance({centre, centre}, reach_m, obstacle);
         if (!(witness.distance_m < reach_m)) continue;  // before subtracting, which may round below `core_m`
         witness.distance_m -= field.radius_m;
@@ -123,17 +123,17 @@ NearestObstacle CollisionEnvironment::nearest(Vec3 centre, double radius_m, doub
         const Vec3 apart = centre - witness.on_second;
         const double length = norm(apart);
         // A sphere's witness is its middle: its surface lies towards the other body.
-        if (field.source != ObstacleSource::cell && length > 0.0) witness.on_second = witness.on_second + (grow_m / length) * apart;
+        if (field.source != ObstacleSource::voxel && length > 0.0) witness.on_second = witness.on_second + (grow_m / length) * apart;
         found = witness;
-        core_m = witness.distance_m;
+        axis_m = witness.distance_m;
         best.source = field.source;
         best.index = obstacle == none ? none : field.obstacles->label(obstacle);
     }
     if (best.source == ObstacleSource::nothing) return best;
-    best.distance_m = core_m - radius_m - distance_slack_m;
+    best.distance_m = axis_m - radius_m - distance_slack_m;
     best.on_obstacle = found.on_second;
     const Vec3 apart = found.on_second - centre;
-    const double length = core_m < 0.0 ? -norm(apart) : norm(apart);
+    const double length = axis_m < 0.0 ? -norm(apart) : norm(apart);
     best.on_sphere = length != 0.0 ? centre + (radius_m / length) * apart : centre;
     return best;
 }

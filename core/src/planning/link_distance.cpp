@@ -6,7 +6,7 @@
 
 #include "geometry/convex.hpp"
 #include "geometry/tolerance.hpp"
-#include "geometry/placed_corners.hpp"
+#include "geometry/placed_vertices.hpp"
 #include "sweep/motion_bound.hpp"
 #include "world/obstacle_field.hpp"
 
@@ -16,7 +16,7 @@ using namespace detail;
 
 namespace {
 
-struct Placed : PlacedCorners {
+struct Placed : PlacedVertices {
     double moved_m = 0.0;  ///< By joints that are not known exactly.
 };
 
@@ -25,22 +25,22 @@ double moved_by(const PlacedRobot& robot, const Item& item) noexcept {
     return detail::motion_bound(robot.model, item.body, item.reach.data(), 0, robot.uncertainty);
 }
 
-/// The pieces of a link or, where there are none, its volumes.
+/// The hulls of a link or, where there are none, its volumes.
 template <typename Visit>
 void for_each_shape(const PlacedRobot& robot, std::size_t link, Visit visit) noexcept {
     const RobotModel& model = robot.model;
     Placed shape;
     shape.in_base = robot.frames[model.body_of_link(link)];
-    for (std::uint32_t index = model.piece_first(link); index < model.piece_first(link + 1); ++index) {
-        const Piece& piece = model.pieces()[index];
-        shape.corners = model.corners(piece);
-        shape.radius_m = piece.radius_m;
-        shape.moved_m = moved_by(robot, piece);
-        shape.centre = shape.in_base * piece.centre;
-        shape.sphere_radius_m = piece.sphere_radius_m;
+    for (std::uint32_t index = model.hull_first(link); index < model.hull_first(link + 1); ++index) {
+        const Hull& hull = model.hulls()[index];
+        shape.vertices = model.vertices(hull);
+        shape.radius_m = hull.radius_m;
+        shape.moved_m = moved_by(robot, hull);
+        shape.centre = shape.in_base * hull.centre;
+        shape.sphere_radius_m = hull.sphere_radius_m;
         visit(shape);
     }
-    if (model.piece_first(link) != model.piece_first(link + 1)) return;
+    if (model.hull_first(link) != model.hull_first(link + 1)) return;
     for (const Volume& volume : model.volumes()) {
         if (volume.link != link) continue;
         shape.set_segment({volume.end_a, volume.end_b});
@@ -52,11 +52,11 @@ void for_each_shape(const PlacedRobot& robot, std::size_t link, Visit visit) noe
     }
 }
 
-Vec3 corner_of(const Placed& shape, std::uint32_t index) noexcept {
-    return shape.in_base * Vec3{shape.corners.x[index], shape.corners.y[index], shape.corners.z[index]};
+Vec3 vertex_of(const Placed& shape, std::uint32_t index) noexcept {
+    return shape.in_base * Vec3{shape.vertices.x[index], shape.vertices.y[index], shape.vertices.z[index]};
 }
 
-/// From where to where the corners of a shape lie along a direction.
+/// From where to where the vertices of a shape lie along a direction.
 struct Extent {
     double low = 1e300;
     double high = -1e300;
@@ -64,8 +64,8 @@ struct Extent {
 
 Extent extent_along(const Placed& shape, Vec3 direction) noexcept {
     Extent extent;
-    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
-        const double along = dot(direction, corner_of(shape, index));
+    for (std::uint32_t index = 0; index < shape.vertices.count; ++index) {
+        const double along = dot(direction, vertex_of(shape, index));
         extent.low = std::min(extent.low, along);
         extent.high = std::max(extent.high, along);
     }
@@ -119,7 +119,7 @@ void Search::compare(const Placed& a, const Placed& b, ObstacleSource source, st
     const Transform second_in_first{{transposed_times(a.in_base.rotation, b.in_base.rotation.x), transposed_times(a.in_base.rotation, b.in_base.rotation.y),
                                      transposed_times(a.in_base.rotation, b.in_base.rotation.z)},
                                     inverse_times(a.in_base, b.in_base.translation)};
-    const ConvexDistance found = convex_distance(a.corners, b.corners, second_in_first, {best_.distance_m + slack_m + radii_m, 0.0});
+    const ConvexDistance found = convex_distance(a.vertices, b.vertices, second_in_first, {best_.distance_m + slack_m + radii_m, 0.0});
     if (found.lower_m > 0.0) {
         Vec3 on_a = a.in_base * found.on_first;
         Vec3 on_b = a.in_base * found.on_second;
@@ -134,9 +134,9 @@ void Search::compare(const Placed& a, const Placed& b, ObstacleSource source, st
     }
     Vec3 out;
     const double depth_m = depth_bound(a, b, out);
-    Vec3 deepest = corner_of(b, 0);
-    for (std::uint32_t corner = 1; corner < b.corners.count; ++corner) {
-        const Vec3 at = corner_of(b, corner);
+    Vec3 deepest = vertex_of(b, 0);
+    for (std::uint32_t vertex = 1; vertex < b.vertices.count; ++vertex) {
+        const Vec3 at = vertex_of(b, vertex);
         if (dot(out, at) < dot(out, deepest)) deepest = at;
     }
     deepest = deepest - b.radius_m * out;
@@ -145,9 +145,9 @@ void Search::compare(const Placed& a, const Placed& b, ObstacleSource source, st
 
 void compare_with_half_space(Search& search, const Placed& shape, const Transform& in_base, std::uint32_t index) noexcept {
     const Vec3 out = in_base.rotation.z;
-    Vec3 lowest = corner_of(shape, 0);
-    for (std::uint32_t corner = 1; corner < shape.corners.count; ++corner) {
-        const Vec3 at = corner_of(shape, corner);
+    Vec3 lowest = vertex_of(shape, 0);
+    for (std::uint32_t vertex = 1; vertex < shape.vertices.count; ++vertex) {
+        const Vec3 at = vertex_of(shape, vertex);
         if (dot(out, at) < dot(out, lowest)) lowest = at;
     }
     const double height_m = dot(out, lowest - in_base.translation);
@@ -162,37 +162,37 @@ void compare_with_primitive(Search& search, const Placed& shape, const Primitive
     search.compare(shape, obstacle, ObstacleSource::primitive, index);
 }
 
-/// A field keeps the surface of what is solid: a shape that meets none of it and has one corner outside all solid cells
+/// A field keeps the surface of what is solid: a shape that meets none of it and has one vertex outside all solid voxels
 /// is outside altogether, because it is connected.
 void compare_with_field(Search& search, const Placed& shape, const ObstacleField& field, double point_radius_m, ObstacleSource source) noexcept {
     Vec3 low{1e300, 1e300, 1e300};
     Vec3 high{-1e300, -1e300, -1e300};
-    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
-        const Vec3 p = corner_of(shape, index);
+    for (std::uint32_t index = 0; index < shape.vertices.count; ++index) {
+        const Vec3 p = vertex_of(shape, index);
         low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
         high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
     }
     const double slack_m = shape.radius_m + shape.moved_m + tolerance::rounding_m;
-    const Vec3 corner = corner_of(shape, 0);
-    if (source == ObstacleSource::cell) {
+    const Vec3 vertex = vertex_of(shape, 0);
+    if (source == ObstacleSource::voxel) {
         // How deep is not measured; as deep as the shape is wide is not above the truth.
-        if (field.is_solid(corner)) search.record(-2.0 * shape.sphere_radius_m - slack_m, corner, corner, source, none);
+        if (field.is_solid(vertex)) search.record(-2.0 * shape.sphere_radius_m - slack_m, vertex, vertex, source, none);
         const double room_m = field.room(low, high);
-        search.record(room_m >= 0.0 ? room_m - slack_m : -2.0 * shape.sphere_radius_m - slack_m, corner, corner, source, none);
+        search.record(room_m >= 0.0 ? room_m - slack_m : -2.0 * shape.sphere_radius_m - slack_m, vertex, vertex, source, none);
     }
     Placed obstacle;
-    if (source == ObstacleSource::cell) {
+    if (source == ObstacleSource::voxel) {
         obstacle.set_box({field.half_m(), field.half_m(), field.half_m()});
         obstacle.sphere_radius_m = field.half_m() * 1.7320508075688773;
     } else {
         obstacle.set_segment({});
-        obstacle.corners.count = 1;
+        obstacle.vertices.count = 1;
     }
     const double reach_m = std::max(search.best().distance_m, 0.0) + slack_m + point_radius_m;
     const Vec3 reach{reach_m, reach_m, reach_m};
     (void)field.every_obstacle_in(low - reach, high + reach, [&](Vec3 centre, std::uint32_t index) noexcept {
         obstacle.in_base.translation = obstacle.centre = centre;
-        if (source != ObstacleSource::cell) {
+        if (source != ObstacleSource::voxel) {
             obstacle.radius_m = obstacle.sphere_radius_m = source == ObstacleSource::sphere ? field.radius_m(index) : point_radius_m;
         }
         search.compare(shape, obstacle, source, field.label(index));

@@ -72,7 +72,7 @@ RobotModel::RobotModel(const RobotModelSpec& spec) : dofs_(spec.dofs), mobile_ba
     if (spec.dofs.empty()) throw std::invalid_argument("a robot needs at least one degree of freedom");
     if (spec.dofs.size() + 3 > capacity::dofs_max) throw std::invalid_argument("more degrees of freedom than capacity::dofs_max");
     if (spec.volumes.size() > capacity::volumes_max) throw std::invalid_argument("more volumes than capacity::volumes_max");
-    if (spec.pieces.size() > capacity::pieces_max) throw std::invalid_argument("more convex pieces than capacity::pieces_max");
+    if (spec.hulls.size() > capacity::hulls_max) throw std::invalid_argument("more convex hulls than capacity::hulls_max");
     if (spec.effectors.size() > capacity::effectors_max) throw std::invalid_argument("more end effectors than capacity::effectors_max");
     require_root(spec.links[0]);
     for (std::size_t index = 1; index < spec.links.size(); ++index) require_link(spec.links[index], index, spec.dofs.size());
@@ -83,8 +83,8 @@ RobotModel::RobotModel(const RobotModelSpec& spec) : dofs_(spec.dofs), mobile_ba
     if (row_dofs_.empty()) throw std::invalid_argument("no degree of freedom is commanded by joint rows");
     fold_links(spec);
     place_volumes(spec);
-    place_pieces(spec);
-    match_pieces();
+    place_hulls(spec);
+    match_hulls();
 
     allowed_.assign(spec.links.size() * spec.links.size(), 0);
     for (std::size_t index = 0; index < spec.allowed_pairs.size(); ++index) {

@@ -98,12 +98,12 @@ void ShapeSet::group_by_body(const RobotModel& model) noexcept {
 
 /// An attached object does not inherit the exemptions of the link that holds it: only its touch list counts.
 bool ShapeSet::pair_checked(const RobotModel& model, std::size_t a, std::size_t b) const noexcept {
-    const std::uint16_t held_a = attachment_index_[a];
-    const std::uint16_t held_b = attachment_index_[b];
-    if (held_a == not_attached && held_b == not_attached) return !model.pair_allowed(volumes_[a].link, volumes_[b].link);
-    if (held_a != not_attached && held_b != not_attached) return attachment_of_[a] != attachment_of_[b];
-    const Attachment& held = attachments_[held_a != not_attached ? held_a : held_b];
-    const std::uint16_t other_link = volumes_[held_a != not_attached ? b : a].link;
+    const std::uint16_t attached_a = attachment_index_[a];
+    const std::uint16_t attached_b = attachment_index_[b];
+    if (attached_a == not_attached && attached_b == not_attached) return !model.pair_allowed(volumes_[a].link, volumes_[b].link);
+    if (attached_a != not_attached && attached_b != not_attached) return attachment_of_[a] != attachment_of_[b];
+    const Attachment& held = attachments_[attached_a != not_attached ? attached_a : attached_b];
+    const std::uint16_t other_link = volumes_[attached_a != not_attached ? b : a].link;
     return !held.touch.test(other_link);
 }
 

@@ -14,7 +14,7 @@ const SimdKernels kernels{
     .place = place,
     .place_spheres = place_spheres,
     .place_tools = place_tools,
-    .place_cores = place_cores,
+    .place_axes = place_axes,
     .sum_tails = sum_tails,
     .test_self = test_self,
     .test_hint = test_hint,

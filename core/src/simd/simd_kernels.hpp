@@ -17,7 +17,7 @@ struct SimdKernels {
     void (*place)(const SimdTables&, const SimdGroup&) noexcept;
     void (*place_spheres)(const SimdTables&, const SimdGroup&) noexcept;
     void (*place_tools)(const SimdTables&, const SimdGroup&) noexcept;
-    void (*place_cores)(const SimdTables&, const SimdGroup&, std::uint32_t body) noexcept;
+    void (*place_axes)(const SimdTables&, const SimdGroup&, std::uint32_t body) noexcept;
     void (*sum_tails)(const SimdTables&, const SimdGroup&) noexcept;
     std::uint8_t (*test_self)(const SimdTables&, const SimdGroup&, float margin_m, bool together, float* min_clearance_m, std::uint8_t* unresolved,
                               SimdHint*) noexcept;

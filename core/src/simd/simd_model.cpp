@@ -30,7 +30,7 @@ constexpr double point_roundings = 8.0 * u;
 /// direction that is a few u long or short (simd_math.hpp counts them).
 constexpr double distance_roundings = 64.0 * u;
 
-/// Roundings of a point as seen from a body, and of its distance from a core there, relative to that distance: a difference, three
+/// Roundings of a point as seen from a body, and of its distance from a capsule axis there, relative to that distance: a difference, three
 /// dot products, a share of the way and a root. What is relative to the arm of the core is in the error of its volume.
 constexpr double length_roundings = 32.0 * u;
 
@@ -39,8 +39,8 @@ constexpr double motion_slack = 1.0 + 1e-5;
 
 float round_up(double value) noexcept { return static_cast<float>(value * (1.0 + 4.0 * u)); }
 
-/// A core shorter than this is checked in its first end only; its half length is in its bound.
-constexpr double shortest_core_m = 1e-9;
+/// A capsule axis shorter than this is checked in its first end only; its half length is in its bound.
+constexpr double shortest_axis_m = 1e-9;
 
 void write3(float* to, Vec3 v) noexcept {
     to[0] = static_cast<float>(v.x);
@@ -244,7 +244,7 @@ void SimdModel::write_volumes(const RobotModel& model, const ShapeSet& shapes) n
         const double length = norm(from.end_b - from.end_a);
         volume.half_length = round_up(0.5 * length);
         volume.length2 = static_cast<float>(length * length);
-        volume.inverse_length2 = length > shortest_core_m ? static_cast<float>(1.0 / (length * length)) : 0.0F;
+        volume.inverse_length2 = length > shortest_axis_m ? static_cast<float>(1.0 / (length * length)) : 0.0F;
         const Vec3 axis = in_simd_frame_[from.body] * (from.end_b - from.end_a);
         write3(volume.axis, axis);
         write3(volume.axis_share, static_cast<double>(volume.inverse_length2) * axis);

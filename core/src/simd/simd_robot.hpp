@@ -180,14 +180,14 @@ void place_tools(const SimdTables& tables, const SimdGroup& group) noexcept {
 }
 
 /// Both ends of all volumes of a body, for tests of one lane after the other.
-void place_cores(const SimdTables& tables, const SimdGroup& group, std::uint32_t body) noexcept {
-    if ((group.placed[body] & simd_cores) != 0) return;
-    group.placed[body] = static_cast<std::uint8_t>(group.placed[body] | simd_cores);
+void place_axes(const SimdTables& tables, const SimdGroup& group, std::uint32_t body) noexcept {
+    if ((group.placed[body] & simd_axes) != 0) return;
+    group.placed[body] = static_cast<std::uint8_t>(group.placed[body] | simd_axes);
     const float* frame = group.frame + frame_stride * body;
     for (std::uint32_t at = tables.body_volume_first[body]; at < tables.body_volume_first[body + 1]; ++at) {
         const std::uint32_t index = tables.body_volumes[at];
-        store3(group.core + core_stride * index, place_point(frame, tables.volumes[index].ends));
-        store3(group.core + core_stride * index + vector_stride, place_point(frame, tables.volumes[index].ends + 3));
+        store3(group.capsule_axis + core_stride * index, place_point(frame, tables.volumes[index].ends));
+        store3(group.capsule_axis + core_stride * index + vector_stride, place_point(frame, tables.volumes[index].ends + 3));
     }
 }
 

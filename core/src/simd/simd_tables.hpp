@@ -33,7 +33,7 @@ inline constexpr double simd_angle_max = 4.0;
 
 /// What of a body's volumes stands in a group.
 inline constexpr std::uint8_t simd_middles = 1;
-inline constexpr std::uint8_t simd_cores = 2;
+inline constexpr std::uint8_t simd_axes = 2;
 
 /// One column of joint rows: which variable it sets, and between which limits.
 struct SimdColumn {
@@ -73,7 +73,7 @@ struct SimdVolume {
     float radius;
     float error;  ///< Bound on how far a computed end can be from the true one.
     float half_length;
-    float length2;          ///< Of the core, squared; only steers where distances are looked for.
+    float length2;          ///< Of the capsule axis, squared; only steers where distances are looked for.
     float inverse_length2;  ///< Zero for a sphere.
     std::uint16_t body;
 };
@@ -81,7 +81,7 @@ struct SimdVolume {
 struct SimdPair {
     std::uint16_t a;
     std::uint16_t b;
-    float reach;  ///< Both radii and both errors: what the core distance must exceed before any margin.
+    float reach;  ///< Both radii and both errors: what the distance of the axes must exceed before any margin.
     float sphere_reach;  ///< The same for the middles of the cores: both half lengths on top.
 };
 
@@ -119,7 +119,7 @@ struct SimdPrimitive {
     float high[3];
     float frame[12];  ///< Rotation by columns, then translation.
     float half[3];    ///< Box.
-    float core[6];    ///< Sphere, capsule.
+    float capsule_axis[6];    ///< Sphere, capsule.
     float length2;    ///< Capsule: of the core, squared.
     float inverse_length2;
     float radius;
@@ -149,7 +149,7 @@ struct SimdGroup {
     float* frame;          ///< bodies x 12 x 8: rotation by columns, then translation. The root stands there before (place_root).
     float* centre;         ///< bodies x 3 x 8.
     float* middle;         ///< volumes x 3 x 8: of the bodies that are `placed`.
-    float* core;           ///< volumes x 6 x 8: both ends, of the bodies that fields were asked about.
+    float* capsule_axis;           ///< volumes x 6 x 8: both ends, of the bodies that fields were asked about.
     float* tool;           ///< effectors x 12 x 8: rotation of its body by columns, then the tool point.
     float* tail;           ///< tails x 8.
     std::uint8_t* placed;  ///< bodies: `simd_middles`, `simd_cores`.

@@ -22,10 +22,10 @@ inline Lanes3 into_frame(const SimdPrimitive& primitive, Lanes3 point) {
     return {dot(v, splat3(f)), dot(v, splat3(f + 3)), dot(v, splat3(f + 6))};
 }
 
-/// Never larger than the distance of a core from a capsule or a half-space.
+/// Never larger than the distance of a capsule axis from a capsule or a half-space.
 inline Lanes distance_primitive(const SimdVolume& volume, Lanes3 a, Lanes3 b, const SimdPrimitive& primitive) {
     if (primitive.kind == 1) {
-        return distance_segments(a, b, splat(volume.length2), splat(volume.inverse_length2), splat3(primitive.core), splat3(primitive.core + 3),
+        return distance_segments(a, b, splat(volume.length2), splat(volume.inverse_length2), splat3(primitive.capsule_axis), splat3(primitive.capsule_axis + 3),
                                  splat(primitive.length2), splat(primitive.inverse_length2)) -
                splat(primitive.radius);
     }
@@ -39,13 +39,13 @@ struct VolumesQuery {
     std::uint32_t closest;  ///< The volume that lowered it last.
 };
 
-/// All volumes of a body against a sphere. Seen from the body its cores are constants: nothing of them has to be
-/// placed. With the sphere's middle D from a core, the frame's rotation moves what is seen by its error times D and the
+/// All volumes of a body against a sphere. Seen from the body its capsule axes are constants: nothing of them has to be
+/// placed. With the sphere's middle D from a capsule axis, the frame's rotation moves what is seen by its error times D and the
 /// arm of the core; the first is in `shrink`, the second in the error of the volume (simd_model.cpp).
 [[gnu::noinline]] VolumesQuery test_volumes_sphere(const SimdTables& tables, const SimdGroup& group, std::uint32_t body, const SimdPrimitive& primitive,
                                                 Lanes needed, Lanes best) {
     const float* const frame = group.frame + frame_stride * body;
-    const Lanes3 away = splat3(primitive.core) - load3(frame + frame_origin);
+    const Lanes3 away = splat3(primitive.capsule_axis) - load3(frame + frame_origin);
     const Lanes3 seen{dot(away, load3(frame)), dot(away, load3(frame + frame_y)), dot(away, load3(frame + frame_z))};
     const Lanes shrink = splat(tables.bodies[body].shrink);
     const Lanes grow = splat(tables.bodies[body].grow);
@@ -147,7 +147,7 @@ inline std::uint8_t test_entry(const SimdTables& tables, const SimdGroup& group,
     const Lanes needed = splat(margin_m + primitive.error) + load(group.tail + lane_count * tables.tail_first[body]);
     const Lanes3 centre = load3(group.centre + vector_stride * body);
     const bool sphere = primitive.kind == 0;
-    const Lanes3 between = centre - splat3(primitive.core);
+    const Lanes3 between = centre - splat3(primitive.capsule_axis);
     const Lanes gap2 = sphere ? dot(between, between) : gap2_to_bounds(centre, primitive);
     const float reach = sphere ? tables.bodies[body].sphere_radius + primitive.radius : tables.bodies[body].sphere_radius;
     const Lanes wanted = max(query.best, splat(0.0F)) + needed + splat(tables.slack);

@@ -118,7 +118,7 @@ void Sweep::report_deepest(PairKind kind, std::size_t segment, Finding& finding)
         Witness witness = measure(kind, finding.item, frames, finding.item.required_m + 10.0 * tolerance::resolution_m);
         std::uint32_t obstacle = last_obstacle;
         const OpenItem item{finding.item.key, finding.item.a, finding.item.b, finding.item.motion_m, whole_m};
-        // Pieces know how far apart they are, not how deep they overlap; the volumes know both. What is declared is
+        // Hulls know how far apart they are, not how deep they overlap; the volumes know both. What is declared is
         // declared of volumes.
         const Refined refined = contacts_relied_on == 0 ? refine(*this, kind, item, frames, {workspace.no_step, 0.0}) : Refined{};
         if (refined.applies && refined.witness.distance_m > std::max(witness.distance_m, 0.0)) {
@@ -150,7 +150,7 @@ Outcome Sweep::run(PairKind kind, std::size_t row_last, Finding& finding) noexce
         workspace.item_first[index] = workspace.items.size();
         scanned = index;
         if (!is_row_unresolved(index)) continue;
-        place_cores(index);
+        place_axes(index);
         bound_half_step(index);
         bound_row_motion(index, workspace.row_half_step);
         if (functions_of(kind).scan_row(*this, {index, workspace.row_half_step})) violating_row = index;
@@ -176,7 +176,7 @@ double Sweep::clearance_of_row_alone() noexcept {
     workspace.items.clear();
     row_alone = true;
     uses_simd = false;
-    place_cores(0);
+    place_axes(0);
     bound_row_motion(0, workspace.no_step);
     for (const PairKind kind : {PairKind::self, PairKind::keep_in, PairKind::world, PairKind::field, PairKind::zone}) {
         const bool in_world = kind == PairKind::world || kind == PairKind::field;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The narrow-phase query at a pair: its links by their convex pieces instead of their volumes. It may clear the pair it
+// The narrow-phase query at a pair: its links by their convex hulls instead of their volumes. It may clear the pair it
 // checked and nothing else.
 #include "convex_refine.hpp"
 
@@ -19,9 +19,9 @@ Transform relative(const Transform& from, const Transform& to) noexcept {
             inverse_times(from, to.translation)};
 }
 
-/// Pieces are checked once their volumes move less than this within half an interval. Before that, halving the
+/// Hulls are checked once their volumes move less than this within half an interval. Before that, halving the
 /// interval costs one placement for all pairs together, and the volumes alone show most of them. For g1's steps of
-/// half a radian near contact this takes a tenth of the queries at pieces, with the same answers.
+/// half a radian near contact this takes a tenth of the queries at hulls, with the same answers.
 constexpr double refine_below_m = 0.02;
 
 }  // namespace
@@ -30,7 +30,7 @@ double ConvexRefinement::motion_of(const PlacedShape& shape, std::size_t from_de
     return shape.reach == nullptr ? 0.0 : motion_bound(*sweep_.setup.model, shape.body, shape.reach, from_depth, step);
 }
 
-/// What a volume stands for: the pieces it meets or, where there are none, itself.
+/// What a volume stands for: the hulls it meets or, where there are none, itself.
 template <typename Visit>
 void ConvexRefinement::for_each_shape(std::uint16_t volume, Visit visit) const noexcept {
     const RobotModel& model = *sweep_.setup.model;
@@ -38,7 +38,7 @@ void ConvexRefinement::for_each_shape(std::uint16_t volume, Visit visit) const n
     PlacedShape shape;
     shape.body = own.body;
     shape.in_base = frames_[own.body];
-    const auto met = model.pieces_of_volume(volume);
+    const auto met = model.hulls_of_volume(volume);
     if (met.empty()) {
         shape.set_segment({own.end_a, own.end_b});
         shape.radius_m = own.radius_m;
@@ -49,12 +49,12 @@ void ConvexRefinement::for_each_shape(std::uint16_t volume, Visit visit) const n
         return;
     }
     for (const std::uint16_t index : met) {
-        const Piece& piece = model.pieces()[index];
-        shape.corners = model.corners(piece);
-        shape.radius_m = piece.radius_m;
-        shape.centre = shape.in_base * piece.centre;
-        shape.sphere_radius_m = piece.sphere_radius_m;
-        shape.reach = piece.reach.data();
+        const Hull& hull = model.hulls()[index];
+        shape.vertices = model.vertices(hull);
+        shape.radius_m = hull.radius_m;
+        shape.centre = shape.in_base * hull.centre;
+        shape.sphere_radius_m = hull.sphere_radius_m;
+        shape.reach = hull.reach.data();
         if (!visit(shape)) return;
     }
 }
@@ -98,7 +98,7 @@ bool ConvexRefinement::compare(const PlacedShape& a, const PlacedShape& b, std::
     }
     const double radii_m = a.radius_m + b.radius_m;
     const ConvexGoal goal{wanted_m + radii_m, measuring_ ? 0.0 : needed_m + radii_m};
-    const ConvexDistance found = convex_distance(a.corners, b.corners, relative(a.in_base, b.in_base), goal);
+    const ConvexDistance found = convex_distance(a.vertices, b.vertices, relative(a.in_base, b.in_base), goal);
     sweep_.charge_queries(found.iterations + 2);
     Witness witness{(found.lower_m > 0.0 ? found.lower_m : deepest_m_) - radii_m, a.in_base * found.on_first, a.in_base * found.on_second};
     const Vec3 across = witness.on_second - witness.on_first;
@@ -122,12 +122,12 @@ void ConvexRefinement::compare_with_half_space(const PlacedShape& shape, const T
     const Vec3 out = in_base.rotation.z;
     double lowest_m = 1e300;
     Vec3 at;
-    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
-        const Vec3 corner = shape.in_base * Vec3{shape.corners.x[index], shape.corners.y[index], shape.corners.z[index]};
-        const double height_m = dot(out, corner - in_base.translation);
+    for (std::uint32_t index = 0; index < shape.vertices.count; ++index) {
+        const Vec3 vertex = shape.in_base * Vec3{shape.vertices.x[index], shape.vertices.y[index], shape.vertices.z[index]};
+        const double height_m = dot(out, vertex - in_base.translation);
         if (height_m < lowest_m) {
             lowest_m = height_m;
-            at = corner;
+            at = vertex;
         }
     }
     sweep_.charge_queries(1);
@@ -141,26 +141,26 @@ void ConvexRefinement::compare_with_primitive(const PlacedShape& shape, const Pr
     (void)compare(shape, obstacle, 0);
 }
 
-/// A field keeps the surface of what is solid. A shape that meets no cell of it and has one corner outside all
-/// solid cells is outside altogether, because it is connected.
+/// A field keeps the surface of what is solid. A shape that meets no voxel of it and has one vertex outside all
+/// solid voxels is outside altogether, because it is connected.
 void ConvexRefinement::compare_with_field(const PlacedShape& shape, const ObstacleField& field) noexcept {
     const double required_m = margin_m_ + motion_of(shape, 0, sweep_.workspace.uncertainty);
     const double moved_m = motion_.share * motion_of(shape, 0, motion_.step);
     const double needed_m = needed_distance(required_m, moved_m);
     Vec3 low{1e300, 1e300, 1e300};
     Vec3 high{-1e300, -1e300, -1e300};
-    for (std::uint32_t index = 0; index < shape.corners.count; ++index) {
-        const Vec3 p = shape.in_base * Vec3{shape.corners.x[index], shape.corners.y[index], shape.corners.z[index]};
+    for (std::uint32_t index = 0; index < shape.vertices.count; ++index) {
+        const Vec3 p = shape.in_base * Vec3{shape.vertices.x[index], shape.vertices.y[index], shape.vertices.z[index]};
         low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
         high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
     }
-    const Vec3 corner = shape.in_base * Vec3{shape.corners.x[0], shape.corners.y[0], shape.corners.z[0]};
-    if (field.is_solid(corner)) return give_up();
-    if (!record({field.room(low, high) - shape.radius_m, corner, corner}, required_m, moved_m)) return;
+    const Vec3 vertex = shape.in_base * Vec3{shape.vertices.x[0], shape.vertices.y[0], shape.vertices.z[0]};
+    if (field.is_solid(vertex)) return give_up();
+    if (!record({field.room(low, high) - shape.radius_m, vertex, vertex}, required_m, moved_m)) return;
     // Nothing farther than the clearance that is still of interest needs to be checked.
     const double reach_m = needed_m + std::max(sweep_.min_clearance_m, tolerance::resolution_m) + shape.radius_m;
     const Vec3 reach{reach_m, reach_m, reach_m};
-    (void)record({reach_m - shape.radius_m, corner, corner}, required_m, moved_m);
+    (void)record({reach_m - shape.radius_m, vertex, vertex}, required_m, moved_m);
     (void)field.every_obstacle_in(low - reach, high + reach, [&](Vec3, std::uint32_t index) noexcept {
         return is_left_out(index) || compare_with_obstacle(shape, field, index);
     });
@@ -172,21 +172,21 @@ bool ConvexRefinement::is_left_out(std::uint32_t obstacle) const noexcept {
     return found != left_out_.end() && found->obstacle == obstacle;
 }
 
-/// One point, cell or sphere of a field. False when the answer is settled.
+/// One point, voxel or sphere of a field. False when the answer is settled.
 bool ConvexRefinement::compare_with_obstacle(const PlacedShape& shape, const ObstacleField& field, std::uint32_t obstacle) noexcept {
-    PlacedShape cell;
+    PlacedShape voxel;
     if (field.half_m() > 0.0) {
-        cell.set_box({field.half_m(), field.half_m(), field.half_m()});
-        cell.sphere_radius_m = field.half_m() * 1.7320508075688773;
+        voxel.set_box({field.half_m(), field.half_m(), field.half_m()});
+        voxel.sphere_radius_m = field.half_m() * 1.7320508075688773;
     } else {
-        cell.set_segment({});
-        cell.corners.count = 1;
-        cell.radius_m = cell.sphere_radius_m = field.radius_m(obstacle);
+        voxel.set_segment({});
+        voxel.vertices.count = 1;
+        voxel.radius_m = voxel.sphere_radius_m = field.radius_m(obstacle);
     }
-    cell.in_base.translation = cell.centre = field.centre(obstacle);
+    voxel.in_base.translation = voxel.centre = field.centre(obstacle);
     const double before_m = refined_.witness.distance_m;
     const bool first = !refined_.applies;
-    const bool open = compare(shape, cell, 0);
+    const bool open = compare(shape, voxel, 0);
     if (first || refined_.witness.distance_m < before_m) refined_.obstacle = obstacle;
     return open;
 }
@@ -200,8 +200,8 @@ Refined ConvexRefinement::hold_touched(std::span<const TouchedObstacle> entries)
     const double margin_m = sweep_.whole_margin(kind_);
     for_each_shape(item_.a, [&](const PlacedShape& shape) noexcept {
         for (const TouchedObstacle& entry : entries) {
-            if (!std::isfinite(entry.pieces_m)) continue;
-            margin_m_ = required_of_piece(entry.pieces_m, margin_m);
+            if (!std::isfinite(entry.hulls_m)) continue;
+            margin_m_ = required_of_hull(entry.hulls_m, margin_m);
             if (!compare_with_obstacle(shape, field, entry.obstacle)) return false;
         }
         return true;
@@ -236,18 +236,18 @@ Refined ConvexRefinement::query(double margin_m) noexcept {
 namespace {
 
 /// Only pairs that must stay apart: what must stay inside a box or a zone is evaluated by its volumes.
-bool has_pieces(const Sweep& sweep, PairKind kind, const OpenItem& item) noexcept {
+bool has_hulls(const Sweep& sweep, PairKind kind, const OpenItem& item) noexcept {
     const PairFunctions& functions = functions_of(kind);
     return functions.has_hulls != nullptr && functions.has_hulls(sweep, item);
 }
 
 }  // namespace
 
-/// A pair that starts in contact is held to its own distance, which its volumes measure: pieces that overlap all
+/// A pair that starts in contact is held to its own distance, which its volumes measure: hulls that overlap all
 /// have the distance 0 and could not tell closer from farther. Where they can, they are held to theirs as well (recovery.cpp).
-/// Of a field that goes for the obstacles that were touched; pieces may clear the others.
+/// Of a field that goes for the obstacles that were touched; hulls may clear the others.
 Refined refine(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept {
-    if (!has_pieces(sweep, kind, item)) return {};
+    if (!has_hulls(sweep, kind, item)) return {};
     ConvexRefinement refinement(sweep, kind, item, frames, motion);
     if (const StartContact* contact = sweep.start_contact(kind, item.a, item.b)) {
         if (kind != PairKind::field) return {};
@@ -261,19 +261,19 @@ Refined refine(Sweep& sweep, PairKind kind, const OpenItem& item, const Transfor
     return refinement.query(sweep.whole_margin(kind));
 }
 
-double distance_of_pieces(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept {
-    if (!has_pieces(sweep, kind, item)) return StartContact{}.pieces_m;
+double distance_of_hulls(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept {
+    if (!has_hulls(sweep, kind, item)) return StartContact{}.hulls_m;
     const Refined found = ConvexRefinement(sweep, kind, item, frames, {sweep.workspace.no_step, 0.0}).measure(sweep.whole_margin(kind));
-    return found.applies ? found.witness.distance_m : StartContact{}.pieces_m;
+    return found.applies ? found.witness.distance_m : StartContact{}.hulls_m;
 }
 
-double distance_of_pieces(Sweep& sweep, const OpenItem& item, std::uint32_t obstacle, const Transform* frames) noexcept {
-    if (!has_pieces(sweep, PairKind::field, item)) return TouchedObstacle{}.pieces_m;
+double distance_of_hulls(Sweep& sweep, const OpenItem& item, std::uint32_t obstacle, const Transform* frames) noexcept {
+    if (!has_hulls(sweep, PairKind::field, item)) return TouchedObstacle{}.hulls_m;
     const Refined found = ConvexRefinement(sweep, PairKind::field, item, frames, {sweep.workspace.no_step, 0.0}).measure_one(obstacle, sweep.whole_margin(PairKind::field));
-    return found.applies ? found.witness.distance_m : TouchedObstacle{}.pieces_m;
+    return found.applies ? found.witness.distance_m : TouchedObstacle{}.hulls_m;
 }
 
-Refined hold_pieces(Sweep& sweep, const StartContact& contact, const MotionShare& motion, double required_m) noexcept {
+Refined hold_hulls(Sweep& sweep, const StartContact& contact, const MotionShare& motion, double required_m) noexcept {
     const OpenItem item{0, contact.a, contact.b, 0.0, required_m};
     ConvexRefinement query(sweep, contact.kind, item, sweep.workspace.sample_frames.data(), motion);
     return contact.kind == PairKind::field ? query.hold_touched(sweep.touched(contact)) : query.hold(required_m);

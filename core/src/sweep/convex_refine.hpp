@@ -4,21 +4,21 @@
 
 #include <limits>
 
-#include "geometry/placed_corners.hpp"
+#include "geometry/placed_vertices.hpp"
 #include "geometry/convex.hpp"
 #include "sweep.hpp"
 
 namespace lastgate::detail {
 
-/// What the convex pieces of a pair's links say about it.
+/// What the convex hulls of a pair's links say about it.
 struct Refined {
-    bool applies = false;  ///< False where no pieces were checked: then only `violated` counts.
+    bool applies = false;  ///< False where no hulls were checked: then only `violated` counts.
     bool certified = false;
-    bool violated = true;  ///< Touching at the instant itself; also where there are no pieces, so that the volumes decide.
-    double spare_m = 0.0;  ///< Distance minus required distance minus motion, of the worst two pieces; queries end at the first that are not certified.
+    bool violated = true;  ///< Touching at the instant itself; also where there are no hulls, so that the volumes decide.
+    double spare_m = 0.0;  ///< Distance minus required distance minus motion, of the worst two hulls; queries end at the first that are not certified.
     double motion_m = 0.0;  ///< Of the fastest two that were checked.
     double required_m = 0.0;
-    Witness witness{};  ///< Of the nearest two pieces, radii subtracted; its distance is never above the truth.
+    Witness witness{};  ///< Of the nearest two hulls, radii subtracted; its distance is never above the truth.
     std::uint32_t obstacle = none;
 };
 
@@ -28,8 +28,8 @@ struct MotionShare {
     double share = 1.0;
 };
 
-/// A piece, a volume that has no pieces, or an obstacle, at one instant.
-struct PlacedShape : PlacedCorners {
+/// A hull, a volume that has no hulls, or an obstacle, at one instant.
+struct PlacedShape : PlacedVertices {
     std::uint16_t body = 0;
     const double* reach = nullptr;  ///< None for what does not move.
 };
@@ -40,7 +40,7 @@ class ConvexRefinement {
     ConvexRefinement(Sweep& of, PairKind kind, const OpenItem& pair, const Transform* frames, const MotionShare& motion) noexcept
         : sweep_(of), kind_(kind), item_(pair), frames_(frames), motion_(motion) {}
 
-    /// The pair, which has pieces, against a margin.
+    /// The pair, which has hulls, against a margin.
     Refined query(double margin_m) noexcept;
     /// The same against a required distance that may be negative: what overlaps so far that its depth cannot be told is
     /// as deep as can be.
@@ -54,10 +54,10 @@ class ConvexRefinement {
         measuring_ = true;
         return hold(margin_m);
     }
-    /// The pieces against those obstacles of a field that were touched at the start, each with a required distance of
+    /// The hulls against those obstacles of a field that were touched at the start, each with a required distance of
     /// its own.
     Refined hold_touched(std::span<const TouchedObstacle> entries) noexcept;
-    /// How far the pieces are from one obstacle of a field, up to the margin.
+    /// How far the hulls are from one obstacle of a field, up to the margin.
     Refined measure_one(std::uint32_t obstacle, double margin_m) noexcept;
     /// Leaves these obstacles of a field out: something else holds them.
     void leave_out(std::span<const TouchedObstacle> entries) noexcept { left_out_ = entries; }
@@ -94,15 +94,15 @@ class ConvexRefinement {
     Refined refined_;
 };
 
-/// Tries the convex pieces of a pair that its volumes could not certify.
+/// Tries the convex hulls of a pair that its volumes could not certify.
 Refined refine(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames, const MotionShare& motion) noexcept;
-/// How far the pieces of a pair are apart, up to its margin; see StartContact.
-double distance_of_pieces(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept;
+/// How far the hulls of a pair are apart, up to its margin; see StartContact.
+double distance_of_hulls(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept;
 /// The same from one obstacle of a field.
-double distance_of_pieces(Sweep& sweep, const OpenItem& item, std::uint32_t obstacle, const Transform* frames) noexcept;
-/// Whether the pieces of a pair that started in contact exceed a required distance of their own: with a field, one for each obstacle.
-Refined hold_pieces(Sweep& sweep, const StartContact& contact, const MotionShare& motion, double required_m) noexcept;
-/// What pieces that started `pieces_m` apart must keep (recovery.cpp).
-double required_of_piece(double pieces_m, double margin_m) noexcept;
+double distance_of_hulls(Sweep& sweep, const OpenItem& item, std::uint32_t obstacle, const Transform* frames) noexcept;
+/// Whether the hulls of a pair that started in contact exceed a required distance of their own: with a field, one for each obstacle.
+Refined hold_hulls(Sweep& sweep, const StartContact& contact, const MotionShare& motion, double required_m) noexcept;
+/// What hulls that started `hulls_m` apart must keep (recovery.cpp).
+double required_of_hull(double hulls_m, double margin_m) noexcept;
 
 }  // namespace lastgate::detail

@@ -50,7 +50,7 @@ double Sweep::with_contacts(PairKind kind, const OpenItem& item, std::size_t seg
         const DeclaredContact& contact = declared[index];
         const bool counts = (contacts_relied_on >> index & 1U) != 0 && segment <= declared_last_segment[index] && names(*this, contact, kind, item);
         if (!counts) continue;
-        const double depth_m = depth_inside_box(core_in_base(item.a, frames), contact.region.in_base, contact.region.half_extents_m) -
+        const double depth_m = depth_inside_box(axis_in_base(item.a, frames), contact.region.in_base, contact.region.half_extents_m) -
                                setup.shapes.volumes()[item.a].radius_m;
         compared_m = std::max(compared_m, std::min(distance_m, depth_m) - required_touching(kind, item) + item.required_m);
     }

@@ -31,9 +31,9 @@ double Sweep::field_reach(const OpenItem& item, double motion_m) const noexcept 
     return item.required_m + motion_m + std::max(min_clearance_m, tolerance::resolution_m);
 }
 
-/// Sixteen queries at all corners of two pieces take about as long as placing a robot once. Charged so, a check of a
+/// Sixteen queries at all vertices of two hulls take about as long as placing a robot once. Charged so, a check of a
 /// twelve-joint robot that did little else took 1.73 microseconds per evaluation; charged one by two it took 0.22. A
-/// query of two volumes is charged like one of two pieces.
+/// query of two volumes is charged like one of two hulls.
 void Sweep::charge_queries(std::uint32_t queries) noexcept {
     constexpr std::uint32_t queries_per_evaluation = 16;
     uncharged_queries += queries;
@@ -57,11 +57,11 @@ bool Sweep::note(PairKind kind, const RowScan& scan, std::uint32_t key, std::uin
         if (touching == Touching::forbidden) min_clearance_m = std::min(min_clearance_m, distance_m - required_m - motion_m);
         return false;
     }
-    // One pair refuses a single configuration: a narrow-phase query at the others could not change that, and their
+    // One pair rejects a single configuration: a narrow-phase query at the others could not change that, and their
     // volumes bound the clearance from below as well.
-    const bool is_refused_already = row_alone && !all_certified();
+    const bool is_rejected_already = row_alone && !all_certified();
     const Refined refined =
-        is_refused_already ? Refined{} : refine(*this, kind, {key, a, b, 0.0, 0.0}, frames_of_row(scan.row), {scan.step, 1.0});
+        is_rejected_already ? Refined{} : refine(*this, kind, {key, a, b, 0.0, 0.0}, frames_of_row(scan.row), {scan.step, 1.0});
     if (refined.certified) {
         min_clearance_m = std::min(min_clearance_m, refined.spare_m);
         return false;

@@ -11,7 +11,7 @@ namespace {
 
 /// How much of a row stands in double.
 constexpr std::uint8_t row_frames = 1;
-constexpr std::uint8_t row_cores = 2;
+constexpr std::uint8_t row_axes = 2;
 
 }  // namespace
 
@@ -53,12 +53,12 @@ const Transform* Sweep::frames_of_row(std::size_t row_index) noexcept {
     return frames;
 }
 
-void Sweep::place_cores(std::size_t row_index) noexcept {
+void Sweep::place_axes(std::size_t row_index) noexcept {
     const Transform* frames = frames_of_row(row_index);
-    if (workspace.row_placed[row_index] == row_cores) return;
-    workspace.row_placed[row_index] = row_cores;
-    Segment* cores = workspace.cores.data() + row_index * (setup.model->volumes().size() + capacity::attached_max);
-    for (std::size_t index = 0; index < volume_count(); ++index) cores[index] = core_in_base(index, frames);
+    if (workspace.row_placed[row_index] == row_axes) return;
+    workspace.row_placed[row_index] = row_axes;
+    Segment* axes = workspace.axes.data() + row_index * (setup.model->volumes().size() + capacity::attached_max);
+    for (std::size_t index = 0; index < volume_count(); ++index) axes[index] = axis_in_base(index, frames);
     const auto spheres = setup.shapes.spheres();
     Vec3* centres = workspace.centres.data() + row_index * body_count();
     for (std::size_t body = 0; body < body_count(); ++body) centres[body] = frames[body] * spheres[body].centre;

@@ -70,7 +70,7 @@ std::size_t widest_variable(Sweep& sweep, PairKind kind, const OpenItem& item, s
 
 }  // namespace
 
-Outcome Sweep::run_tube(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept {
+Outcome Sweep::run_reachable_set(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept {
     const PairFunctions& functions = functions_of(kind);
     const std::size_t variables = variable_count();
     const std::size_t box_size = 2 * variables;
@@ -78,7 +78,7 @@ Outcome Sweep::run_tube(PairKind kind, std::span<const double> half_width, Findi
     std::copy_n(row(0), variables, workspace.boxes.data());
     std::copy_n(half_width.data(), variables, workspace.boxes.data() + variables);
     std::size_t open_count = 1;
-    place_cores(0);
+    place_axes(0);
     bound_row_motion(0, half_width);
     if (functions.shortlist != nullptr) functions.shortlist(*this, 0);
     while (open_count > 0) {

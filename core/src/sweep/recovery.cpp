@@ -17,8 +17,8 @@ const StartContact* Sweep::start_contact(PairKind kind, std::uint16_t a, std::ui
     return nullptr;
 }
 
-double Sweep::touched_distance(const StartContact& contact, const TouchedObstacle& entry, const Segment& core) const noexcept {
-    return world->field(contact.b)->distance_to(entry.obstacle, core).distance_m - setup.shapes.volumes()[contact.a].radius_m;
+double Sweep::touched_distance(const StartContact& contact, const TouchedObstacle& entry, const Segment& capsule_axis) const noexcept {
+    return world->field(contact.b)->distance_to(entry.obstacle, capsule_axis).distance_m - setup.shapes.volumes()[contact.a].radius_m;
 }
 
 namespace {
@@ -33,20 +33,20 @@ void give_credit(const Sweep& sweep, const StartContact& contact, TouchedObstacl
 /// The single obstacles of a field that a volume is inside the margin of. Space outside a grid is none of them: what may stand
 /// there is not one thing, so it keeps the whole margin. False when there are too many to follow.
 bool collect_touched(Sweep& sweep, StartContact& contact) noexcept {
-    const Segment core = sweep.core_in_base(contact.a, sweep.frames_of_row(0));
+    const Segment capsule_axis = sweep.axis_in_base(contact.a, sweep.frames_of_row(0));
     const double margin_m = needed_distance(sweep.required(contact.kind, contact.a, contact.b), 0.0);
     const double reach_m = margin_m + sweep.setup.shapes.volumes()[contact.a].radius_m;
     contact.touched_first = static_cast<std::uint32_t>(sweep.workspace.touched.size());
-    const bool fits = sweep.world->field(contact.b)->every_obstacle_near(core, reach_m, [&](std::uint32_t obstacle) noexcept {
+    const bool fits = sweep.world->field(contact.b)->every_obstacle_near(capsule_axis, reach_m, [&](std::uint32_t obstacle) noexcept {
         sweep.charge_queries(1);
         TouchedObstacle entry;
         entry.obstacle = obstacle;
-        entry.distance_m = sweep.touched_distance(contact, entry, core);
+        entry.distance_m = sweep.touched_distance(contact, entry, capsule_axis);
         if (entry.distance_m > margin_m) return true;
         if (sweep.workspace.touched.size() == capacity::touched_max) return false;
         give_credit(sweep, contact, entry);
-        entry.pieces_m = distance_of_pieces(sweep, {0, contact.a, contact.b, 0.0, 0.0}, obstacle, sweep.frames_of_row(0));
-        if (std::isfinite(entry.pieces_m)) contact.pieces_m = entry.pieces_m;
+        entry.hulls_m = distance_of_hulls(sweep, {0, contact.a, contact.b, 0.0, 0.0}, obstacle, sweep.frames_of_row(0));
+        if (std::isfinite(entry.hulls_m)) contact.hulls_m = entry.hulls_m;
         sweep.workspace.touched.push_back(entry);
         return true;
     });
@@ -69,10 +69,10 @@ void Sweep::withdraw_credit(PairKind kind, Finding& finding) const noexcept {
 }
 
 double Sweep::nearest_touched(const StartContact& contact, const Transform* frames, bool with_credit) noexcept {
-    const Segment core = core_in_base(contact.a, frames);
+    const Segment capsule_axis = axis_in_base(contact.a, frames);
     double nearest_m = std::numeric_limits<double>::infinity();
     for (const TouchedObstacle& entry : touched(contact)) {
-        nearest_m = std::min(nearest_m, touched_distance(contact, entry, core) + (with_credit ? entry.credit_m : 0.0));
+        nearest_m = std::min(nearest_m, touched_distance(contact, entry, capsule_axis) + (with_credit ? entry.credit_m : 0.0));
     }
     charge_queries(contact.touched_count);
     return nearest_m;
@@ -84,7 +84,7 @@ bool Sweep::collect_start_contacts() noexcept {
     workspace.start_contacts.clear();
     workspace.touched.clear();
     uses_simd = false;
-    place_cores(0);
+    place_axes(0);
     bound_row_motion(0, workspace.no_step);
     for (const PairKind kind : {PairKind::self, PairKind::world, PairKind::field}) {
         if (kind != PairKind::self && world->is_declared_absent()) break;
@@ -102,7 +102,7 @@ bool Sweep::collect_start_contacts() noexcept {
             if (kind == PairKind::field) {
                 if (!collect_touched(*this, contact)) return false;
             } else {
-                contact.pieces_m = distance_of_pieces(*this, kind, pair, frames_of_row(0));
+                contact.hulls_m = distance_of_hulls(*this, kind, pair, frames_of_row(0));
             }
             workspace.start_contacts.push_back(contact);
         }
@@ -112,13 +112,13 @@ bool Sweep::collect_start_contacts() noexcept {
     return !items_overflow;
 }
 
-/// Volumes that move apart say nothing about the pieces inside them, which may swing into each other. So pieces come no closer
+/// Volumes that move apart say nothing about the hulls inside them, which may swing into each other. So hulls come no closer
 /// than they have been, and no deeper, all along a segment; what the volumes show with the whole margin is clear anyway. From an
 /// obstacle of a field they come no closer than they were at the start.
-double required_of_piece(double pieces_m, double margin_m) noexcept {
-    const double closer_m = pieces_m - tolerance::resolution_m;
+double required_of_hull(double hulls_m, double margin_m) noexcept {
+    const double closer_m = hulls_m - tolerance::resolution_m;
     // Those that are apart do not touch, however near they are.
-    return std::min(margin_m, pieces_m > 0.0 ? std::max(closer_m, 0.0) : closer_m);
+    return std::min(margin_m, hulls_m > 0.0 ? std::max(closer_m, 0.0) : closer_m);
 }
 
 namespace {
@@ -135,11 +135,11 @@ Outcome keeps_distance(Sweep& sweep, const StartContact& contact, std::size_t se
     return outcome;
 }
 
-Outcome keeps_pieces_apart(Sweep& sweep, const StartContact& contact, std::size_t segment, Finding& finding) noexcept {
-    if (!std::isfinite(contact.pieces_m)) return Outcome::clear;
+Outcome keeps_hulls_apart(Sweep& sweep, const StartContact& contact, std::size_t segment, Finding& finding) noexcept {
+    if (!std::isfinite(contact.hulls_m)) return Outcome::clear;
     const double margin_m = sweep.whole_margin(contact.kind);
     const bool in_field = contact.kind == PairKind::field;
-    OpenItem item{0, contact.a, contact.b, 0.0, required_of_piece(contact.pieces_m, margin_m)};
+    OpenItem item{0, contact.a, contact.b, 0.0, required_of_hull(contact.hulls_m, margin_m)};
     sweep.measure_segment_step(segment);
     item.motion_m = sweep.pair_motion(contact.kind, item, sweep.workspace.segment_step);
     struct Part {
@@ -159,7 +159,7 @@ Outcome keeps_pieces_apart(Sweep& sweep, const StartContact& contact, std::size_
         const Witness volumes = in_field ? Witness{sweep.nearest_touched(contact, frames, false), {}, {}}
                                          : sweep.measure(contact.kind, item, frames, needed_m + tolerance::resolution_m);
         if (certified(volumes.distance_m, margin_m, motion_m)) continue;
-        const Refined held = hold_pieces(sweep, contact, {sweep.workspace.segment_step, part.half}, item.required_m);
+        const Refined held = hold_hulls(sweep, contact, {sweep.workspace.segment_step, part.half}, item.required_m);
         if (held.certified) continue;
         if (held.violated || std::max(motion_m, held.motion_m) <= tolerance::resolution_m) {
             const bool told = std::isfinite(held.witness.distance_m);
@@ -176,12 +176,12 @@ Outcome keeps_pieces_apart(Sweep& sweep, const StartContact& contact, std::size_
 
 Outcome keeps_apart(Sweep& sweep, const StartContact& contact, std::size_t segment, Finding& finding) noexcept {
     Outcome outcome = keeps_distance(sweep, contact, segment, finding);
-    if (outcome == Outcome::clear) outcome = keeps_pieces_apart(sweep, contact, segment, finding);
+    if (outcome == Outcome::clear) outcome = keeps_hulls_apart(sweep, contact, segment, finding);
     if (outcome != Outcome::clear) finding.segment = static_cast<std::uint32_t>(segment);
     return outcome;
 }
 
-/// A pair that started inside its margin must move apart until it has left it, from row to row, and between two rows it may not
+/// A pair that started inside its margin must move apart until it has left it, from row to row, and between two steps it may not
 /// come closer than it was at the first. At the end it must be farther away than at the start.
 Outcome follow_pair(Sweep& sweep, StartContact& contact, Finding& finding) noexcept {
     const double margin_m = contact.kind == PairKind::self ? sweep.setup.config.self_margin_m : sweep.setup.config.world_margin_m;
@@ -198,7 +198,7 @@ Outcome follow_pair(Sweep& sweep, StartContact& contact, Finding& finding) noexc
         }
         if (const Outcome outcome = keeps_apart(sweep, contact, index, finding); outcome != Outcome::clear) return outcome;
         contact.distance_m = witness.distance_m;
-        contact.pieces_m = std::max(contact.pieces_m, distance_of_pieces(sweep, contact.kind, item, sweep.frames_of_row(index)));
+        contact.hulls_m = std::max(contact.hulls_m, distance_of_hulls(sweep, contact.kind, item, sweep.frames_of_row(index)));
     }
     return Outcome::clear;
 }
@@ -209,17 +209,17 @@ Outcome follow_touched(Sweep& sweep, const StartContact& contact, Finding& findi
     const double margin_m = sweep.whole_margin(contact.kind);
     const double start_m = sweep.nearest_touched(contact, sweep.frames_of_row(0), false);
     for (std::size_t index = 1; index <= sweep.workspace.path_rows; ++index) {
-        const Segment core = sweep.core_in_base(contact.a, sweep.frames_of_row(index));
+        const Segment capsule_axis = sweep.axis_in_base(contact.a, sweep.frames_of_row(index));
         TouchedObstacle nearest{none, std::numeric_limits<double>::infinity()};
         const auto not_growing = [&](const TouchedObstacle& entry, double distance_m) noexcept {
-            Witness witness{distance_m, core.a, core.a};
-            if (entry.obstacle != none) witness = sweep.world->field(contact.b)->distance_to(entry.obstacle, core);
+            Witness witness{distance_m, capsule_axis.a, capsule_axis.a};
+            if (entry.obstacle != none) witness = sweep.world->field(contact.b)->distance_to(entry.obstacle, capsule_axis);
             witness.distance_m = distance_m;
             finding = {static_cast<std::uint32_t>(index), {0, contact.a, contact.b, 0.0, entry.distance_m}, 1.0, 0.0, witness, entry.obstacle};
             return Outcome::violated;
         };
         for (const TouchedObstacle& entry : sweep.touched(contact)) {
-            const double distance_m = sweep.touched_distance(contact, entry, core);
+            const double distance_m = sweep.touched_distance(contact, entry, capsule_axis);
             if (distance_m < nearest.distance_m) nearest = {entry.obstacle, distance_m};
             if (!(distance_m >= std::min(margin_m, entry.distance_m) - tolerance::rounding_m)) return not_growing(entry, distance_m);
         }
@@ -227,7 +227,7 @@ Outcome follow_touched(Sweep& sweep, const StartContact& contact, Finding& findi
         sweep.charge_queries(contact.touched_count);
         if (const Outcome outcome = keeps_apart(sweep, contact, index, finding); outcome != Outcome::clear) return outcome;
         for (TouchedObstacle& entry : sweep.touched(contact)) {
-            entry.distance_m = sweep.touched_distance(contact, entry, core);
+            entry.distance_m = sweep.touched_distance(contact, entry, capsule_axis);
             give_credit(sweep, contact, entry);
         }
     }

@@ -24,7 +24,7 @@ struct Finding {
     double segment_t = 0.0;
     double first_contact_t = 0.0;
     Witness witness{};  ///< Of the volumes, radii subtracted.
-    std::uint32_t obstacle = none;  ///< Which cell or point of a field.
+    std::uint32_t obstacle = none;  ///< Which voxel or point of a field.
 };
 
 /// Never smaller than the derivatives of a tool's position and turn anywhere along one step, the step being the unit of time.
@@ -81,7 +81,7 @@ struct Sweep {
     const double* row(std::size_t index) const noexcept { return workspace.path.data() + index * variable_count(); }
     bool all_certified() const noexcept { return workspace.items.empty() && !items_overflow; }
     bool is_budget_spent() const noexcept { return evaluations >= setup.config.evaluations_max; }
-    Segment core_in_base(std::size_t volume, const Transform* frames) const noexcept {
+    Segment axis_in_base(std::size_t volume, const Transform* frames) const noexcept {
         const Volume& shape = setup.shapes.volumes()[volume];
         return {frames[shape.body] * shape.end_a, frames[shape.body] * shape.end_b};
     }
@@ -94,7 +94,7 @@ struct Sweep {
     /// In double; computed when first asked for.
     const Transform* frames_of_row(std::size_t row_index) noexcept;
     /// Cores and bounding spheres of one row in double.
-    void place_cores(std::size_t row_index) noexcept;
+    void place_axes(std::size_t row_index) noexcept;
     /// Places the bodies at one instant of a segment, whatever the budget.
     void sample_segment(std::size_t segment, double t) noexcept;
     /// The bodies at a share `t` of the way to a row, until the next call; null when the budget is spent.
@@ -127,7 +127,7 @@ struct Sweep {
     void charge_queries(std::uint32_t queries) noexcept;
 
     // ---- broad_phase.cpp
-    /// Fills the doubt of every entry (body pair, body and obstacle, or effector) for the rows up to `row_last`.
+    /// Fills the unresolved bits of every entry (body pair, body and obstacle, or effector) for the rows up to `row_last`.
     void test_groups(PairKind kind, std::size_t row_last) noexcept;
     /// Queries the obstacle that was closest last time, whose clearance lets bounds skip others.
     void query_closest() noexcept;
@@ -147,8 +147,8 @@ struct Sweep {
 
     // ---- reachable_set.cpp, footprint.cpp
     /// Everything within `half_width` of row 0, per variable.
-    Outcome run_tube(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept;
-    /// The footprint against the map of the floor, while the base moves; both must be there.
+    Outcome run_reachable_set(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept;
+    /// The footprint against the occupancy map, while the base moves; both must be there.
     Outcome run_footprint(std::size_t row_last, Finding& finding) noexcept;
 
     // ---- declared_contact.cpp
@@ -168,7 +168,7 @@ struct Sweep {
     std::span<TouchedObstacle> touched(const StartContact& contact) const noexcept {
         return {workspace.touched.data() + contact.touched_first, contact.touched_count};
     }
-    double touched_distance(const StartContact& contact, const TouchedObstacle& entry, const Segment& core) const noexcept;
+    double touched_distance(const StartContact& contact, const TouchedObstacle& entry, const Segment& capsule_axis) const noexcept;
     /// The nearest of the obstacles that were touched, however far it is.
     double nearest_touched(const StartContact& contact, const Transform* frames, bool with_credit) noexcept;
     /// What a finding says of a touched obstacle, without the credit that only serves to compare it with others.

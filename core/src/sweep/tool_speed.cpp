@@ -79,9 +79,9 @@ double Sweep::reach_from_tool(std::size_t effector, const Transform* frames) con
     for (std::size_t index = 0; index < volume_count(); ++index) {
         const Volume& shape = setup.shapes.volumes()[index];
         if (setup.model->common_depth(shape.body, tool.body) != depth) continue;
-        const Segment core = core_in_base(index, frames);
-        const double core_m = std::max(norm(core.a - at), norm(core.b - at));
-        farthest_m = std::max(farthest_m, core_m + shape.radius_m + motion_of_volume(index, depth, workspace.uncertainty));
+        const Segment capsule_axis = axis_in_base(index, frames);
+        const double axis_m = std::max(norm(capsule_axis.a - at), norm(capsule_axis.b - at));
+        farthest_m = std::max(farthest_m, axis_m + shape.radius_m + motion_of_volume(index, depth, workspace.uncertainty));
     }
     return farthest_m;
 }

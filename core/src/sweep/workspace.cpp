@@ -20,7 +20,7 @@ SweepWorkspace::SweepWorkspace(const RobotModel& model, const SimdModel& simd)
     uncertainty.resize(variables);
     row_placed.resize(rows);
     frames.resize(rows * body_count_);
-    cores.resize(rows * volume_count_);
+    axes.resize(rows * volume_count_);
     centres.resize(rows * body_count_);
     body_motion.resize(rows * body_count_);
     tails.resize(body_count_ * (capacity::chain_max + 1));
@@ -72,7 +72,7 @@ SimdGroup SweepWorkspace::simd_group(std::size_t index) noexcept {
     group.tool = group.centre + 3 * lane_count * body_count_;
     group.tail = group.tool + 12 * lane_count * effector_count_;
     group.middle = group.tail + lane_count * tail_count_;
-    group.core = group.middle + 3 * lane_count * volume_count_;
+    group.capsule_axis = group.middle + 3 * lane_count * volume_count_;
     group.placed = simd_placed.data() + index * body_count_;
     return group;
 }

@@ -39,9 +39,9 @@ struct StartContact {
     std::uint16_t b = 0;
     PairKind kind = PairKind::self;
     double distance_m = 0.0;
-    /// How far the convex pieces of the pair have been apart at most, negative while they overlap. Minus infinity where that cannot be
-    /// told: there are none, or corners of one lie between those of the other.
-    double pieces_m = -std::numeric_limits<double>::infinity();
+    /// How far the convex hulls of the pair have been apart at most, negative while they overlap. Minus infinity where that cannot be
+    /// told: there are none, or vertices of one lie between those of the other.
+    double hulls_m = -std::numeric_limits<double>::infinity();
     /// With a field: which of its obstacles were inside the margin. All others keep the whole margin.
     std::uint32_t touched_first = 0;
     std::uint32_t touched_count = 0;
@@ -64,9 +64,9 @@ struct SweepWorkspace {
     // Rows in double, where SIMD leaves them unresolved.
     std::vector<std::uint8_t> row_placed;
     std::vector<Transform> frames;     ///< (rows + 1) x bodies.
-    std::vector<Segment> cores;        ///< (rows + 1) x volumes, in the base frame.
+    std::vector<Segment> axes;        ///< (rows + 1) x volumes, in the base frame.
     std::vector<Vec3> centres;         ///< (rows + 1) x bodies: centres of their spheres.
-    std::vector<double> body_motion;   ///< (rows + 1) x bodies: how far any core of the body strays from its row pose.
+    std::vector<double> body_motion;   ///< (rows + 1) x bodies: how far any capsule axis of the body strays from its row pose.
     std::vector<double> tails;         ///< bodies x (chain + 1): motion relative to the frame above each depth.
 
     // Motion per variable.
@@ -77,7 +77,7 @@ struct SweepWorkspace {
     std::vector<double> tool_step;      ///< Of the step whose tool speeds are checked.
     std::vector<double> half_width;     ///< Torque: how far each variable can get within the horizon.
 
-    // One instant between rows.
+    // One instant between steps.
     std::vector<double> sample;
     std::vector<Transform> sample_frames;
 

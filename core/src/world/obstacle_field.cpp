@@ -23,12 +23,12 @@ constexpr std::size_t cloud_blocks_max = std::size_t{1} << 17;
 /// Smallest block for points: finer ones hold single points and cost more than they save.
 constexpr double point_block_m_min = 0.02;
 
-/// Edge of a cell or block: no sensor sees a micrometre, and coordinates of 1e4 m are rounded to five orders less. Cells that
+/// Edge of a voxel or block: no sensor sees a micrometre, and coordinates of 1e4 m are rounded to five orders less. Voxels that
 /// rounding could skip would be looked up in the wrong place, and of the smallest numbers the reciprocal is infinite.
-constexpr double cell_m_min = 1e-6;
+constexpr double voxel_m_min = 1e-6;
 
-/// Cells in all when they are written out one by one.
-constexpr std::size_t dense_cells_max = std::size_t{1} << 27;
+/// Voxels in all when they are written out one by one.
+constexpr std::size_t dense_voxels_max = std::size_t{1} << 27;
 
 bool within_world(Vec3 p) noexcept {
     return std::abs(p.x) <= capacity::world_extent_m_max && std::abs(p.y) <= capacity::world_extent_m_max &&
@@ -37,10 +37,10 @@ bool within_world(Vec3 p) noexcept {
 
 void require_grid(const VoxelSpec& spec) {
     if (!within_world(spec.origin)) throw std::invalid_argument("the grid's origin is not finite or too far away");
-    if (!(spec.resolution_m >= cell_m_min && spec.resolution_m <= 10.0)) throw std::invalid_argument("the grid's resolution must be from 1e-6 m to 10 m");
+    if (!(spec.resolution_m >= voxel_m_min && spec.resolution_m <= 10.0)) throw std::invalid_argument("the grid's resolution must be from 1e-6 m to 10 m");
     for (const std::uint32_t edge : spec.size) {
-        if (edge == 0) throw std::invalid_argument("the grid is empty: a grid without cells is not a free world");
-        if (edge > capacity::cells_per_edge_max) throw std::invalid_argument("the grid has more than 2048 cells along an edge");
+        if (edge == 0) throw std::invalid_argument("the grid is empty: a grid without voxels is not a free world");
+        if (edge > capacity::voxels_per_edge_max) throw std::invalid_argument("the grid has more than 2048 voxels along an edge");
     }
 }
 
@@ -97,7 +97,7 @@ void ObstacleField::choose_blocks(Vec3 low, Vec3 high, std::size_t obstacles, do
     const double longest = std::max({extent.x, extent.y, extent.z});
     const auto blocks_along = [](double length, double block) { return static_cast<std::uint32_t>(std::floor(length / block)) + 1; };
     const std::size_t wanted = std::clamp<std::size_t>(8 * obstacles, 64, cloud_blocks_max);
-    double edge = std::max({block_m_min, longest / 1000.0, cell_m_min});
+    double edge = std::max({block_m_min, longest / 1000.0, voxel_m_min});
     while (std::size_t{blocks_along(extent.x, edge)} * blocks_along(extent.y, edge) * blocks_along(extent.z, edge) > wanted) edge *= 1.1;
     block_m_ = edge;
     block_origin_ = low;
@@ -114,7 +114,7 @@ std::uint32_t ObstacleField::block_of(Vec3 point) const noexcept {
 /// Rounding moves a middle by less than this across the face of its block: coordinates are below 1e4 m.
 constexpr double block_rounding_m = 1e-11;
 
-/// Within a block by place, so that the eight of a group lie together. Cells come in order already.
+/// Within a block by place, so that the eight of a group lie together. Voxels come in order already.
 void ObstacleField::sort_within_blocks(std::span<const Vec3> centres, std::span<std::uint32_t> order) const {
     const std::size_t count = centres.size();
     std::vector<std::uint16_t> place(count);
@@ -139,7 +139,7 @@ void ObstacleField::sort_into_blocks(std::span<const Vec3> centres, std::span<co
     const std::size_t count = centres.size();
     blocks_per_m_ = 1.0 / block_m_;
     for (std::size_t axis = 0; axis < 3; ++axis) block_size_[axis] = block_count_[axis];
-    // Cells end where their blocks do; only spheres reach out of the block of their middle.
+    // Voxels end where their blocks do; only spheres reach out of the block of their middle.
     overhang_m_ = block_rounding_m + (radii.empty() ? 0.0 : *std::max_element(radii.begin(), radii.end()));
 
     std::vector<std::uint32_t> home(count);
@@ -305,55 +305,55 @@ void ObstacleField::spread_clearance() {
     }
 }
 
-// ---- Cells ----------------------------------------------------------------------------------------
+// ---- Voxels ----------------------------------------------------------------------------------------
 
-void ObstacleField::reserve_cells(const VoxelSpec& spec) {
+void ObstacleField::reserve_voxels(const VoxelSpec& spec) {
     grid_ = spec;
     half_m_ = 0.5 * spec.resolution_m;
-    cells_per_m_ = 1.0 / spec.resolution_m;
+    voxels_per_m_ = 1.0 / spec.resolution_m;
     std::size_t blocks = 1;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-        cell_block_count_[axis] = (spec.size[axis] + bit_edge - 1) / bit_edge;
-        blocks *= cell_block_count_[axis];
+        voxel_block_count_[axis] = (spec.size[axis] + bit_edge - 1) / bit_edge;
+        blocks *= voxel_block_count_[axis];
     }
-    if (blocks > (std::size_t{1} << 24)) throw std::invalid_argument("the grid is too large even for blocks of cells");
-    cell_block_.assign(blocks, spec.unknown_is_free ? all_free : all_solid);
+    if (blocks > (std::size_t{1} << 24)) throw std::invalid_argument("the grid is too large even for blocks of voxels");
+    voxel_block_.assign(blocks, spec.unknown_is_free ? all_free : all_solid);
 }
 
-void ObstacleField::set_cell(CellIndex cell, bool solid) {
-    if (cell.x >= grid_.size[0] || cell.y >= grid_.size[1] || cell.z >= grid_.size[2]) throw std::invalid_argument("a cell lies outside the grid");
-    const std::size_t block = cell.x / bit_edge + std::size_t{cell_block_count_[0]} * (cell.y / bit_edge + std::size_t{cell_block_count_[1]} * (cell.z / bit_edge));
-    std::uint32_t& state = cell_block_[block];
+void ObstacleField::set_voxel(VoxelIndex voxel, bool solid) {
+    if (voxel.x >= grid_.size[0] || voxel.y >= grid_.size[1] || voxel.z >= grid_.size[2]) throw std::invalid_argument("a voxel lies outside the grid");
+    const std::size_t block = voxel.x / bit_edge + std::size_t{voxel_block_count_[0]} * (voxel.y / bit_edge + std::size_t{voxel_block_count_[1]} * (voxel.z / bit_edge));
+    std::uint32_t& state = voxel_block_[block];
     if (state < first_mixed) {
         if ((state == all_solid) == solid) return;
-        cell_bits_.emplace_back();
-        cell_bits_.back().fill(state == all_solid ? ~std::uint64_t{0} : 0);
-        state = static_cast<std::uint32_t>(cell_bits_.size() - 1) + first_mixed;
+        voxel_bits_.emplace_back();
+        voxel_bits_.back().fill(state == all_solid ? ~std::uint64_t{0} : 0);
+        state = static_cast<std::uint32_t>(voxel_bits_.size() - 1) + first_mixed;
     }
-    const std::uint64_t bit = std::uint64_t{1} << ((cell.y % bit_edge) * bit_edge + cell.x % bit_edge);
-    std::uint64_t& word = cell_bits_[state - first_mixed][cell.z % bit_edge];
+    const std::uint64_t bit = std::uint64_t{1} << ((voxel.y % bit_edge) * bit_edge + voxel.x % bit_edge);
+    std::uint64_t& word = voxel_bits_[state - first_mixed][voxel.z % bit_edge];
     word = solid ? word | bit : word & ~bit;
 }
 
-bool ObstacleField::is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept {
+bool ObstacleField::is_solid_voxel(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept {
     const bool in_grid = x >= 0 && y >= 0 && z >= 0 && x < grid_.size[0] && y < grid_.size[1] && z < grid_.size[2];
     if (!in_grid) return !grid_.outside_is_free;
-    return cell_bit(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z));
+    return voxel_bit(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z));
 }
 
-/// Keeps the solid cells beside a free one, block by block; uniform blocks are entered only next to others.
+/// Keeps the solid voxels beside a free one, block by block; uniform blocks are entered only next to others.
 void ObstacleField::extract_surface() {
     std::vector<Vec3> centres;
     std::vector<std::uint32_t> labels;
     const auto state_at = [&](std::int64_t x, std::int64_t y, std::int64_t z) {
-        const bool in_grid = x >= 0 && y >= 0 && z >= 0 && x < cell_block_count_[0] && y < cell_block_count_[1] && z < cell_block_count_[2];
+        const bool in_grid = x >= 0 && y >= 0 && z >= 0 && x < voxel_block_count_[0] && y < voxel_block_count_[1] && z < voxel_block_count_[2];
         if (!in_grid) return grid_.outside_is_free ? all_free : all_solid;
-        return cell_block_[static_cast<std::size_t>(x) + std::size_t{cell_block_count_[0]} * (static_cast<std::size_t>(y) + std::size_t{cell_block_count_[1]} * static_cast<std::size_t>(z))];
+        return voxel_block_[static_cast<std::size_t>(x) + std::size_t{voxel_block_count_[0]} * (static_cast<std::size_t>(y) + std::size_t{voxel_block_count_[1]} * static_cast<std::size_t>(z))];
     };
     constexpr std::int64_t neighbour[6][3] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
-    for (std::int64_t bz = 0; bz < cell_block_count_[2]; ++bz) {
-        for (std::int64_t by = 0; by < cell_block_count_[1]; ++by) {
-            for (std::int64_t bx = 0; bx < cell_block_count_[0]; ++bx) {
+    for (std::int64_t bz = 0; bz < voxel_block_count_[2]; ++bz) {
+        for (std::int64_t by = 0; by < voxel_block_count_[1]; ++by) {
+            for (std::int64_t bx = 0; bx < voxel_block_count_[0]; ++bx) {
                 const std::uint32_t state = state_at(bx, by, bz);
                 if (state == all_free) continue;
                 bool enclosed = state == all_solid;
@@ -363,9 +363,9 @@ void ObstacleField::extract_surface() {
                 for (std::int64_t z = first[2]; z < std::min<std::int64_t>(first[2] + bit_edge, grid_.size[2]); ++z) {
                     for (std::int64_t y = first[1]; y < std::min<std::int64_t>(first[1] + bit_edge, grid_.size[1]); ++y) {
                         for (std::int64_t x = first[0]; x < std::min<std::int64_t>(first[0] + bit_edge, grid_.size[0]); ++x) {
-                            if (!is_solid_cell(x, y, z)) continue;
+                            if (!is_solid_voxel(x, y, z)) continue;
                             bool hidden = true;
-                            for (const auto& n : neighbour) hidden = hidden && is_solid_cell(x + n[0], y + n[1], z + n[2]);
+                            for (const auto& n : neighbour) hidden = hidden && is_solid_voxel(x + n[0], y + n[1], z + n[2]);
                             if (hidden) continue;
                             const double r = grid_.resolution_m;
                             centres.push_back({grid_.origin.x + (static_cast<double>(x) + 0.5) * r, grid_.origin.y + (static_cast<double>(y) + 0.5) * r,
@@ -377,32 +377,32 @@ void ObstacleField::extract_surface() {
             }
         }
     }
-    // Query blocks of two cells: near a surface a block then holds about four of them.
-    std::uint32_t cells = 2;
+    // Query blocks of two voxels: near a surface a block then holds about four of them.
+    std::uint32_t voxels = 2;
     const auto blocks_for = [&](std::uint32_t edge) {
         std::size_t product = 1;
         for (const std::uint32_t size : grid_.size) product *= (size + edge - 1) / edge;
         return product;
     };
-    while (blocks_for(cells) > blocks_max) cells *= 2;
-    block_m_ = cells * grid_.resolution_m;
+    while (blocks_for(voxels) > blocks_max) voxels *= 2;
+    block_m_ = voxels * grid_.resolution_m;
     block_origin_ = grid_.origin;
-    for (std::size_t axis = 0; axis < 3; ++axis) block_count_[axis] = (grid_.size[axis] + cells - 1) / cells;
+    for (std::size_t axis = 0; axis < 3; ++axis) block_count_[axis] = (grid_.size[axis] + voxels - 1) / voxels;
     sort_into_blocks(centres, labels, {});
     spread_clearance();
 }
 
 ObstacleField ObstacleField::from_voxels(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy) {
     require_grid(spec);
-    const std::size_t cells = std::size_t{spec.size[0]} * spec.size[1] * spec.size[2];
-    if (cells > dense_cells_max) throw std::invalid_argument("the grid is too large to be given cell by cell; give its cells instead");
-    if (occupancy.size() != cells) throw std::invalid_argument("the grid's size does not match its number of cells");
+    const std::size_t voxels = std::size_t{spec.size[0]} * spec.size[1] * spec.size[2];
+    if (voxels > dense_voxels_max) throw std::invalid_argument("the grid is too large to be given voxel by voxel; give its voxels instead");
+    if (occupancy.size() != voxels) throw std::invalid_argument("the grid's size does not match its number of voxels");
     ObstacleField field;
-    field.reserve_cells(spec);
+    field.reserve_voxels(spec);
     std::array<std::uint64_t, 8> bits{};
-    for (std::uint32_t bz = 0; bz < field.cell_block_count_[2]; ++bz) {
-        for (std::uint32_t by = 0; by < field.cell_block_count_[1]; ++by) {
-            for (std::uint32_t bx = 0; bx < field.cell_block_count_[0]; ++bx) {
+    for (std::uint32_t bz = 0; bz < field.voxel_block_count_[2]; ++bz) {
+        for (std::uint32_t by = 0; by < field.voxel_block_count_[1]; ++by) {
+            for (std::uint32_t bx = 0; bx < field.voxel_block_count_[0]; ++bx) {
                 bits.fill(0);
                 std::uint32_t solid_count = 0;
                 std::uint32_t count = 0;
@@ -418,11 +418,11 @@ ObstacleField ObstacleField::from_voxels(const VoxelSpec& spec, std::span<const 
                         count += width;
                     }
                 }
-                std::uint32_t& state = field.cell_block_[bx + std::size_t{field.cell_block_count_[0]} * (by + std::size_t{field.cell_block_count_[1]} * bz)];
+                std::uint32_t& state = field.voxel_block_[bx + std::size_t{field.voxel_block_count_[0]} * (by + std::size_t{field.voxel_block_count_[1]} * bz)];
                 state = solid_count == 0 ? all_free : all_solid;
                 if (solid_count == 0 || solid_count == count) continue;
-                field.cell_bits_.push_back(bits);
-                state = static_cast<std::uint32_t>(field.cell_bits_.size() - 1) + first_mixed;
+                field.voxel_bits_.push_back(bits);
+                state = static_cast<std::uint32_t>(field.voxel_bits_.size() - 1) + first_mixed;
             }
         }
     }
@@ -430,27 +430,27 @@ ObstacleField ObstacleField::from_voxels(const VoxelSpec& spec, std::span<const 
     return field;
 }
 
-ObstacleField ObstacleField::from_cells(const VoxelSpec& spec, std::span<const CellIndex> occupied, std::span<const CellIndex> free) {
+ObstacleField ObstacleField::from_sparse_voxels(const VoxelSpec& spec, std::span<const VoxelIndex> occupied, std::span<const VoxelIndex> free) {
     require_grid(spec);
     ObstacleField field;
-    field.reserve_cells(spec);
-    for (const CellIndex cell : free) field.set_cell(cell, false);
-    for (const CellIndex cell : occupied) field.set_cell(cell, true);  // last, so that a cell said to be both is solid
+    field.reserve_voxels(spec);
+    for (const VoxelIndex voxel : free) field.set_voxel(voxel, false);
+    for (const VoxelIndex voxel : occupied) field.set_voxel(voxel, true);  // last, so that a voxel said to be both is solid
     field.extract_surface();
     return field;
 }
 
-ObstacleField ObstacleField::with_cells(std::span<const CellIndex> occupied, std::span<const CellIndex> free) const {
-    if (cell_block_.empty()) throw std::invalid_argument("points have no cells to change");
+ObstacleField ObstacleField::with_voxels(std::span<const VoxelIndex> occupied, std::span<const VoxelIndex> free) const {
+    if (voxel_block_.empty()) throw std::invalid_argument("points have no voxels to change");
     ObstacleField field;
     field.grid_ = grid_;
     field.half_m_ = half_m_;
-    field.cells_per_m_ = cells_per_m_;
-    field.cell_block_ = cell_block_;
-    field.cell_bits_ = cell_bits_;
-    field.cell_block_count_ = cell_block_count_;
-    for (const CellIndex cell : free) field.set_cell(cell, false);
-    for (const CellIndex cell : occupied) field.set_cell(cell, true);
+    field.voxels_per_m_ = voxels_per_m_;
+    field.voxel_block_ = voxel_block_;
+    field.voxel_bits_ = voxel_bits_;
+    field.voxel_block_count_ = voxel_block_count_;
+    for (const VoxelIndex voxel : free) field.set_voxel(voxel, false);
+    for (const VoxelIndex voxel : occupied) field.set_voxel(voxel, true);
     field.extract_surface();
     return field;
 }
@@ -458,8 +458,8 @@ ObstacleField ObstacleField::with_cells(std::span<const CellIndex> occupied, std
 std::size_t ObstacleField::memory_bytes() const noexcept {
     return sizeof(*this) + block_gap_.capacity() + bricks_.capacity() * sizeof(Brick) + blocks_.capacity() * sizeof(Block) +
            (block_bounds_.capacity() + group_bounds_.capacity()) * sizeof(Bounds) +
-           (x_.capacity() + y_.capacity() + z_.capacity() + radius_.capacity()) * 8 + label_.capacity() * 4 + cell_block_.capacity() * 4 +
-           cell_bits_.capacity() * 64;
+           (x_.capacity() + y_.capacity() + z_.capacity() + radius_.capacity()) * 8 + label_.capacity() * 4 + voxel_block_.capacity() * 4 +
+           voxel_bits_.capacity() * 64;
 }
 
 std::shared_ptr<const ObstacleField> field_of_points(std::span<const double> xyz) { return std::make_shared<const ObstacleField>(ObstacleField::from_points(xyz)); }

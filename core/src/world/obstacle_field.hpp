@@ -21,16 +21,16 @@ struct TouchedObstacle {
     std::uint32_t obstacle = 0;
     double distance_m = 0.0;  ///< From the volume, when it was last checked.
     double credit_m = 0.0;    ///< Added to its distance, which makes the margin require no more than `distance_m` of it.
-    /// How far the pieces inside the volume were from it at the start. Minus infinity where that cannot be told; see StartContact.
-    double pieces_m = -std::numeric_limits<double>::infinity();
+    /// How far the hulls inside the volume were from it at the start. Minus infinity where that cannot be told; see StartContact.
+    double hulls_m = -std::numeric_limits<double>::infinity();
 };
 
-/// Many obstacles of one size: the solid cells of a grid, or points. Built once, then only read.
+/// Many obstacles of one size: the solid voxels of a grid, or points. Built once, then only read.
 ///
 /// Space is cut into blocks. Each block knows its obstacles and a lower bound on the distance to the
 /// nearest block that has any, so that far space costs one lookup; near space is tested exactly.
-/// Of solid cells only those beside a free cell are kept: a body in free space meets one of
-/// them first, and a body inside a solid cell is found by its own cell.
+/// Of solid voxels only those beside a free voxel are kept: a body in free space meets one of
+/// them first, and a body inside a solid voxel is found by its own voxel.
 class ObstacleField {
   public:
     /// Throws std::invalid_argument for empty clouds, and points that are not finite or beyond the world.
@@ -40,17 +40,17 @@ class ObstacleField {
     static ObstacleField from_spheres(std::span<const double> xyzr, std::span<const std::uint32_t> labels, double block_m_min);
     /// Throws std::invalid_argument for an empty or oversized grid, or numbers that are not finite.
     static ObstacleField from_voxels(const VoxelSpec& spec, std::span<const std::uint8_t> occupancy);
-    /// The same for a large, mostly uniform grid: cells not listed are unknown.
-    static ObstacleField from_cells(const VoxelSpec& spec, std::span<const CellIndex> occupied, std::span<const CellIndex> free);
-    /// This grid with a few cells changed, without reading the others again. Points and spheres have no cells: throws.
-    ObstacleField with_cells(std::span<const CellIndex> occupied, std::span<const CellIndex> free) const;
+    /// The same for a large, mostly uniform grid: voxels not listed are unknown.
+    static ObstacleField from_sparse_voxels(const VoxelSpec& spec, std::span<const VoxelIndex> occupied, std::span<const VoxelIndex> free);
+    /// This grid with a few voxels changed, without reading the others again. Points and spheres have no voxels: throws.
+    ObstacleField with_voxels(std::span<const VoxelIndex> occupied, std::span<const VoxelIndex> free) const;
 
     /// Throws std::invalid_argument for a map without cells or height, or numbers that are not finite.
     static ObstacleField from_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked);
 
     /// Distance of a segment from the nearest obstacle, exact below `cutoff_m`; `cutoff_m` when nothing is nearer.
-    /// Zero when the segment touches or enters a point or cell; down to minus its radius inside a sphere.
-    /// `touched`, in the order of the obstacles, count as farther away by their credit; neither the inside of a solid cell nor what is outside
+    /// Zero when the segment touches or enters a point or voxel; down to minus its radius inside a sphere.
+    /// `touched`, in the order of the obstacles, count as farther away by their credit; neither the inside of a solid voxel nor what is outside
     /// the grid ever does.
     Witness distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched = {}) const noexcept;
     /// Distance of a segment from one obstacle.
@@ -59,29 +59,29 @@ class ObstacleField {
     template <typename Visit>
     bool every_obstacle_near(const Segment& segment, double reach_m, Visit visit) const noexcept;
 
-    /// Never larger than the distance of a point from any obstacle; zero inside a solid cell.
+    /// Never larger than the distance of a point from any obstacle; zero inside a solid voxel.
     double clearance(Vec3 point) const noexcept;
 
     /// Of a floor: the distance as seen from above, whatever the heights.
     Witness flat_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle) const noexcept;
     /// Of a floor: whether a polygon contains the centre of a cell that is solid or off the map. `queries` is cut down
-    /// by the cells checked; when it would go below zero the answer is yes.
-    bool covers_solid(std::span<const Vec3> corners, std::int64_t& queries) const noexcept;
+    /// by the voxels checked; when it would go below zero the answer is yes.
+    bool covers_solid(std::span<const Vec3> vertices, std::int64_t& queries) const noexcept;
     /// Asks `visit(centre, obstacle)` about every obstacle that reaches into a box, until one answer is false.
     template <typename Visit>
     bool every_obstacle_in(Vec3 low, Vec3 high, Visit visit) const noexcept;
-    /// Whether a point lies in a solid cell.
+    /// Whether a point lies in a solid voxel.
     bool is_solid(Vec3 point) const noexcept;
     Vec3 centre(std::uint32_t obstacle) const noexcept { return {x_[obstacle], y_[obstacle], z_[obstacle]}; }
     /// How far a box stays inside the grid where everything outside counts as solid; 1e30 where nothing does.
     double room(Vec3 low, Vec3 high) const noexcept;
-    /// Half the edge of a cell; 0 for points.
+    /// Half the edge of a voxel; 0 for points.
     double half_m() const noexcept { return half_m_; }
 
     std::size_t obstacle_count() const noexcept { return x_.size(); }
-    /// The cell of an obstacle, x fastest, or the number of a point as it was given; `none` off a floor.
+    /// The voxel of an obstacle, x fastest, or the number of a point as it was given; `none` off a floor.
     std::uint32_t label(std::size_t obstacle) const noexcept { return label_[obstacle]; }
-    /// Of a sphere; zero for points and cells.
+    /// Of a sphere; zero for points and voxels.
     double radius_m(std::size_t obstacle) const noexcept { return radius_.empty() ? 0.0 : radius_[obstacle]; }
     std::size_t memory_bytes() const noexcept;
 
@@ -107,7 +107,7 @@ class ObstacleField {
     };
     /// Obstacles of a block that lie together, with bounds of their own: eight of them are a cache line per axis.
     static constexpr std::uint32_t group_size = 8;
-    /// Cells per edge of a bit block, and what such a block is.
+    /// Voxels per edge of a bit block, and what such a block is.
     static constexpr std::uint32_t bit_edge = 8;
     static constexpr std::uint32_t all_free = 0;
     static constexpr std::uint32_t all_solid = 1;
@@ -119,8 +119,8 @@ class ObstacleField {
     void sort_within_blocks(std::span<const Vec3> centres, std::span<std::uint32_t> order) const;
     void bound_groups();
     void spread_clearance();
-    void reserve_cells(const VoxelSpec& spec);
-    void set_cell(CellIndex cell, bool solid);
+    void reserve_voxels(const VoxelSpec& spec);
+    void set_voxel(VoxelIndex voxel, bool solid);
     void extract_surface();
 
     std::uint32_t block_of(Vec3 point) const noexcept;
@@ -128,22 +128,22 @@ class ObstacleField {
         return x + std::size_t{block_count_[0]} * (y + std::size_t{block_count_[1]} * z);
     }
     std::vector<std::uint8_t> blocks_with_obstacles() const;
-    bool is_solid_cell(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
-    /// Of a cell inside the grid.
-    bool cell_bit(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
-        const std::size_t block = x / bit_edge + std::size_t{cell_block_count_[0]} * (y / bit_edge + std::size_t{cell_block_count_[1]} * (z / bit_edge));
-        const std::uint32_t state = cell_block_[block];
+    bool is_solid_voxel(std::int64_t x, std::int64_t y, std::int64_t z) const noexcept;
+    /// Of a voxel inside the grid.
+    bool voxel_bit(std::uint32_t x, std::uint32_t y, std::uint32_t z) const noexcept {
+        const std::size_t block = x / bit_edge + std::size_t{voxel_block_count_[0]} * (y / bit_edge + std::size_t{voxel_block_count_[1]} * (z / bit_edge));
+        const std::uint32_t state = voxel_block_[block];
         if (state < first_mixed) return state == all_solid;
-        return (cell_bits_[state - first_mixed][z % bit_edge] >> ((y % bit_edge) * bit_edge + x % bit_edge) & 1) != 0;
+        return (voxel_bits_[state - first_mixed][z % bit_edge] >> ((y % bit_edge) * bit_edge + x % bit_edge) & 1) != 0;
     }
     bool is_over_solid(Vec3 local) const noexcept;
     Witness press_flat(const Segment& local, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched = {}) const noexcept;
-    static bool is_inside(std::span<const Vec3> corners, double x, double y) noexcept;
+    static bool is_inside(std::span<const Vec3> vertices, double x, double y) noexcept;
     void approach_floor(Segment part, double shift_m, Witness& best, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept;
     Witness floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept;
     double floor_clearance(Vec3 point) const noexcept;
-    Witness cell_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept;
-    double cell_clearance(Vec3 point) const noexcept;
+    Witness voxel_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept;
+    double voxel_clearance(Vec3 point) const noexcept;
     double inside_bounds(Vec3 point) const noexcept;
     double clear_of_blocks(Vec3 point) const noexcept;
     double nearest_brick_bound(const Segment& segment) const noexcept;
@@ -171,18 +171,18 @@ class ObstacleField {
     std::vector<double> x_;
     std::vector<double> y_;
     std::vector<double> z_;
-    std::vector<double> radius_;  ///< Of spheres; empty for points and cells.
+    std::vector<double> radius_;  ///< Of spheres; empty for points and voxels.
     std::vector<std::uint32_t> label_;
-    double half_m_ = 0.0;  ///< Half the edge of a cell; 0 for points.
+    double half_m_ = 0.0;  ///< Half the edge of a voxel; 0 for points.
 
-    // Cells: which are solid. Empty for points.
+    // Voxels: which are solid. Empty for points.
     VoxelSpec grid_;
-    double cells_per_m_ = 0.0;
-    std::vector<std::uint32_t> cell_block_;  ///< Per 8 x 8 x 8 cells: all free, all solid, or where the bits stand.
-    std::vector<std::array<std::uint64_t, 8>> cell_bits_;
-    std::array<std::uint32_t, 3> cell_block_count_{};
+    double voxels_per_m_ = 0.0;
+    std::vector<std::uint32_t> voxel_block_;  ///< Per 8 x 8 x 8 voxels: all free, all solid, or where the bits stand.
+    std::vector<std::array<std::uint64_t, 8>> voxel_bits_;
+    std::array<std::uint32_t, 3> voxel_block_count_{};
 
-    /// Of a floor: one layer of cells, asked about in its own frame and flattened.
+    /// Of a floor: one layer of voxels, asked about in its own frame and flattened.
     std::optional<FloorSpec> floor_;
 };
 
@@ -229,7 +229,7 @@ template <typename Visit>
 bool ObstacleField::every_obstacle_near(const Segment& segment, double reach_m, Visit visit) const noexcept {
     Segment local = segment;
     if (floor_) {
-        // A floor is one layer of cells: seen from above nothing is farther away than it is.
+        // A floor is one layer of voxels: seen from above nothing is farther away than it is.
         const double z = 0.5 * grid_.resolution_m;
         local = {inverse_times(floor_->in_base, segment.a), inverse_times(floor_->in_base, segment.b)};
         local.a.z = local.b.z = z;

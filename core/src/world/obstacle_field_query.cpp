@@ -89,15 +89,15 @@ constexpr std::size_t candidates_max = 64;
 }  // namespace
 
 bool ObstacleField::is_solid(Vec3 point) const noexcept {
-    if (cell_block_.empty()) return false;
-    // A point on a face, or so near it that rounding decides, counts to one of the two cells; the other, if solid, is found as a
+    if (voxel_block_.empty()) return false;
+    // A point on a face, or so near it that rounding decides, counts to one of the two voxels; the other, if solid, is found as a
     // box that it touches.
-    const double x = (point.x - grid_.origin.x) * cells_per_m_;
-    const double y = (point.y - grid_.origin.y) * cells_per_m_;
-    const double z = (point.z - grid_.origin.z) * cells_per_m_;
+    const double x = (point.x - grid_.origin.x) * voxels_per_m_;
+    const double y = (point.y - grid_.origin.y) * voxels_per_m_;
+    const double z = (point.z - grid_.origin.z) * voxels_per_m_;
     const bool in_grid = x >= 0.0 && y >= 0.0 && z >= 0.0 && x < grid_.size[0] && y < grid_.size[1] && z < grid_.size[2];
     if (!in_grid) return !grid_.outside_is_free;
-    return cell_bit(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z));
+    return voxel_bit(static_cast<std::uint32_t>(x), static_cast<std::uint32_t>(y), static_cast<std::uint32_t>(z));
 }
 
 /// How far inside the grid a point is; the grid's faces are solid unless the snapshot says otherwise.
@@ -109,7 +109,7 @@ double ObstacleField::inside_bounds(Vec3 point) const noexcept {
 }
 
 double ObstacleField::room(Vec3 low, Vec3 high) const noexcept {
-    if (cell_block_.empty() || grid_.outside_is_free) return 1e30;
+    if (voxel_block_.empty() || grid_.outside_is_free) return 1e30;
     return std::min(inside_bounds(low), inside_bounds(high));
 }
 
@@ -131,10 +131,10 @@ double ObstacleField::clear_of_blocks(Vec3 point) const noexcept {
     return std::max(way_in, gap_m - way_in) - overhang_m_;
 }
 
-double ObstacleField::clearance(Vec3 point) const noexcept { return floor_ ? floor_clearance(point) : cell_clearance(point); }
+double ObstacleField::clearance(Vec3 point) const noexcept { return floor_ ? floor_clearance(point) : voxel_clearance(point); }
 
 Witness ObstacleField::distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
-    return floor_ ? floor_distance(segment, cutoff_m, obstacle, touched) : cell_distance(segment, cutoff_m, obstacle, touched);
+    return floor_ ? floor_distance(segment, cutoff_m, obstacle, touched) : voxel_distance(segment, cutoff_m, obstacle, touched);
 }
 
 Witness ObstacleField::distance_to(std::uint32_t obstacle, const Segment& segment) const noexcept {
@@ -151,14 +151,14 @@ Witness ObstacleField::distance_to(std::uint32_t obstacle, const Segment& segmen
     return best;
 }
 
-double ObstacleField::cell_clearance(Vec3 point) const noexcept {
+double ObstacleField::voxel_clearance(Vec3 point) const noexcept {
     if (is_solid(point)) return 0.0;
     double clear_m = x_.empty() ? 1e30 : std::max(clear_of_blocks(point), 0.0);
-    if (!cell_block_.empty() && !grid_.outside_is_free) clear_m = std::min(clear_m, std::max(inside_bounds(point), 0.0));
+    if (!voxel_block_.empty() && !grid_.outside_is_free) clear_m = std::min(clear_m, std::max(inside_bounds(point), 0.0));
     return clear_m;
 }
 
-/// One look from the middle: what is left after half the length is clear all along. Looking more often than once
+/// One query from the middle: what is left after half the length is clear all along. Querying more often than once
 /// costs more than the bricks that it saves.
 bool ObstacleField::is_far(const Segment& segment, double distance_m) const noexcept {
     const double spare_m = clear_of_blocks(0.5 * (segment.a + segment.b)) - distance_m;
@@ -176,11 +176,11 @@ void ObstacleField::test_obstacles(std::uint32_t first, std::uint32_t end, const
         if (half_m_ > 0.0) {
             const double edge[3] = {half_m_, half_m_, half_m_};
             const double middle[3] = {centre.x, centre.y, centre.z};
-            struct Cell {
+            struct Voxel {
                 const double* centre;
                 const double* half;
             };
-            if (!Beyond(line, Cell{middle, edge}).may_be_nearer(best.distance_m)) continue;
+            if (!Beyond(line, Voxel{middle, edge}).may_be_nearer(best.distance_m)) continue;
             Witness found = distance_segment_box({segment.a - centre, segment.b - centre}, {half_m_, half_m_, half_m_});
             if (!(found.distance_m < best.distance_m)) continue;
             if (!touched.empty()) found.distance_m += credit_of(index, touched);
@@ -244,11 +244,11 @@ double ObstacleField::nearest_brick_bound(const Segment& segment) const noexcept
     return bound * (1.0 + 1e-12) + 1e-9;
 }
 
-Witness ObstacleField::cell_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
+Witness ObstacleField::voxel_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
     Witness best{cutoff_m, segment.a, segment.a};
     obstacle = 0xFFFFFFFFU;
-    if (!cell_block_.empty()) {
-        // Inside a solid cell the surface may be far; a segment that starts in free space meets it.
+    if (!voxel_block_.empty()) {
+        // Inside a solid voxel the surface may be far; a segment that starts in free space meets it.
         if (is_solid(segment.a)) return {std::min(0.0, cutoff_m), segment.a, segment.a};
         if (!grid_.outside_is_free) {
             for (const Vec3 end : {segment.a, segment.b}) {

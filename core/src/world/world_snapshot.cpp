@@ -53,8 +53,8 @@ void bound_primitive(Primitive& primitive) noexcept {
         primitive.high = primitive.in_base.translation + half;
         return;
     }
-    const Vec3 a = primitive.core.a;
-    const Vec3 b = primitive.core.b;
+    const Vec3 a = primitive.capsule_axis.a;
+    const Vec3 b = primitive.capsule_axis.b;
     const double r = primitive.radius_m;
     primitive.low = {std::min(a.x, b.x) - r, std::min(a.y, b.y) - r, std::min(a.z, b.z) - r};
     primitive.high = {std::max(a.x, b.x) + r, std::max(a.y, b.y) + r, std::max(a.z, b.z) + r};
@@ -68,7 +68,7 @@ double largest_coordinate(const Primitive& primitive) noexcept {
     const Vec3 t = primitive.in_base.translation;
     const double extent = std::max({std::abs(t.x), std::abs(t.y), std::abs(t.z)});
     const Vec3 h = primitive.half_extents_m;
-    const double size = primitive.kind == PrimitiveKind::box ? std::max({h.x, h.y, h.z}) * 1.8 : norm(primitive.core.b - primitive.core.a) + primitive.radius_m;
+    const double size = primitive.kind == PrimitiveKind::box ? std::max({h.x, h.y, h.z}) * 1.8 : norm(primitive.capsule_axis.b - primitive.capsule_axis.a) + primitive.radius_m;
     return extent + size;
 }
 
@@ -89,9 +89,9 @@ SimdPrimitive simd_primitive(const Primitive& primitive) noexcept {
     write3(lane.frame + 6, primitive.in_base.rotation.z);
     write3(lane.frame + 9, primitive.in_base.translation);
     write3(lane.half, primitive.half_extents_m);
-    write3(lane.core, primitive.core.a);
-    write3(lane.core + 3, primitive.core.b);
-    const double length = norm(primitive.core.b - primitive.core.a);
+    write3(lane.capsule_axis, primitive.capsule_axis.a);
+    write3(lane.capsule_axis + 3, primitive.capsule_axis.b);
+    const double length = norm(primitive.capsule_axis.b - primitive.capsule_axis.a);
     lane.length2 = static_cast<float>(length * length);
     lane.inverse_length2 = length > 1e-9 ? static_cast<float>(1.0 / (length * length)) : 0.0F;
     lane.radius = static_cast<float>(primitive.radius_m);
@@ -192,7 +192,7 @@ void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
     primitive.half_extents_m = spec.half_extents_m;
     primitive.radius_m = spec.kind == PrimitiveKind::sphere || spec.kind == PrimitiveKind::capsule ? spec.radius_m : 0.0;
     const Vec3 half = (spec.kind == PrimitiveKind::capsule ? spec.half_length_m : 0.0) * spec.in_base.rotation.z;
-    primitive.core = {spec.in_base.translation - half, spec.in_base.translation + half};
+    primitive.capsule_axis = {spec.in_base.translation - half, spec.in_base.translation + half};
     bound_primitive(primitive);
     const std::size_t index = primitives_.size();
     primitives_.push_back(primitive);

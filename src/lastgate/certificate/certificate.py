@@ -129,7 +129,7 @@ def certificate_of(
         "model_digest": gate.model_digest,
         "path": native.path.tolist(),
         "uncertainty": _core.gate_uncertainty(native),
-        "held": _held_content(gate),
+        "held": _attached_content(gate),
         "world": {
             "id": verdict.world_id,
             "looked_at": not isinstance(world, NoWorld),
@@ -150,7 +150,7 @@ def _points_of(world: World | NoWorld) -> list[list[float]]:
     return [] if isinstance(world, NoWorld) or world.points is None else world.points.xyz.tolist()
 
 
-def _held_content(gate: CheckingGate) -> dict[str, list[Any]]:
+def _attached_content(gate: CheckingGate) -> dict[str, list[Any]]:
     """Returns what is held, in the order in which its volumes follow those of the robot."""
     index = {name: number for number, name in enumerate(gate.link_names)}
     shapes = gate.attached_shapes
@@ -172,7 +172,7 @@ def _require_certifiable(verdict: CheckedVerdict, world: World | NoWorld) -> Non
         not in CERTIFIED_MODES,
         "it was accepted under the recovery rule": verdict.recovery,
         "it was accepted because of declared contacts": bool(verdict.contacts_used),
-        "the world has voxels or a map of the floor": not isinstance(world, NoWorld)
+        "the world has voxels or an occupancy map": not isinstance(world, NoWorld)
         and any(field is not None for field in (world.voxels, world.floor_map)),
     }
     for reason, applies in reasons.items():

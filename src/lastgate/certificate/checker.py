@@ -54,8 +54,8 @@ SAME_M = 1e-9
 # What a model and a world may be, as the gate takes them. Within these bounds, arithmetic on unit vectors is off by
 # less than `_rounding_m` allows for; a shape beyond them could hide a metre in the last digits of a direction.
 ROBOT_M_MAX, WORLD_M_MAX, JOINT_MAX, GAIN_MAX = 100.0, 1e4, 1e4, 1e3
-ROWS_MAX, LINKS_MAX, VARIABLES_MAX, VOLUMES_MAX, PIECES_MAX, CORNERS_MAX = 256, 256, 64, 320, 768, 256
-HELD_MAX, OBSTACLES_MAX = 16, 1024
+ROWS_MAX, LINKS_MAX, VARIABLES_MAX, VOLUMES_MAX, HULLS_MAX, VERTICES_MAX = 256, 256, 64, 320, 768, 256
+ATTACHED_MAX, OBSTACLES_MAX = 16, 1024
 # A quaternion written with seven digits is this close to unit length. An axis and a direction are written in full.
 UNIT_QUATERNION, UNIT_AXIS = 1e-6, 1e-5
 # No honest file is near this; a longer one would be a way to use up memory before anything is checked.
@@ -246,10 +246,10 @@ def _cross_matrix(axis: Array) -> Array:
 
 @dataclass(frozen=True)
 class Shape:
-    """Every point within `radius_m` of the hull of some corners, in the frame of a link (or of the base, -1)."""
+    """Every point within `radius_m` of the hull of some vertices, in the frame of a link (or of the base, -1)."""
 
     link: int
-    corners: Array
+    vertices: Array
     radius_m: float
 
 
@@ -297,7 +297,7 @@ class Model:
             _flat(values["zone_xyz_quat_xyzw"], 7, "zone_xyz_quat_xyzw"),
         )
         self.volume_reach = [self.reach(shape) for shape in self.volumes]
-        self.piece_reach = [self.reach(shape) for shape in self.pieces]
+        self.hull_reach = [self.reach(shape) for shape in self.hulls]
 
     def _take_joints(self, values: dict[str, Any]) -> None:
         self.parent = _whole(values["link_parent"], "link_parent", low=-1, high=LINKS_MAX, most=LINKS_MAX)
@@ -350,24 +350,24 @@ class Model:
         self.volumes = [
             Shape(link, ends[index].reshape(2, 3), float(radii[index])) for index, link in enumerate(links)
         ]
-        self.pieces: list[Shape] = []
+        self.hulls: list[Shape] = []
         if "piece_link" not in values:
             return
-        links = _whole(values["piece_link"], "piece_link", low=0, high=last, most=PIECES_MAX)
-        corners = _within(
-            _flat(values["piece_corners_m"], 3, "piece_corners_m"), ROBOT_M_MAX, "a corner of a piece"
+        links = _whole(values["piece_link"], "piece_link", low=0, high=last, most=HULLS_MAX)
+        vertices = _within(
+            _flat(values["piece_corners_m"], 3, "piece_corners_m"), ROBOT_M_MAX, "a vertex of a hull"
         )
         radii = _numbers(values["piece_radius_m"], len(links), "piece_radius_m", low=0.0, high=ROBOT_M_MAX)
         counts = _whole(
-            values["piece_corner_count"], "piece_corner_count", low=1, high=CORNERS_MAX, most=PIECES_MAX
+            values["piece_corner_count"], "piece_corner_count", low=1, high=VERTICES_MAX, most=HULLS_MAX
         )
         require(
-            len(counts) == len(links) and sum(counts) == len(corners),
-            "the corners of the pieces do not add up",
+            len(counts) == len(links) and sum(counts) == len(vertices),
+            "the vertices of the hulls do not add up",
         )
         at = 0
         for link, radius, number in zip(links, radii, counts, strict=True):
-            self.pieces.append(Shape(link, corners[at : at + number], float(radius)))
+            self.hulls.append(Shape(link, vertices[at : at + number], float(radius)))
             at += number
 
     def place(self, configurations: Array) -> tuple[list[Array], list[Array]]:
@@ -393,13 +393,13 @@ class Model:
         return rotations, positions
 
     def reach(self, shape: Shape) -> dict[int, float]:
-        """Returns, per joint above a shape, how far any of its corners can be from that joint's axis.
+        """Returns, per joint above a shape, how far any of its vertices can be from that joint's axis.
 
-        A corner is followed up the chain as a sphere that holds wherever the joints passed so far can put it.
+        A vertex is followed up the chain as a sphere that holds wherever the joints passed so far can put it.
         """
         found: dict[int, float] = {}
-        for corner in shape.corners:
-            centre, radius, link = corner, 0.0, shape.link
+        for vertex in shape.vertices:
+            centre, radius, link = vertex, 0.0, shape.link
             while link > 0:
                 if self.kind[link] != FIXED:
                     low = self.position_min[self.dof[link]] - LIMIT_SLACK
@@ -449,15 +449,15 @@ class Held:
     touch_links: frozenset[int]
 
 
-def held_of(content: Any, link_count: int) -> list[Held]:
-    """Returns what is held; shapes of one object have the same number."""
+def attached_of(content: Any, link_count: int) -> list[Held]:
+    """Returns the attached shapes; those of one object have the same number."""
     keys = {"object", "link", "ends_m", "radius_m", "touch_links"}
     require(isinstance(content, dict) and set(content) == keys, "what is held is not described")
     require(all(isinstance(values, list) for values in content.values()), "what is held is not described")
     require(
         len({len(values) for values in content.values()}) == 1, "an attached shape is not described whole"
     )
-    require(len(content["object"]) <= HELD_MAX, f"more than {HELD_MAX} shapes are held")
+    require(len(content["object"]) <= ATTACHED_MAX, f"more than {ATTACHED_MAX} shapes are attached")
     ends = _within(
         _table(content["ends_m"], 6, "the ends of attached shapes"), ROBOT_M_MAX, "an attached shape"
     )
@@ -489,9 +489,9 @@ def model_of(text: str) -> Model:
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A shape of the world; `outward` is the normal of a half-space, whose corner is a point of its face."""
+    """A shape of the world; `outward` is the normal of a half-space, whose vertex is a point of its face."""
 
-    corners: Array
+    vertices: Array
     radius_m: float
     outward: Array | None = None
 
@@ -506,7 +506,7 @@ def obstacles_of(kinds: Any, sizes: Any, poses: Any) -> list[Obstacle]:
     found = []
     for kind, size, pose in zip(kinds, sizes, poses, strict=True):
         rotation, at = _rotation_from_quaternion(pose[3:]), pose[:3]
-        # Ends and corners are a little off by rounding: `_rounding_m` allows for it.
+        # Ends and vertices are a little off by rounding: `_rounding_m` allows for it.
         if kind == SPHERE:
             require(size[0] > 0.0, "a sphere has no size")
             found.append(Obstacle(at[None], float(size[0])))
@@ -559,7 +559,7 @@ class Checker:
         require(2 <= len(self.path) <= ROWS_MAX + 1, f"the path has no steps, or more than {ROWS_MAX}")
         self.uncertainty = _numbers(content["uncertainty"], columns, "uncertainty", low=0.0, high=JOINT_MAX)
         self._require_path()
-        self._take_held(held_of(content["held"], len(self.model.parent)))
+        self._take_attached(attached_of(content["held"], len(self.model.parent)))
         world = content["world"]
         require(
             isinstance(world, dict)
@@ -574,7 +574,7 @@ class Checker:
         self.obstacles = obstacles_of(world["kind"], world["size_m"], world["xyz_quat_xyzw"])
         self.points = _within(_table(world["points_m"], 3, "points_m"), WORLD_M_MAX, "a point")
         self.world_content = (
-            content_of_world(world["kind"], len(self.points)) if self.is_checked else "not looked at"
+            content_of_world(world["kind"], len(self.points)) if self.is_checked else "not observed"
         )
         require(
             self.is_checked or not (self.obstacles or len(self.points)),
@@ -583,7 +583,7 @@ class Checker:
         self.records = _table(content["records"], len(RECORD_COLUMNS), "records")
         self.column = {name: self.records[:, index] for index, name in enumerate(RECORD_COLUMNS)}
         self.apart = _table(content["apart"], len(APART_COLUMNS), "apart")
-        # Of stretches that pieces show among points: a record, and the points that the pieces are shown against.
+        # Of stretches that hulls certify among points: a record, and the points that the hulls are certified against.
         self.left_to_volumes: list[tuple[int, list[int]]] = []
         self.rounding_m = self._rounding_m()
 
@@ -595,8 +595,8 @@ class Checker:
         joint that mimics another may have beyond what the path says.
         """
         robot_m = sum(float(np.linalg.norm(xyz)) for xyz in self.model.origin_xyz)
-        shapes = [*self.volumes, *self.model.pieces, *self.obstacles, *self.model.zones]
-        shape_m = max((float(np.abs(shape.corners).max()) + shape.radius_m for shape in shapes), default=0.0)
+        shapes = [*self.volumes, *self.model.hulls, *self.obstacles, *self.model.zones]
+        shape_m = max((float(np.abs(shape.vertices).max()) + shape.radius_m for shape in shapes), default=0.0)
         point_m = float(np.abs(self.points).max()) if len(self.points) else 0.0
         model = self.model
         gain = max(1.0, float(np.abs(model.multiplier).max()))
@@ -604,7 +604,7 @@ class Checker:
         extent_m = robot_m + shape_m + point_m + moved
         return 64 * float(np.finfo(np.float64).eps) * extent_m * (1.0 + moved)
 
-    def _take_held(self, held: list[Held]) -> None:
+    def _take_attached(self, held: list[Held]) -> None:
         """What is held counts as volumes after those of the robot."""
         model = self.model
         self.held = held
@@ -663,7 +663,7 @@ class Checker:
     def check(self) -> Report:
         """Verifies every record and that together they leave nothing out."""
         self._require_indices()
-        self._require_complete(self._pieces_met())
+        self._require_complete(self._hulls_met())
         spare = self._require_true()
         return Report(
             robot=self.model.robot,
@@ -682,48 +682,44 @@ class Checker:
     def _require_indices(self) -> None:
         column, volumes = self.column, len(self.volumes)
         self.kind = _indices(column["kind"], 4, "a kind")
-        self.by_pieces = _indices(column["by_pieces"], 2, "a flag")
+        self.by_hulls = _indices(column["by_pieces"], 2, "a flag")
         self.a = _indices(column["a"], volumes, "a volume")
         clouds = min(len(self.points), 1)
         others = {SELF: volumes, WORLD: len(self.obstacles), ZONE: len(self.model.zones), POINTS: clouds}
         self.b = column["b"].astype(np.int64)
         for kind, below in others.items():
             _indices(column["b"][self.kind == kind], below, "the other of a pair")
-        self.piece_a = _indices(column["piece_a"], 2, "a flag")
-        self.piece_b = _indices(column["piece_b"], 2, "a flag")
-        shapes = (self.volumes, self.model.pieces, self.obstacles, self.model.zones, self.points)
+        self.hull_a = _indices(column["piece_a"], 2, "a flag")
+        self.hull_b = _indices(column["piece_b"], 2, "a flag")
+        shapes = (self.volumes, self.model.hulls, self.obstacles, self.model.zones, self.points)
         most = max(len(kind) for kind in shapes)
         self.shape_a = _indices(column["shape_a"], most, "a shape")
         self.shape_b = _indices(column["shape_b"], most, "a shape")
 
-    def _pieces_met(self) -> list[list[int]]:
-        """Returns per volume the pieces of its link but those that the table shows apart from it."""
+    def _hulls_met(self) -> list[list[int]]:
+        """Returns per volume the hulls of its link but those that the table shows apart from it."""
         model = self.model
         volume = _indices(self.apart[:, 0], len(model.volumes), "a volume")
-        piece = _indices(self.apart[:, 1], len(model.pieces), "a piece")
+        hull = _indices(self.apart[:, 1], len(model.hulls), "a hull")
         directions = _unit(self.apart[:, 2:], SAME_M, "a direction")
         excused = set()
-        for i, j, direction in zip(volume.tolist(), piece.tolist(), directions, strict=True):
-            first, second = model.volumes[i], model.pieces[j]
-            require(first.link == second.link, "a piece is apart from a volume of another link")
-            require((i, j) not in excused, "a piece is apart from a volume twice")
-            gap = (second.corners @ direction).min() - (first.corners @ direction).max()
+        for i, j, direction in zip(volume.tolist(), hull.tolist(), directions, strict=True):
+            first, second = model.volumes[i], model.hulls[j]
+            require(first.link == second.link, "a hull is apart from a volume of another link")
+            require((i, j) not in excused, "a hull is apart from a volume twice")
+            gap = (second.vertices @ direction).min() - (first.vertices @ direction).max()
             require(
                 bool(gap > first.radius_m + second.radius_m + self.rounding_m),
-                "a piece is said to be apart from a volume it meets",
+                "a hull is said to be apart from a volume it meets",
             )
             excused.add((i, j))
         return [
-            [
-                j
-                for j, shape in enumerate(model.pieces)
-                if shape.link == own.link and (index, j) not in excused
-            ]
+            [j for j, shape in enumerate(model.hulls) if shape.link == own.link and (index, j) not in excused]
             for index, own in enumerate(model.volumes)
         ] + [[] for _ in self.held]
 
-    def _require_complete(self, pieces_met: list[list[int]]) -> None:
-        """Every pair that must be shown is, from the first instant to the last, by everything that has to show it."""
+    def _require_complete(self, hulls_met: list[list[int]]) -> None:
+        """Every pair that must be certified is, from first to last instant, by everything that has to certify it."""
         model = self.model
         moving = [index for index, shape in enumerate(self.volumes) if model.movers[shape.link]]
         wanted: set[tuple[int, int, int]] = set()
@@ -742,7 +738,7 @@ class Checker:
                 float(self.column["low"][number]),
                 float(self.column["high"][number]),
                 float(self.column["at"][number]),
-                int(self.by_pieces[number]),
+                int(self.by_hulls[number]),
             )
             groups.setdefault(pair, {}).setdefault(stretch, []).append(number)
         require(set(groups) == wanted, "the records speak of other pairs than the model and the world have")
@@ -751,67 +747,68 @@ class Checker:
         for pair, stretches in groups.items():
             reached = 0.0
             for stretch in sorted(stretches):
-                low, high, at, by_pieces = stretch
+                low, high, at, by_hulls = stretch
                 require(low == reached and low < high, f"a stretch of the path is missing for {pair}")
                 require(
                     at == 0.5 * (low + high), f"an instant is not in the middle of its stretch for {pair}"
                 )
                 reached = high
-                self._require_shapes(pair, stretches[stretch], pieces_met, by_pieces=bool(by_pieces))
+                self._require_shapes(pair, stretches[stretch], hulls_met, by_hulls=bool(by_hulls))
             require(reached == end, f"the end of the path is missing for {pair}")
 
     def _require_shapes(
-        self, pair: tuple[int, int, int], numbers: list[int], pieces_met: list[list[int]], *, by_pieces: bool
+        self, pair: tuple[int, int, int], numbers: list[int], hulls_met: list[list[int]], *, by_hulls: bool
     ) -> None:
         kind = pair[0]
-        if kind == POINTS and by_pieces:
-            self._require_pieces_among_points(pair, numbers, pieces_met[pair[1]])
+        if kind == POINTS and by_hulls:
+            self._require_hulls_among_points(pair, numbers, hulls_met[pair[1]])
             return
         found = []
         expected: set[tuple[int, int, int, int]] = set()
         for number in numbers:
             a, b = int(self.a[number]), int(self.b[number])
-            pieces_a = pieces_met[a] if by_pieces else []
-            pieces_b = pieces_met[b] if by_pieces and kind == SELF else []
+            hulls_a = hulls_met[a] if by_hulls else []
+            hulls_b = hulls_met[b] if by_hulls and kind == SELF else []
             expected = {
-                (int(bool(pieces_a)), i, int(bool(pieces_b)), j)
-                for i in (pieces_a or [a])
-                for j in (pieces_b or [b])
+                (int(bool(hulls_a)), i, int(bool(hulls_b)), j)
+                for i in (hulls_a or [a])
+                for j in (hulls_b or [b])
             }
             require(
-                not by_pieces or bool(pieces_a or pieces_b), f"the pair {pair} has no pieces to be shown by"
+                not by_hulls or bool(hulls_a or hulls_b), f"the pair {pair} has no hulls to be certified by"
             )
-            shown = (
-                int(self.piece_a[number]),
+            certified = (
+                int(self.hull_a[number]),
                 int(self.shape_a[number]),
-                int(self.piece_b[number]),
+                int(self.hull_b[number]),
                 int(self.shape_b[number]),
             )
-            require(shown in expected, f"a record shows a shape that is not of the pair {pair}")
+            require(certified in expected, f"a record certifies a shape that is not of the pair {pair}")
             require(
                 (a, b) == (int(self.a[numbers[0]]), int(self.b[numbers[0]])),
                 "one pair is named in two orders",
             )
-            found.append(shown)
+            found.append(certified)
         require(
-            len(found) == len(set(found)) == len(expected), f"not every shape of the pair {pair} is shown"
+            len(found) == len(set(found)) == len(expected), f"not every shape of the pair {pair} is certified"
         )
 
-    def _require_pieces_among_points(
-        self, pair: tuple[int, int, int], numbers: list[int], pieces: list[int]
+    def _require_hulls_among_points(
+        self, pair: tuple[int, int, int], numbers: list[int], hulls: list[int]
     ) -> None:
-        """Some points are shown by every piece; the volume must show the others, which `_require_true` checks."""
-        shown = [(int(self.shape_a[number]), int(self.shape_b[number])) for number in numbers]
-        points = {point for _, point in shown}
+        """Some points are certified by every hull; the volume must certify the others, which `_require_true` checks."""
+        certified = [(int(self.shape_a[number]), int(self.shape_b[number])) for number in numbers]
+        points = {point for _, point in certified}
         require(
-            bool(self.piece_a[numbers].all())
-            and not self.piece_b[numbers].any()
+            bool(self.hull_a[numbers].all())
+            and not self.hull_b[numbers].any()
             and max(points) < len(self.points),
-            f"a record shows a shape that is not of the pair {pair}",
+            f"a record certifies a shape that is not of the pair {pair}",
         )
         require(
-            len(shown) == len(set(shown)) and set(shown) == {(i, j) for i in pieces for j in points},
-            f"not every shape of the pair {pair} is shown",
+            len(certified) == len(set(certified))
+            and set(certified) == {(i, j) for i in hulls for j in points},
+            f"not every shape of the pair {pair} is certified",
         )
         self.left_to_volumes.append((numbers[0], sorted(points)))
 
@@ -828,39 +825,39 @@ class Checker:
     def _require_true(self) -> Array:
         """Every slab is as wide, and every motion as small, as its record says."""
         claimed = self.column["distance_m"]
-        cloud = (self.kind == POINTS) & (self.piece_a == 0)
+        cloud = (self.kind == POINTS) & (self.hull_a == 0)
         direction = self._directions(cloud)
         instants, place = np.unique(self.column["at"], return_inverse=True)
         rotations, positions = self.model.place(self._at(instants)[:, : self.model.dof_count])
         placed = Placed(rotations, positions, place, self._steps())
-        top, moved, unsure = self._side(self.piece_a, self.shape_a, direction, placed, first=True)
-        bottom, moved_b, unsure_b = self._side(self.piece_b, self.shape_b, -direction, placed, first=False)
+        top, moved, unsure = self._side(self.hull_a, self.shape_a, direction, placed, first=True)
+        bottom, moved_b, unsure_b = self._side(self.hull_b, self.shape_b, -direction, placed, first=False)
         width = -bottom - top
         width[cloud] = [
             self._distances_from_points(number, placed).min() for number in np.flatnonzero(cloud).tolist()
         ]
-        motion, demand = moved + moved_b, unsure + unsure_b
+        motion, required = moved + moved_b, unsure + unsure_b
         for kind, margin_m in self.model.margin_m.items():
-            demand[self.kind == kind] += margin_m
+            required[self.kind == kind] += margin_m
         require(bool((np.abs(width - claimed) <= SAME_M).all()), "a distance is not what it is said to be")
         require(
             bool((np.abs(motion - self.column["motion_m"]) <= SAME_M).all()),
             "a motion is not what it is said to be",
         )
         require(
-            bool((np.abs(demand - self.column["demand_m"]) <= SAME_M).all()),
-            "a demand is not what it is said to be",
+            bool((np.abs(required - self.column["demand_m"]) <= SAME_M).all()),
+            "a required distance is not what it is said to be",
         )
-        for number, by_pieces in self.left_to_volumes:
+        for number, by_hulls in self.left_to_volumes:
             link, reach = self.volumes[self.a[number]].link, self.volume_reach[self.a[number]]
             moved_m, unsure_m = self._motion(np.array([number]), link, reach, placed.step)
-            others = np.delete(self._distances_from_points(number, placed), by_pieces)
+            others = np.delete(self._distances_from_points(number, placed), by_hulls)
             needed_m = float(moved_m[0] + unsure_m[0]) + self.model.margin_m[POINTS]
             require(
                 bool((others > needed_m + self.rounding_m).all()),
-                "a point is shown neither by pieces nor by the volume",
+                "a point is certified neither by hulls nor by the volume",
             )
-        spare = width - demand - motion - self.rounding_m
+        spare = width - required - motion - self.rounding_m
         require(bool((spare > 0.0).all()), "a pair can come closer than its margin")
         return spare
 
@@ -884,7 +881,7 @@ class Checker:
         return direction
 
     def _side(
-        self, is_piece: Array, shape: Array, direction: Array, placed: Placed, *, first: bool
+        self, is_hull: Array, shape: Array, direction: Array, placed: Placed, *, first: bool
     ) -> tuple[Array, Array, Array]:
         """Returns how far one side of every record reaches along a direction, moves, and is uncertain."""
         count = len(self.records)
@@ -892,34 +889,34 @@ class Checker:
         body = np.ones(count, dtype=bool) if first else self.kind == SELF
         for flag, shapes, reach in (
             (0, self.volumes, self.volume_reach),
-            (1, self.model.pieces, self.model.piece_reach),
+            (1, self.model.hulls, self.model.hull_reach),
         ):
             for index, own in enumerate(shapes):
-                chosen = np.flatnonzero(body & (is_piece == flag) & (shape == index))
+                chosen = np.flatnonzero(body & (is_hull == flag) & (shape == index))
                 if not len(chosen):
                     continue
                 at = placed.place[chosen]
                 local = np.einsum("nij,ni->nj", placed.rotations[own.link][at], direction[chosen])
                 along = np.einsum("ni,ni->n", direction[chosen], placed.positions[own.link][at])
-                reaches[chosen] = (local @ own.corners.T).max(axis=1) + along + own.radius_m
+                reaches[chosen] = (local @ own.vertices.T).max(axis=1) + along + own.radius_m
                 moved[chosen], unsure[chosen] = self._motion(chosen, own.link, reach[index], placed.step)
         for kind, obstacles in ((WORLD, self.obstacles), (ZONE, self.model.zones)):
             for index, obstacle in enumerate(obstacles if not first else []):
-                chosen = np.flatnonzero((self.kind == kind) & (is_piece == 0) & (shape == index))
+                chosen = np.flatnonzero((self.kind == kind) & (is_hull == 0) & (shape == index))
                 if not len(chosen):
                     continue
-                reaches[chosen] = (direction[chosen] @ obstacle.corners.T).max(axis=1) + obstacle.radius_m
+                reaches[chosen] = (direction[chosen] @ obstacle.vertices.T).max(axis=1) + obstacle.radius_m
         if not first:
             chosen = np.flatnonzero(self.kind == POINTS)
             reaches[chosen] = np.einsum("ni,ni->n", direction[chosen], self.points[shape[chosen]])
-        require(bool(np.isfinite(reaches).all()), "a record shows a shape that does not exist")
+        require(bool(np.isfinite(reaches).all()), "a record certifies a shape that does not exist")
         return reaches, moved, unsure
 
     def _distances_from_points(self, number: int, placed: Placed) -> Array:
         """Returns how far the volume of a record is from every point of the cloud."""
         own, at = self.volumes[self.a[number]], placed.place[number]
         rotation, position = placed.rotations[own.link][at], placed.positions[own.link][at]
-        start, end = own.corners @ rotation.T + position
+        start, end = own.vertices @ rotation.T + position
         along, away = end - start, self.points - start
         length2 = float(along @ along)
         share = np.clip(away @ along / length2, 0.0, 1.0) if length2 > 0.0 else np.zeros(len(away))

@@ -29,7 +29,7 @@ MAXIMA = (
     "state_age_s_max",
     "world_age_s_max",
 )
-# Larger is tighter: more distance is demanded, or a larger straying is allowed for.
+# Larger is tighter: more distance is required, or a larger straying is allowed for.
 MARGINS = ("self_collision_margin_m", "world_collision_margin_m", "cartesian_deviation_m")
 # A lower and an upper corner that belong together; the skill's must lie inside the robot's.
 RANGES = (

@@ -19,9 +19,18 @@ _NAMES: Mapping[str, Mapping[str, str]] = {
 }
 # Per class: the old attribute, and what it is called today.
 _ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
-    "CollisionEnvironment": {"balls": "spheres"},
+    "CollisionEnvironment": {"balls": "spheres", "has_cells": "has_voxels"},
     "Gate": {"held_shapes": "attached_shapes"},
+    "GridLayout": {"cell_count": "voxel_count"},
+    "PolicyProxy": {"refused": "rejected"},
+    "RobotDescription": {
+        "has_loaded_pieces": "has_loaded_hulls",
+        "loaded_pieces": "loaded_hulls",
+        "with_loaded_pieces": "with_loaded_hulls",
+    },
     "RobotSphereModel": {"balls_in_links": "spheres_in_links"},
+    "SelfFilter": {"owner_of_cells": "owner_of_voxels"},
+    "World": {"floor_field": "occupancy_map_field"},
 }
 # Environment variables: today's name, and the old one.
 _VARIABLES: Mapping[str, str] = {"LASTGATE_SIMD": "LASTGATE_LANES"}

@@ -10,12 +10,13 @@ from pydantic import (
     PrivateAttr,
 )
 
-from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
+from lastgate.contracts.convex_hulls import ConvexHullsFile, LinkHull
 from lastgate.contracts.enums import ControlMode
 from lastgate.contracts.envelope import SafetyEnvelope
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.footprint_edges import crossing_edges
 from lastgate.contracts.joints import JointSpec
+from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.contracts.robot_files import (
     RENAMED_KEYS,
     AssetRefs,
@@ -142,6 +143,7 @@ ControlModeByName = Annotated[
 ]
 
 
+@with_old_attributes
 class RobotDescription(Schema):
     """The data that the gate, the lowering and the planners need about one robot.
 
@@ -166,7 +168,7 @@ class RobotDescription(Schema):
     # How far what is drawn of each link stands out of its volumes, by lowering; None where that was not measured.
     drawn_outside_m: dict[Name, NotNegative] | None = None
     # None leaves the robot to its volumes alone.
-    convex_pieces: ConvexPiecesFile | None = None
+    convex_pieces: ConvexHullsFile | None = None
     safety: SafetyEnvelope = SafetyEnvelope()
     footprint_radius: Positive | None = None
     footprint_polygon: Annotated[tuple[Vector2, ...], BeforeValidator(require_ordered)] | None = None
@@ -175,62 +177,62 @@ class RobotDescription(Schema):
     coverage_waivers: tuple[CoverageWaiver, ...] = ()
     lowering: LoweringOptions = LoweringOptions()
     provenance: tuple[Provenance, ...] = ()
-    _loaded_pieces: tuple[ConvexPiece, ...] | None = PrivateAttr(default=None)
-    # What the pieces stand for; a copy with other volumes keeps it.
-    _volumes_with_pieces: tuple[LinkCollisionGeometry, ...] = PrivateAttr(default=())
+    _loaded_hulls: tuple[LinkHull, ...] | None = PrivateAttr(default=None)
+    # What the hulls stand for; a copy with other volumes keeps it.
+    _volumes_with_hulls: tuple[LinkCollisionGeometry, ...] = PrivateAttr(default=())
 
-    def with_loaded_pieces(self, pieces: tuple[ConvexPiece, ...]) -> "RobotDescription":
+    def with_loaded_hulls(self, hulls: tuple[LinkHull, ...]) -> "RobotDescription":
         """Returns the same robot with the content of the file that `convex_pieces` names.
 
         Raises:
-            ROSConfigError: A piece names a link the robot does not have.
+            ROSConfigError: A hull names a link the robot does not have.
         """
-        strangers = sorted({piece.link_name for piece in pieces} - set(self.link_names))
+        strangers = sorted({hull.link_name for hull in hulls} - set(self.link_names))
         if strangers:
             raise ROSConfigError(
-                f"robot `{self.name}`: its convex pieces name {', '.join(f'`{link}`' for link in strangers)}, "
+                f"robot `{self.name}`: its convex hulls name {', '.join(f'`{link}`' for link in strangers)}, "
                 "which it does not have"
             )
         loaded = self.model_copy()
-        loaded._loaded_pieces = pieces
-        loaded._volumes_with_pieces = self.collision_geometry
+        loaded._loaded_hulls = hulls
+        loaded._volumes_with_hulls = self.collision_geometry
         return loaded
 
     @property
-    def has_loaded_pieces(self) -> bool:
+    def has_loaded_hulls(self) -> bool:
         """True if the file that `convex_pieces` names was loaded."""
-        return self._loaded_pieces is not None
+        return self._loaded_hulls is not None
 
     @property
-    def loaded_pieces(self) -> tuple[ConvexPiece, ...]:
-        """Convex pieces; none where the manifest names no file.
+    def loaded_hulls(self) -> tuple[LinkHull, ...]:
+        """Convex hulls; none where the manifest names no file.
 
         Raises:
             ROSConfigError: The manifest names a file that was not loaded.
         """
         if self.convex_pieces is None:
             return ()
-        if self._loaded_pieces is None:
+        if self._loaded_hulls is None:
             raise ROSConfigError(
-                f"robot `{self.name}` names convex pieces in `{self.convex_pieces.file}` that were not loaded: "
+                f"robot `{self.name}` names convex hulls in `{self.convex_pieces.file}` that were not loaded: "
                 "use load_robot, or leave `convex_pieces` out"
             )
-        self._require_volumes_of_pieces(self._loaded_pieces)
-        return self._loaded_pieces
+        self._require_volumes_of_hulls(self._loaded_hulls)
+        return self._loaded_hulls
 
-    def _require_volumes_of_pieces(self, pieces: tuple[ConvexPiece, ...]) -> None:
-        """Pieces overrule volumes, so those of a link with pieces must be the ones that the pieces were given with."""
-        if self.collision_geometry is self._volumes_with_pieces:
+    def _require_volumes_of_hulls(self, hulls: tuple[LinkHull, ...]) -> None:
+        """Hulls overrule volumes, so those of a link with hulls must be the ones that the hulls were given with."""
+        if self.collision_geometry is self._volumes_with_hulls:
             return
-        cut = {piece.link_name for piece in pieces}
+        cut = {hull.link_name for hull in hulls}
         for link in sorted(cut):
             now, then = (
                 [volume for volume in volumes if volume.link_name == link]
-                for volumes in (self.collision_geometry, self._volumes_with_pieces)
+                for volumes in (self.collision_geometry, self._volumes_with_hulls)
             )
             if now != then:
                 raise ROSConfigError(
-                    f"robot `{self.name}`: the volumes of `{link}` are not those that its convex pieces stand for, "
+                    f"robot `{self.name}`: the volumes of `{link}` are not those that its convex hulls stand for, "
                     "which would overrule what was added\n\n"
                     "hint: attach what is mounted there (`Gate.attach`), or leave `convex_pieces` out, and the volumes "
                     "alone decide"
@@ -241,7 +243,7 @@ class RobotDescription(Schema):
         """Allowed pairs that the gate leaves out; see `lowering.check_contradicted`."""
         if not self.lowering.check_contradicted:
             return self.allowed_collision_pairs
-        cut = {piece.link_name for piece in self.loaded_pieces}
+        cut = {hull.link_name for hull in self.loaded_hulls}
         return tuple(
             pair
             for pair in self.allowed_collision_pairs
@@ -308,14 +310,14 @@ class RobotDescription(Schema):
         return [f"control mode {name} is listed twice" for name in repeated]
 
     def _footprint_problems(self) -> list[str]:
-        corners = self.footprint_polygon
-        if corners is None:
+        vertices = self.footprint_polygon
+        if vertices is None:
             return []
-        following = [*corners[1:], *corners[:1]]
-        twice_area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(corners, following, strict=True))
+        following = [*vertices[1:], *vertices[:1]]
+        twice_area = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(vertices, following, strict=True))
         if not abs(twice_area) > 0.0:
             return ["`footprint_polygon` encloses no area"]
-        crossing = crossing_edges(corners)
+        crossing = crossing_edges(vertices)
         return (
             [f"`footprint_polygon` crosses itself: edges {crossing[0]} and {crossing[1]}"] if crossing else []
         )

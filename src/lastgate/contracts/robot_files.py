@@ -43,12 +43,12 @@ class LoweringOptions(Schema):
     """The settings of lowering, so that the same manifest always gives the same volumes."""
 
     volumes_per_link_max: Annotated[int, Field(ge=1, le=64)] = 8
-    # Convex pieces a concave link is cut into; more are tighter and slower.
+    # Convex hulls a concave link is cut into; more are tighter and slower.
     pieces_per_link_max: Annotated[int, Field(ge=1, le=128)] = 8
-    # Links cut into as many pieces as stand here, with more corners: for those that pass others by tenths of a
+    # Links cut into as many hulls as stand here, with more vertices: for those that pass others by tenths of a
     # millimetre, or are hollow and reached into.
     fine_links: dict[Name, Annotated[int, Field(ge=1, le=128)]] = Field(default_factory=dict)
-    # Check pairs that the SRDF disables although their meshes meet, wherever both links have convex pieces: volumes
+    # Check pairs that the SRDF disables although their meshes meet, wherever both links have convex hulls: volumes
     # alone would reject too much that is clear.
     check_contradicted: bool = False
     # Links whose visual shapes are covered too: they have no collision shapes, or only stand-ins.

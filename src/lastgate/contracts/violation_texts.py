@@ -140,10 +140,10 @@ ENTRIES = (
         state="budget_exceeded",
         what_it_checks="That the verdict was reached within the evaluation budget.",
         why_it_matters=(
-            "A verdict that comes after the control cycle is no verdict, and an unfinished check has shown "
-            "nothing."
+            "A verdict that comes after the control cycle is no verdict, and an unfinished check has "
+            "certified nothing."
         ),
-        known_limits="The chunk may be harmless: it was not shown to be, within the budget.",
+        known_limits="The chunk may be harmless: it was not certified within the budget.",
         example="A long jump past many obstacles at grazing distance, which needs very many subdivisions.",
         what_to_do=(
             "Send shorter or fewer steps, thin out the world outside the robot's reach, or give the gate a "
@@ -558,7 +558,7 @@ ENTRIES = (
         stages=(11,),
         what_it_checks=(
             "That every link that can move, and whatever the robot holds, stays more than "
-            "`world_collision_margin_m` away from every obstacle, occupied or unknown cell and point of the "
+            "`world_collision_margin_m` away from every obstacle, occupied or unknown voxel and point of the "
             "world and from every no-go zone, at every instant from the measured state through the last "
             "step. Touching counts as contact."
         ),
@@ -584,14 +584,14 @@ ENTRIES = (
         what_it_checks=(
             "In recovery, that no distance which is already too small gets smaller than it was measured, or "
             "smaller than at the step before, at the next step or on the way there, until it has left its "
-            "margin, and that each ends larger than it began. Convex pieces come no closer, and no deeper, "
+            "margin, and that each ends larger than it began. Convex hulls come no closer, and no deeper, "
             "than they have been."
         ),
         why_it_matters="Out of a contact there is one good direction, and it is away.",
         known_limits=(
             "A robot wedged between two things may have no motion along which both distances grow; then it "
-            "needs a hand. So does one whose core line lies inside a box or a cell, because the depth in "
-            "there is not measured. Convex pieces without a radius that overlap a box, a cell or each other "
+            "needs a hand. So does one whose capsule axis lies inside a box or a cell, because the depth in "
+            "there is not measured. Convex hulls without a radius that overlap a box, a cell or each other "
             "have no depth either: until they are apart, only the volumes around them are held to move away. "
             "A torque has no direction, so JOINT_TORQUE cannot recover. No-go zones give no exemption, and "
             "fingers that were not measured get none."

@@ -37,7 +37,11 @@ class AttachedObjects:
         touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
         ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         if not self._native.attach(
-            number, self._link_index(held.link), held.shape.radius_m, ends, sorted(touching)
+            id=number,
+            link=self._link_index(held.link),
+            radius_m=held.shape.radius_m,
+            ends=ends,
+            touch=sorted(touching),
         ):
             raise ROSConfigError(
                 f"`{held.object_id}` cannot be attached to `{held.link}`: larger than 100 m, or no room for another "
@@ -54,7 +58,7 @@ class AttachedObjects:
         return self._link_names.index(name)
 
     def detach(self, object_id: str) -> None:
-        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        """Detaches an object; an unknown one raises `ROSConfigError`."""
         number = self.numbers.get(object_id)
         if number is None or not self._native.detach(number):
             raise ROSConfigError(
@@ -64,7 +68,7 @@ class AttachedObjects:
         self.shapes = tuple(item for item in self.shapes if item[1].object_id != object_id)
 
     def replace(self, shapes: Sequence[tuple[int, AttachedShape]]) -> None:
-        """Lets go of everything and holds these under these numbers; one used twice raises `ROSConfigError`."""
+        """Detaches everything and attaches these under these numbers; one used twice raises `ROSConfigError`."""
         for object_id in tuple(self.numbers):
             self.detach(object_id)
         for number, held in shapes:
@@ -72,6 +76,6 @@ class AttachedObjects:
                 held.object_id not in self.numbers and number in self.numbers.values()
             ):
                 raise ROSConfigError(
-                    f"held object `{held.object_id}` has a number that is not its own: {number}"
+                    f"attached object `{held.object_id}` has a number that is not its own: {number}"
                 )
             self._attach(held, number)

@@ -28,7 +28,7 @@ class DeclaredContact(Schema):
         links: Links whose own volumes may touch.
         held_objects: Attached objects that may touch, as given to `Gate.attach`.
         objects: What they may touch, by `object_id`.
-        voxels: They may touch whatever cells the grid has there.
+        voxels: They may touch whatever voxels the grid has there.
         points: They may touch whatever points the cloud has there.
         region, region_pose: A box in the robot's base frame, or in its root frame by that name.
         expires_s: On the clock of `now_s`. Steps that are executed later keep the whole margin.
@@ -153,8 +153,8 @@ def contact_request(
     """Returns an ActionChunk's bytes with what came with it, as a kernel process reads them: by name."""
     return _core.encode_chunk_request(
         chunk,
-        recovery,
-        [
+        recovery=recovery,
+        contacts=[
             (
                 contact.links,
                 contact.held_objects,

@@ -37,9 +37,8 @@ from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
 
 # Chooses the SIMD build; verdicts are the same, only the speed differs.
 SIMD_VARIABLE = "LASTGATE_SIMD"
-# As the core numbers them, the fastest first.
-_SIMD_BUILDS = {"avx2": 1, "neon": 2, "generic": 0}
-_CARTESIAN_FRAMES = {"unknown": 0, "base": 1, "tool": 2}
+# The fastest first.
+_SIMD_BUILDS = (_core.SimdBuild.avx2, _core.SimdBuild.neon, _core.SimdBuild.generic)
 
 
 def chosen_simd() -> str:
@@ -48,16 +47,22 @@ def chosen_simd() -> str:
     Raises:
         ROSConfigError: The variable names no build, or one this machine cannot run.
     """
-    available = [name for name, number in _SIMD_BUILDS.items() if _core.has_simd_build(number)]
+    available = [build.name for build in _SIMD_BUILDS if _core.has_simd_build(build)]
     variable, wanted = read_variable(SIMD_VARIABLE, available[0])
     if wanted not in available:
         raise ROSConfigError(f"{variable}={wanted} cannot be used here; available: {', '.join(available)}")
     return wanted
 
 
-def simd_build() -> int:
-    """Returns the chosen SIMD build as the core numbers it."""
-    return _SIMD_BUILDS[chosen_simd()]
+def simd_build() -> _core.SimdBuild:
+    """Returns the chosen SIMD build as the core knows it."""
+    return _core.SimdBuild[chosen_simd()]
+
+
+def _as_slice(columns: list[int]) -> slice | list[int]:
+    """Returns columns that lie side by side as a slice, which NumPy reads without a copy."""
+    together = slice(columns[0], columns[-1] + 1) if columns else slice(0)
+    return together if columns == list(range(together.start or 0, together.stop)) else columns
 
 
 def require_gate(gate: object) -> None:
@@ -151,7 +156,7 @@ class Gate:
         joints = [joint.name for joint in robot.actuated_joints]
         self.joint_names = tuple(name for name in joints if name not in in_gripper)
         self.gripper_joint_names = tuple(name for name in joints if name in in_gripper)
-        self._row_columns = [index for index, name in enumerate(joints) if name not in in_gripper]
+        self._row_columns = _as_slice([index for index, name in enumerate(joints) if name not in in_gripper])
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
         self._held = AttachedObjects(self._native, robot_name=robot.name, link_names=self.link_names)
@@ -235,18 +240,18 @@ class Gate:
         effector = self._effector_index(chunk.ee_name)
         native = self._native.check(
             chunk.rows,
-            int(chunk.mode),
-            effector,
-            self._frame_index(chunk.frame_id, effector),
-            None if state is None else state.positions,
-            None if state is None else state.velocities,
-            None if state is None else state.gripper_positions,
-            None if state is None else state.stamps_s,
-            0.0 if state is None else state.stamp_s,
-            self._native_world(world),
-            require_number(now_s, name="now_s"),
-            recovery,
-            contacts,
+            control_mode=int(chunk.mode),
+            effector=effector,
+            frame=self._frame_index(chunk.frame_id, effector),
+            positions=None if state is None else state.positions,
+            velocities=None if state is None else state.velocities,
+            gripper_positions=None if state is None else state.gripper_positions,
+            stamps_s=None if state is None else state.stamps_s,
+            stamp_s=0.0 if state is None else state.stamp_s,
+            world=self._native_world(world),
+            now_s=require_number(now_s, name="now_s"),
+            recovery=recovery,
+            contacts=contacts,
         )
         violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=world)
         path = self._native.path if native.stage > 8 else None
@@ -370,7 +375,9 @@ class Gate:
     ) -> BatchVerdict:
         accepted = np.empty(len(rows), dtype=np.bool_)
         clearance_m = np.empty(len(rows))
-        self._native.check_configurations(rows, gripper, world, accepted, clearance_m)
+        self._native.check_configurations(
+            rows, gripper_positions=gripper, world=world, accepted=accepted, clearance_m=clearance_m
+        )
         return BatchVerdict(accepted, clearance_m)
 
     def check_nav_goal(self, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float) -> NavGoal:
@@ -417,13 +424,13 @@ class Gate:
             self._held.attach(held)
 
     def detach(self, object_id: str) -> None:
-        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        """Detaches an object; an unknown one raises `ROSConfigError`."""
         with self._entry:
             self._held.detach(object_id)
 
     @property
     def attached(self) -> tuple[AttachedShape, ...]:
-        """Every shape that is held at the moment, in the order it was attached."""
+        """Every shape that is attached at the moment, in the order it was attached."""
         return tuple(held for _, held in self._held.shapes)
 
     @property
@@ -527,12 +534,12 @@ class Gate:
             return self.effector_names.index(ee_name)
         return 0 if not ee_name and len(self.effector_names) == 1 else _core.NONE
 
-    def _frame_index(self, frame_id: str, effector: int) -> int:
+    def _frame_index(self, frame_id: str, effector: int) -> _core.CartesianFrame:
         if frame_id in ("", self.robot.base_frame):
-            return _CARTESIAN_FRAMES["base"]
+            return _core.CartesianFrame.base
         # The core turns steps by the axes of the effector they move; another effector's axes are not these.
         own = effector < len(self.effector_names) and frame_id == self.effector_names[effector]
-        return _CARTESIAN_FRAMES["tool" if own else "unknown"]
+        return _core.CartesianFrame.tool if own else _core.CartesianFrame.unknown
 
     def _native_world(self, world: World | NoWorld | None) -> _core.WorldSnapshot | None:
         if world is None:

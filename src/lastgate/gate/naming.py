@@ -14,7 +14,7 @@ _INDEXED = re.compile(r"^(link|degree of freedom|volume|end effector|allowed pai
 
 
 def name_indices(message: str, robot: RobotDescription) -> str:
-    """Returns a refusal of the core with the name of the joint, link or end effector it counts."""
+    """Returns a violation of the core with the name of the joint, link or end effector it counts."""
     found = _INDEXED.match(message)
     if found is None:
         return message

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Takes the robot's own body, and what it holds, out of what its sensors see.
 
-A cell that touches the robot may hide an obstacle too. So a cell becomes free only if all of it lies in one volume
-grown by its padding: the padding is the distance at which the caller gives up seeing anything. A cell that merely
-touches stays as it was. With `padding_to_clear_m` every cell that the robot reaches into is cleared.
+A voxel that touches the robot may hide an obstacle too. So a voxel becomes free only if all of it lies in one volume
+grown by its padding: the padding is the distance at which the caller gives up seeing anything. A voxel that merely
+touches stays as it was. With `padding_to_clear_m` every voxel that the robot reaches into is cleared.
 """
 
 import math
@@ -19,19 +19,20 @@ from lastgate.contracts import RobotDescription, RobotFrames, ROSConfigError, RO
 from lastgate.contracts.action import RobotState
 from lastgate.contracts.arrays import Float64
 from lastgate.contracts.attached_shape import AttachedShape
+from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.gate.gate import Gate
 from lastgate.robots.kernel_config import capsule_ends
 from lastgate.world.capsule_distance import (
-    cubes_to_segment_m,
-    farthest_corner_to_segment_m,
+    farthest_vertex_to_segment_m,
     points_to_segment_m,
+    voxels_to_segment_m,
 )
-from lastgate.world.cell_ranges import Indices, reached_cells
 from lastgate.world.finite_numbers import require_not_negative, require_positive
 from lastgate.world.freshness import oldest_stamp_s
 from lastgate.world.grid_layout import GridLayout
 from lastgate.world.points import Points
 from lastgate.world.rigid_motion import moved
+from lastgate.world.voxel_ranges import Indices, reached_voxels
 from lastgate.world.voxels import FREE, Voxels
 
 # One and a half frames of a 30 Hz camera. A link at 1 m/s moves 5 cm in it, which the padding has to cover.
@@ -39,9 +40,9 @@ SKEW_S_MAX = 0.05
 
 
 def padding_to_clear_m(resolution_m: float, *, sensor_error_m: float = 0.0) -> float:
-    """Returns the padding with which every cell that holds a point of the robot is cleared.
+    """Returns the padding with which every voxel that holds a point of the robot is cleared.
 
-    Such a cell touches a volume, or would but for the error of the sensor, and reaches at most its diagonal
+    Such a voxel touches a volume, or would but for the error of the sensor, and reaches at most its diagonal
     farther.
     """
     edge = require_positive(resolution_m, name="resolution_m")
@@ -66,10 +67,10 @@ class FilteredVoxels:
     """A grid without the robot, as old as the older of grid and joint state.
 
     Attributes:
-        voxels: The grid; cleared cells are free.
-        cleared_by_owner: How many cells that were not free lie in the padded volumes of each link or held
+        voxels: The grid; cleared voxels are free.
+        cleared_by_owner: How many voxels that were not free lie in the padded volumes of each link or held
             object.
-        left_by_owner: How many cells that are not free touch its unpadded volumes and were left. A check
+        left_by_owner: How many voxels that are not free touch its unpadded volumes and were left. A check
             will find the robot in contact with each of them: the padding is smaller than
             `padding_to_clear_m`.
     """
@@ -85,7 +86,7 @@ class RobotVolumes:
 
     Attributes:
         owners: The link or attached object of each volume.
-        starts_xyz, ends_xyz: The ends of each volume's core; the same twice for a sphere.
+        starts_xyz, ends_xyz: The ends of each volume's capsule axis; the same twice for a sphere.
         radii_m: Without padding.
         paddings_m: What each radius is grown by.
         frames: The frames of the robot; data is in its base frame.
@@ -128,19 +129,19 @@ class RobotVolumes:
         )
         return FilteredPoints(points=aged, removed_by_owner=self._count(index[index >= 0]))
 
-    def owner_of_cells(self, layout: GridLayout) -> NDArray[np.int32]:
-        """Returns whose each cell is, (z, y, x): an index into `owners`, or -1 if no volume touches it."""
+    def owner_of_voxels(self, layout: GridLayout) -> NDArray[np.int32]:
+        """Returns whose each voxel is, (z, y, x): an index into `owners`, or -1 if no volume touches it."""
         self._require_frame(layout.frame_id, what="the grid")
-        nearest = np.full(layout.cell_count, np.inf)
-        owner = np.full(layout.cell_count, -1, dtype=np.int32)
-        for number, cells, gap_m in self._cells_near(layout, self.radii_m + self.paddings_m):
-            closer = (gap_m <= layout.slack_m) & (gap_m < nearest[cells])
-            nearest[cells[closer]] = gap_m[closer]
-            owner[cells[closer]] = number
+        nearest = np.full(layout.voxel_count, np.inf)
+        owner = np.full(layout.voxel_count, -1, dtype=np.int32)
+        for number, voxel_indices, gap_m in self._voxels_near(layout, self.radii_m + self.paddings_m):
+            closer = (gap_m <= layout.slack_m) & (gap_m < nearest[voxel_indices])
+            nearest[voxel_indices[closer]] = gap_m[closer]
+            owner[voxel_indices[closer]] = number
         return owner.reshape(layout.shape)
 
     def clear_voxels(self, voxels: Voxels) -> FilteredVoxels:
-        """Returns the grid with those cells free that lie entirely in one padded volume, unknown ones too.
+        """Returns the grid with those voxels free that lie entirely in one padded volume, unknown ones too.
 
         Raises:
             ROSConfigError: The grid is in another frame.
@@ -149,16 +150,16 @@ class RobotVolumes:
         layout = voxels.layout
         self._require_frame(layout.frame_id, what="the grid")
         stamp_s = self._combined_stamp_s(voxels.stamp_s, what="the grid")
-        cleared_for = np.full(layout.cell_count, -1, dtype=np.int32)
-        for number, cells, _ in self._cells_near(layout, self.radii_m + self.paddings_m):
-            reach_m = farthest_corner_to_segment_m(
-                layout.centres_xyz(cells),
+        cleared_for = np.full(layout.voxel_count, -1, dtype=np.int32)
+        for number, voxel_indices, _ in self._voxels_near(layout, self.radii_m + self.paddings_m):
+            reach_m = farthest_vertex_to_segment_m(
+                layout.centres_xyz(voxel_indices),
                 half_m=layout.resolution_m / 2,
                 start=self.starts_xyz[number],
                 end=self.ends_xyz[number],
             )
             inside = reach_m <= self.radii_m[number] + self.paddings_m[number] - layout.slack_m
-            cleared_for[cells[inside & (cleared_for[cells] < 0)]] = number
+            cleared_for[voxel_indices[inside & (cleared_for[voxel_indices] < 0)]] = number
         occupancy = voxels.message_occupancy().copy()
         cleared = (cleared_for >= 0) & (occupancy != FREE)
         occupancy[cleared] = FREE
@@ -175,26 +176,27 @@ class RobotVolumes:
         )
 
     def _left(self, layout: GridLayout, is_blocked: NDArray[np.bool_]) -> dict[str, int]:
-        owner = np.full(layout.cell_count, -1, dtype=np.int32)
-        for number, cells, gap_m in self._cells_near(layout, self.radii_m):
-            owner[cells[(gap_m <= layout.slack_m) & is_blocked[cells] & (owner[cells] < 0)]] = number
+        owner = np.full(layout.voxel_count, -1, dtype=np.int32)
+        for number, voxel_indices, gap_m in self._voxels_near(layout, self.radii_m):
+            is_left = (gap_m <= layout.slack_m) & is_blocked[voxel_indices] & (owner[voxel_indices] < 0)
+            owner[voxel_indices[is_left]] = number
         return self._count(owner[owner >= 0])
 
-    def _cells_near(self, layout: GridLayout, radii_m: Float64) -> Iterator[tuple[int, Indices, Float64]]:
-        """Yields, per volume, cells that may touch it, and the gap between them and its surface."""
+    def _voxels_near(self, layout: GridLayout, radii_m: Float64) -> Iterator[tuple[int, Indices, Float64]]:
+        """Yields, per volume, voxels that may touch it, and the gap between them and its surface."""
         grown = radii_m[:, None] + layout.slack_m
         low = np.minimum(self.starts_xyz, self.ends_xyz) - grown
         high = np.maximum(self.starts_xyz, self.ends_xyz) + grown
         for number in range(len(self.owners)):
             one = slice(number, number + 1)
-            for _, cells in reached_cells(layout, low_xyz=low[one], high_xyz=high[one]):
-                distance_m = cubes_to_segment_m(
-                    layout.centres_xyz(cells),
+            for _, voxel_indices in reached_voxels(layout, low_xyz=low[one], high_xyz=high[one]):
+                distance_m = voxels_to_segment_m(
+                    layout.centres_xyz(voxel_indices),
                     half_m=layout.resolution_m / 2,
                     start=self.starts_xyz[number],
                     end=self.ends_xyz[number],
                 )
-                yield number, cells, distance_m - radii_m[number]
+                yield number, voxel_indices, distance_m - radii_m[number]
 
     def _owner_index(self, xyz: Float64) -> NDArray[np.intp]:
         deepest = np.full(len(xyz), np.inf)
@@ -262,6 +264,7 @@ class PlacedLinks(Protocol):
     ) -> dict[str, Float64]: ...
 
 
+@with_old_attributes
 class SelfFilter:
     """Knows the volumes of a robot and of what it holds, and places them where the joints say.
 

@@ -23,17 +23,17 @@ from lastgate.contracts.arrays import Float64, immutable
 class Unchecked(IntFlag):
     """Names what a verdict did not check, because nothing was declared or given for it."""
 
-    WORLD = 1 << 0
-    JOINT_ACCELERATION = 1 << 1
-    INITIAL_ACCELERATION = 1 << 2
-    WORKSPACE_BOX = 1 << 3
-    EE_SPEED = 1 << 4
-    EE_ACCELERATION = 1 << 5
-    GRIPPER_STATE = 1 << 6
-    EE_ANGULAR_SPEED = 1 << 7
-    FLOOR_MAP = 1 << 8
-    JOINT_VELOCITIES = 1 << 9
-    UNPROVED_VOLUMES = 1 << 16
+    WORLD = _core.Unchecked.world.value
+    JOINT_ACCELERATION = _core.Unchecked.joint_acceleration.value
+    INITIAL_ACCELERATION = _core.Unchecked.initial_acceleration.value
+    WORKSPACE_BOX = _core.Unchecked.workspace_box.value
+    EE_SPEED = _core.Unchecked.ee_speed.value
+    EE_ACCELERATION = _core.Unchecked.ee_acceleration.value
+    GRIPPER_STATE = _core.Unchecked.gripper_state.value
+    EE_ANGULAR_SPEED = _core.Unchecked.ee_angular_speed.value
+    FLOOR_MAP = _core.Unchecked.floor_map.value
+    JOINT_VELOCITIES = _core.Unchecked.joint_velocities.value
+    UNPROVED_VOLUMES = _core.Unchecked.unproved_volumes.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

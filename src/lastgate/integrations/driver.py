@@ -7,10 +7,9 @@ gives it an `Actuator` and calls `tick` at its own rate.
 
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class StopReason(StrEnum):
     REPLACED = "another driver has its registration"
     KERNEL_GONE = "the kernel is gone"
     STARVED = "no accepted chunk in time"
-    PAUSED = "this driver did not look for too long"
+    PAUSED = "this driver did not poll for too long"
     REJECTED = "a chunk was rejected"
     REFUSED = REJECTED  # deprecated alias, kept for one release
     UNINFORMED = "what must be known is missing or too old"
@@ -285,7 +284,7 @@ class SafeActionDriver:
             return False
         while (message := self._reader.read(0.0)) is not None:
             # What passed for the base is for another driver.
-            if self._reader.last_type == _core.MESSAGE_ACTION_CHUNK:
+            if self._reader.last_type == _core.MessageType.action_chunk:
                 self._take(*message)
         state = self._registration.kernel_state
         found = self.logic.row_at(
@@ -338,7 +337,7 @@ class SafeActionDriver:
         if fields is None or rows is None:
             self._refuse(StopReason.REJECTED)
             return
-        mode = ControlMode(fields["control_mode"])
+        mode = ControlMode(fields.control_mode)
         if mode not in self._modes:
             self._refuse(StopReason.NOT_EXECUTED)
             return
@@ -352,12 +351,12 @@ class SafeActionDriver:
         self.logic.forget()
 
 
-def _rows_of(fields: Mapping[str, Any]) -> Float64 | None:
+def _rows_of(fields: _core.ActionChunkMessage) -> Float64 | None:
     """Returns the steps of a message; None where nothing can be sent.
 
     A kernel that only warns passes what it rejected too: modes that do not exist, and numbers that are none.
     """
-    if not fields["horizon"] or not fields["n_dof"] or fields["control_mode"] not in _MODES:
+    if not fields.horizon or not fields.n_dof or fields.control_mode not in _MODES:
         return None
-    rows = np.array(fields["flat"]).reshape(fields["horizon"], fields["n_dof"])
+    rows = np.array(fields.flat).reshape(fields.horizon, fields.n_dof)
     return rows if np.isfinite(rows).all() else None

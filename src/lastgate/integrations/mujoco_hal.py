@@ -336,7 +336,7 @@ class MujocoHal:
             self._fingers = None
 
     def _torques_are_spent(self) -> bool:
-        # What a torque may lead to was shown for the time of the chunk and no longer: its last step is not held.
+        # What a torque may lead to was certified for the time of the chunk and no longer: its last step is not held.
         rows = len(self._path) - 1
         return self.now_s - self._began_s >= rows * self._gate.step_s - self._model.opt.timestep / 2
 

@@ -20,6 +20,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.contracts.action import ActionChunk, RobotState
+from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.gate import Gate, require_gate
 from lastgate.gate.verdict import Verdict
 from lastgate.integrations.numpy_messages import pack, unpack
@@ -57,6 +58,7 @@ class ProxyOptions:
     unchecked_columns: tuple[str, ...] = ()
 
 
+@with_old_attributes
 class PolicyProxy:
     """Serves on one address what a policy server on another one answers, less what the gate rejects.
 
@@ -68,7 +70,7 @@ class PolicyProxy:
 
     Attributes:
         accepted: Chunks that went on.
-        refused: Chunks that did not.
+        rejected: Chunks that did not.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class PolicyProxy:
                 f"unchecked_columns stand behind joints, and {self._options.mode.name} has none"
             )
         self.accepted = 0
-        self.refused = 0
+        self.rejected = 0
         self._clients = 0
 
     async def serve(self, host: str = "127.0.0.1", port: int = 8000) -> Server:
@@ -151,13 +153,13 @@ class PolicyProxy:
             fields = unpack(reply)
             verdict = self.check(unpack(observation), fields, arrived_s)
         except (ValueError, TypeError, KeyError, AttributeError, ROSConfigError) as error:
-            # What cannot be read cannot be shown to be safe.
-            self.refused += 1
+            # What cannot be read cannot be certified.
+            self.rejected += 1
             return pack({REFUSAL_KEY: {"code": "not_checked", "sentence": str(error), "step": None}})
         if verdict.accepted:
             self.accepted += 1
             return reply
-        self.refused += 1
+        self.rejected += 1
         violation = verdict.violations[0]
         others = {
             key: value for key, value in fields.items() if key != ACTIONS_KEY and _holds_no_steps(value)
@@ -217,7 +219,7 @@ def _bytes(message: str | bytes) -> bytes:
 
 
 def _holds_no_steps(value: object) -> bool:
-    """Tells whether a value is text, a number or a mapping of such: all else may be the rejected actions again."""
+    """Returns whether a value is text, a number or a mapping of such: all else may be the rejected actions again."""
     if isinstance(value, dict):
         return all(_holds_no_steps(part) for part in value.values())
     return value is None or isinstance(value, str | bool | int | float)

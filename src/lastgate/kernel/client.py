@@ -57,10 +57,10 @@ END_TIMEOUT_S = 10.0
 class KernelState(IntEnum):
     """Names the states of `SafetyStatus`."""
 
-    UNCONFIGURED = 0
-    INACTIVE = 1
-    ACTIVE = 2
-    LATCHED = 3
+    UNCONFIGURED = _core.LifecycleState.unconfigured.value
+    INACTIVE = _core.LifecycleState.inactive.value
+    ACTIVE = _core.LifecycleState.active.value
+    LATCHED = _core.LifecycleState.latched.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,12 +239,14 @@ class KernelClient:
             speeds = require_array(velocities, name="velocities", dimensions=1)
             self._require_count(speeds, self._gate.joint_names, name="velocities")
         stamp = time.time() if stamp_s is None else require_number(stamp_s, name="stamp_s")
-        self._channel.observe(_core.encode_joint_state(names, measured, speeds, stamp))
+        self._channel.observe(
+            _core.encode_joint_state(names, positions=measured, velocities=speeds, stamp_s=stamp)
+        )
         if gripper_positions is not None:
             fingers = require_array(gripper_positions, name="gripper_positions", dimensions=1)
             self._require_count(fingers, self._gate.gripper_joint_names, name="gripper_positions")
             grippers = list(self._gate.gripper_joint_names)
-            self._channel.observe(_core.encode_joint_state(grippers, fingers, None, stamp))
+            self._channel.observe(_core.encode_joint_state(grippers, positions=fingers, stamp_s=stamp))
 
     def publish_world(self, world: World | NoWorld) -> None:
         """Hands a world over, and returns when chunks are checked against it.
@@ -288,17 +290,16 @@ class KernelClient:
             chunk = rows
         else:
             raise ROSConfigError(
-                "mode belongs to bare rows: the ActionChunk has one of its own, leave mode out"
+                "mode belongs to bare arrays: the ActionChunk has one of its own, leave mode out"
             )
         payload = _core.encode_action_chunk(
             chunk.rows,
-            int(chunk.mode),
-            time.time(),
-            chunk.ee_name,
-            chunk.frame_id,
-            chunk.rskill_id,
-            chunk.trace_id,
-            0,
+            control_mode=int(chunk.mode),
+            stamp_s=time.time(),
+            ee_name=chunk.ee_name,
+            frame_id=chunk.frame_id,
+            rskill_id=chunk.rskill_id,
+            trace_id=chunk.trace_id,
         )
         declared_contacts = contacts_of(declared_contacts)
         if recovery or declared_contacts:
@@ -349,7 +350,11 @@ class KernelClient:
         )
         ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
         payload = _core.encode_attached_shape(
-            held.object_id, held.link, held.shape.radius_m, ends, list(held.touch_links)
+            object_id=held.object_id,
+            link=held.link,
+            radius_m=held.shape.radius_m,
+            ends=ends,
+            touch_links=list(held.touch_links),
         )
         success, number, said = self._ask("attached_shape", payload)
         if not success:
@@ -357,17 +362,17 @@ class KernelClient:
         self._attachments[object_id] = number
 
     def detach(self, object_id: str) -> None:
-        """Lets go of an object; an unknown one raises `ROSConfigError`."""
+        """Detaches an object; an unknown one raises `ROSConfigError`."""
         success, _, said = self._ask("detach", _core.encode_detach(object_id))
         if not success:
-            raise ROSConfigError(f"`{object_id}` cannot be let go: {said}")
+            raise ROSConfigError(f"`{object_id}` cannot be detached: {said}")
         self._attachments.pop(object_id, None)
 
     def check_nav_goal(self, pose: Pose6D) -> NavGoal:
         """Returns whether the base may be sent to a pose, by the map of the world that was published last."""
         if not isinstance(pose, Pose6D):
             raise ROSConfigError(f"pose is a {type(pose).__name__}, expected a Pose6D in the map's frame")
-        goal = _core.encode_nav_goal(pose.frame_id, pose.xyz, pose.quat_xyzw)
+        goal = _core.encode_nav_goal(frame_id=pose.frame_id, xyz=pose.xyz, quat_xyzw=pose.quat_xyzw)
         success, _, said = self._ask("nav_goal", goal)
         return NavGoal(success, said)
 
@@ -376,11 +381,13 @@ class KernelClient:
     ) -> Verdict:
         native = _core.Verdict()
         try:
-            answer = self._channel.wait_verdict(submit(payload), ANSWER_TIMEOUT_S, self._spin_s)
+            answer = self._channel.wait_verdict(
+                submit(payload), timeout_s=ANSWER_TIMEOUT_S, spin_s=self._spin_s
+            )
         except ValueError as error:
             raise ROSConfigError(f"the chunk cannot be handed over: {error}") from None
         if answer is not None:
-            native = answer["verdict"]
+            native = answer.verdict
         violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=self._world)
         if violation is not None and violation.code is ViolationCode.envelope_unconfigured:
             violation = self._with_what_is_missing(violation)
@@ -445,10 +452,19 @@ class KernelClient:
         fields = None if message is None else _core.read_safety_status(message[3])
         if fields is None:
             raise ROSConfigError(f"the kernel `{self.instance}` gave no status: {self._fate()}")
-        del fields["stamp_s"]
         status_block = _core.read_status_block(self.instance)
-        is_warn_only = status_block is not None and status_block["warn_only"]
-        return KernelStatus(**{**fields, "state": KernelState(fields["state"])}, warn_only=is_warn_only)
+        is_warn_only = status_block is not None and status_block.warn_only
+        return KernelStatus(
+            state=KernelState(fields.state),
+            source=fields.source,
+            reason=fields.reason,
+            sequence=fields.sequence,
+            passed=fields.passed,
+            dropped=fields.dropped,
+            model_digest=fields.model_digest,
+            world_id=fields.world_id,
+            warn_only=is_warn_only,
+        )
 
     def close(self) -> None:
         """Ends the kernel process; its latch stays on disk. One that others started goes on."""
@@ -479,7 +495,7 @@ class KernelClient:
         status_block = _core.read_status_block(self.instance)
         if not self._config.deadman_required or status_block is None:
             return violation
-        if any(source["name"] == "deadman" for source in status_block["sources"]):
+        if any(source.name == "deadman" for source in status_block.sources):
             return violation
         return replace(
             violation,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from lastgate import _core
-from lastgate.contracts import FailureKind, ROSConfigError
+from lastgate.contracts import ROSConfigError
 from lastgate.contracts.arrays import require_number
 from lastgate.contracts.printable import printable
 from lastgate.gate import chosen_simd
@@ -30,7 +30,6 @@ STOP_TIMEOUT_S = 2.0
 KEPT_TIMEOUT_S = 0.5
 # A reset is answered when the disk has kept it, which may take seconds on a busy one.
 RESET_TIMEOUT_S = 10.0
-_LATCHED = 3  # of `SafetyStatus`
 
 # The latch file must outlive the process, and a reboot.
 STATE_DIR_VARIABLE = "LASTGATE_STATE_DIR"
@@ -132,11 +131,11 @@ def stop_kernel(instance: str, *, source: str, reason: str, evidence: str = "") 
     registration = None
     try:
         registration = _core.Registration(instance, source)
-        registration.press(reason, int(FailureKind.HUMAN), evidence)
+        registration.press(reason, _core.FailureKind.human, evidence)
     except (RuntimeError, ValueError, TypeError):
         event.signal()  # no registration, or words that cannot be written: the source stays unknown, but it is a stop
     deadline = time.monotonic() + STOP_TIMEOUT_S
-    while event.kernel_state != _LATCHED:
+    while event.kernel_state != _core.LifecycleState.latched:
         if time.monotonic() > deadline or not event.kernel_is_alive:
             raise ROSConfigError(f"the kernel `{instance}` did not latch, use the hardware stop")
         time.sleep(0.002)

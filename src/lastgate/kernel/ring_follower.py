@@ -2,9 +2,8 @@
 """Follows the ring buffers that a kernel writes. Reading never delays the kernel; a slow reader loses messages."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -27,12 +26,12 @@ class RingMessage:
 
     Attributes:
         sequence: Its number in the ring.
-        kind: Which message it is, as `_core.MESSAGE_…` counts them.
+        kind: Which message it is.
         written_s: When it was written.
     """
 
     sequence: int
-    kind: int
+    kind: _core.MessageType
     written_s: float
     payload: bytes
 
@@ -81,7 +80,7 @@ class ChannelMessages:
         self, instance: str, kind: str, *, start: Start, remembered_max: int = _REMEMBERED_MAX
     ) -> None:
         self._readers = open_channels(instance, kind, start=start)
-        self._remembered: OrderedDict[tuple[int, int], tuple[int, bytes]] = OrderedDict()
+        self._remembered: OrderedDict[tuple[int, int], tuple[_core.MessageType, bytes]] = OrderedDict()
         self._remembered_max = remembered_max
 
     @property
@@ -97,26 +96,26 @@ class ChannelMessages:
         while len(self._remembered) > self._remembered_max:
             self._remembered.popitem(last=False)
 
-    def find(self, channel: int, sequence: int) -> tuple[int, bytes] | None:
+    def find(self, channel: int, sequence: int) -> tuple[_core.MessageType, bytes] | None:
         """Returns type and bytes of a message, or None for one that is not remembered."""
         return self._remembered.get((channel, sequence))
 
-    def of_channel(self, channel: int) -> list[tuple[int, bytes]]:
+    def of_channel(self, channel: int) -> list[tuple[_core.MessageType, bytes]]:
         """Returns what is remembered of one channel, the newest first."""
         return [message for (at, _), message in reversed(self._remembered.items()) if at == channel]
 
-    def newest(self) -> tuple[int, bytes] | None:
+    def newest(self) -> tuple[_core.MessageType, bytes] | None:
         """Returns what was read last; None while nothing was."""
         return next(reversed(self._remembered.values()), None)
 
 
-def chunk_of_message(fields: Mapping[str, Any], *, steps: int) -> ActionChunk:
+def chunk_of_message(fields: _core.ActionChunkMessage, *, steps: int) -> ActionChunk:
     """Returns the chunk of a decoded message whose numbers fill so many steps."""
     return ActionChunk(
-        np.array(fields["flat"], dtype=np.float64).reshape(steps, fields["n_dof"]),
-        mode=fields["control_mode"],
-        ee_name=fields["ee_name"],
-        frame_id=fields["frame_id"],
-        rskill_id=fields["rskill_id"],
-        trace_id=fields["trace_id"],
+        np.array(fields.flat, dtype=np.float64).reshape(steps, fields.n_dof),
+        mode=fields.control_mode,
+        ee_name=fields.ee_name,
+        frame_id=fields.frame_id,
+        rskill_id=fields.rskill_id,
+        trace_id=fields.trace_id,
     )

@@ -33,9 +33,9 @@ def depths(points: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order
     Returns how deep each point lies in a union of hulls, by points of its surface; minus infinity outside.
     """
 
-def deep_sphere(corners: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], centres: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], planes: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], hull_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], surface: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)]) -> tuple[float, float, float, float, float]:
+def deep_sphere(vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], centres: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], planes: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order='C', device='cpu', writable=False)], hull_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], surface: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)]) -> tuple[float, float, float, float, float]:
     """
-    Returns x, y, z, radius and estimated overshoot of a sphere that holds every corner (x, y, z, grown by) and stands out of the union of hulls by little. Centres to start from are x, y, z, depth.
+    Returns x, y, z, radius and estimated overshoot of a sphere that holds every vertex (x, y, z, grown by) and stands out of the union of hulls by little. Centres to start from are x, y, z, depth.
     """
 
 def distinct(points: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
@@ -51,9 +51,9 @@ def overshoot_bound(centre: Annotated[NDArray[numpy.float64], dict(shape=(3), or
     Returns a bound on how far any point of a sphere is from a union of hulls; infinite where it finds none.
     """
 
-def plane_section(corners: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)], height: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], axis: Annotated[NDArray[numpy.float64], dict(shape=(3), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]:
+def plane_section(vertices: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order='C', device='cpu', writable=False)], height: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], axis: Annotated[NDArray[numpy.float64], dict(shape=(3), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float64]:
     """
-    Returns the corners of where a plane cuts the hull of corners with these heights above it.
+    Returns the vertices of where a plane cuts the hull of vertices with these heights above it.
     """
 
 def overlap_cost(capsule: Annotated[NDArray[numpy.float64], dict(shape=(7), order='C', device='cpu', writable=False)], others: Annotated[NDArray[numpy.float64], dict(shape=(None, 7), order='C', device='cpu', writable=False)], *, near_m: float, half_m: float) -> tuple[float, NDArray[numpy.float64]]:

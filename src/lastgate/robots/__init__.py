@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from lastgate.contracts import RobotDescription, ROSConfigError, config_error_from
-from lastgate.contracts.convex_pieces import volumes_digest
+from lastgate.contracts.convex_hulls import volumes_digest
 from lastgate.robots.bounded_yaml import load_bounded_yaml
-from lastgate.robots.convex_pieces_file import digest_of, load_convex_pieces
+from lastgate.robots.convex_hulls_file import digest_of, load_convex_hulls
 
 LIBRARY_DIR = Path(__file__).parent
 MANIFEST_NAME = "robot.yaml"
@@ -77,14 +77,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
 def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
     """Loads a robot by robot library name or manifest path; a `RobotDescription` is returned as it is.
 
-    One that was made of a manifest's keys knows no folder. Where the robot library has the very convex pieces that it
+    One that was made of a manifest's keys knows no folder. Where the robot library has the very convex hulls that it
     names, it comes back with them.
 
     Raises:
         ROSConfigError: Unknown name, unreadable file, or a manifest with problems; all of them are listed.
     """
     if isinstance(robot, RobotDescription):
-        return _with_pieces_of_the_library(robot)
+        return _with_hulls_of_the_library(robot)
     if not isinstance(robot, str | Path):
         raise ROSConfigError(
             f"robot is a {type(robot).__name__}, expected a name, a path or a RobotDescription"
@@ -94,30 +94,30 @@ def load_robot(robot: str | Path | RobotDescription) -> RobotDescription:
         loaded = RobotDescription.model_validate(read_manifest(path))
     except ValidationError as error:
         raise config_error_from(error, source=str(path)) from None
-    return _with_pieces(loaded, path.parent, source=str(path))
+    return _with_hulls(loaded, path.parent, source=str(path))
 
 
-def _with_pieces_of_the_library(robot: RobotDescription) -> RobotDescription:
+def _with_hulls_of_the_library(robot: RobotDescription) -> RobotDescription:
     named = robot.convex_pieces
-    if named is None or robot.has_loaded_pieces or robot.name not in robot_names():
+    if named is None or robot.has_loaded_hulls or robot.name not in robot_names():
         return robot
     folder = LIBRARY_DIR / robot.name
     kept = folder / named.file
-    # Any other file may lie anywhere: a caller that asks for its pieces is told that they were not loaded.
+    # Any other file may lie anywhere: a caller that asks for its hulls is told that they were not loaded.
     if not kept.is_file() or digest_of(kept.read_text(encoding="utf-8")) != named.sha256:
         return robot
-    return _with_pieces(robot, folder, source=f"robot `{robot.name}`")
+    return _with_hulls(robot, folder, source=f"robot `{robot.name}`")
 
 
-def _with_pieces(loaded: RobotDescription, folder: Path, *, source: str) -> RobotDescription:
+def _with_hulls(loaded: RobotDescription, folder: Path, *, source: str) -> RobotDescription:
     named = loaded.convex_pieces
     if named is None:
         return loaded
     if named.volumes_sha256 != volumes_digest(loaded.collision_geometry):
         raise ROSConfigError(
-            f"{source}: `collision_geometry` is not what was lowered with the convex pieces, which would overrule a "
+            f"{source}: `collision_geometry` is not what was lowered with the convex hulls, which would overrule a "
             "volume that was added or changed by hand\n\n"
             "hint: attach what is mounted on a link (`Gate.attach`), or leave `convex_pieces` out, and the volumes "
             "alone decide; `lastgate collision lower` writes both anew"
         )
-    return loaded.with_loaded_pieces(load_convex_pieces(named, folder))
+    return loaded.with_loaded_hulls(load_convex_hulls(named, folder))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from lastgate import _core
 from lastgate.contracts import (
     BoxShape,
     CapsuleShape,
@@ -44,8 +45,11 @@ CONTINUOUS_RANGE = (-1.0e4, 1.0e4)
 # Limits of a joint that mimics another are written with a few digits: what the leader would lose by that is no limit.
 ROUNDED_LIMIT = 1.0e-6
 
-_JOINT_KIND = {"fixed": 0, "revolute": 1, "continuous": 1, "prismatic": 2}
-SHAPE_KIND = {"sphere": 0, "capsule": 1, "box": 2, "half_space": 3}
+# As the core numbers them.
+_JOINT_KIND = {kind.name: kind.value for kind in _core.JointKind} | {
+    "continuous": _core.JointKind.revolute.value
+}
+SHAPE_KIND = {kind.name: kind.value for kind in _core.PrimitiveKind}
 
 Value = bool | int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
 
@@ -65,7 +69,7 @@ def shape_size_m(shape: WorldShape) -> tuple[float, float, float]:
 
 
 def capsule_ends(shape: SphereShape | CapsuleShape, origin_xyz_rpy: Sequence[float]) -> tuple[float, ...]:
-    """Returns the two ends of a shape's core in the frame its origin is given in."""
+    """Returns the two ends of a shape's capsule axis in the frame its origin is given in."""
     x, y, z, roll, pitch, yaw = origin_xyz_rpy
     half = shape.length_m / 2 if isinstance(shape, CapsuleShape) else 0.0
     # Third column of Rz(yaw) Ry(pitch) Rx(roll): the image of the local z axis.
@@ -173,7 +177,7 @@ def flat_config(
     values |= _joints(robot, links)
     values |= _limits(robot, envelope)
     values |= _volumes(robot, links)
-    values |= _pieces(robot, links)
+    values |= _hulls(robot, links)
     values |= _effectors(robot.end_effectors, links, [joint.name for joint in robot.actuated_joints])
     values |= _zones(envelope, robot, links)
     values |= _footprint(robot)
@@ -354,15 +358,15 @@ def _volumes(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
     }
 
 
-def _pieces(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
-    pieces = sorted(robot.loaded_pieces, key=lambda piece: links.index(piece.link_name))
-    if not pieces:
+def _hulls(robot: RobotDescription, links: list[str]) -> dict[str, Value]:
+    hulls = sorted(robot.loaded_hulls, key=lambda hull: links.index(hull.link_name))
+    if not hulls:
         return {}
     return {
-        "piece_link": [links.index(piece.link_name) for piece in pieces],
-        "piece_radius_m": [piece.radius_m for piece in pieces],
-        "piece_corner_count": [len(piece.corners_m) for piece in pieces],
-        "piece_corners_m": [number for piece in pieces for corner in piece.corners_m for number in corner],
+        "piece_link": [links.index(hull.link_name) for hull in hulls],
+        "piece_radius_m": [hull.radius_m for hull in hulls],
+        "piece_corner_count": [len(hull.vertices_m) for hull in hulls],
+        "piece_corners_m": [number for hull in hulls for vertex in hull.vertices_m for number in vertex],
     }
 
 
@@ -389,8 +393,8 @@ def _effectors(ends: Sequence[EndEffector], links: list[str], dofs: list[str]) -
 def _footprint(robot: RobotDescription) -> dict[str, Value]:
     """Returns what the base covers of the floor; a polygon says it more closely than a disc."""
     if robot.footprint_polygon is not None:
-        corners = [float(number) for corner in robot.footprint_polygon for number in corner]
-        return {"footprint_corners_xy": corners, "footprint_radius_m": 0.0}
+        vertices = [float(number) for vertex in robot.footprint_polygon for number in vertex]
+        return {"footprint_corners_xy": vertices, "footprint_radius_m": 0.0}
     if robot.footprint_radius is not None:
         return {"footprint_corners_xy": [0.0, 0.0], "footprint_radius_m": float(robot.footprint_radius)}
     return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact distances from a segment, the core of a capsule, to points and to cells."""
+"""Exact distances from a segment, the axis of a capsule, to points and to voxels."""
 
 import numpy as np
 
@@ -17,10 +17,10 @@ def points_to_segment_m(points: Float64, *, start: Float64, end: Float64) -> Flo
     return np.linalg.norm(offset, axis=-1)
 
 
-def cubes_to_segment_m(centres: Float64, *, half_m: float, start: Float64, end: Float64) -> Float64:
-    """Returns the distance of axis-aligned cubes (N, 3) to a segment, 0 where they share a point.
+def voxels_to_segment_m(centres: Float64, *, half_m: float, start: Float64, end: Float64) -> Float64:
+    """Returns the distance of axis-aligned voxels (N, 3) to a segment, 0 where they share a point.
 
-    The squared distance of a cube to a point that runs along the segment is convex and made of parabolas
+    The squared distance of a voxel to a point that runs along the segment is convex and made of parabolas
     which meet where the point passes the planes of the faces. So its slope is a rising broken line, known
     between two of these eight places once it is known at them.
     """
@@ -49,9 +49,9 @@ def cubes_to_segment_m(centres: Float64, *, half_m: float, start: Float64, end: 
     return np.linalg.norm(beyond(nearest[:, None])[:, 0], axis=1)
 
 
-def farthest_corner_to_segment_m(centres: Float64, *, half_m: float, start: Float64, end: Float64) -> Float64:
-    """Returns how far the farthest point, a corner, of each axis-aligned cube is from a segment."""
+def farthest_vertex_to_segment_m(centres: Float64, *, half_m: float, start: Float64, end: Float64) -> Float64:
+    """Returns how far the farthest point, a vertex, of each axis-aligned voxel is from a segment."""
     farthest = np.zeros(len(centres))
-    for corner in np.stack(np.meshgrid(*[(-half_m, half_m)] * 3), axis=-1).reshape(-1, 3):
-        np.maximum(farthest, points_to_segment_m(centres + corner, start=start, end=end), out=farthest)
+    for vertex in np.stack(np.meshgrid(*[(-half_m, half_m)] * 3), axis=-1).reshape(-1, 3):
+        np.maximum(farthest, points_to_segment_m(centres + vertex, start=start, end=end), out=farthest)
     return farthest

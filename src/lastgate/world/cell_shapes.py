@@ -21,7 +21,7 @@ def disc_reach(radius: float) -> list[int]:
 
 
 def polygon_touches_cells(
-    corners: Float64, cells: Float64, *, touch: float, margin: float = 0.0
+    vertices: Float64, cells: Float64, *, touch: float, margin: float = 0.0
 ) -> NDArray[np.bool_]:
     """Returns for each unit cell, given by its lower corner (K, 2), whether a polygon touches or covers it.
 
@@ -34,7 +34,7 @@ def polygon_touches_cells(
     centres = cells + 0.5
     half = 0.5 + touch
     inside = np.zeros(len(cells), dtype=bool)
-    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+    for start, end in zip(vertices, np.roll(vertices, -1, axis=0), strict=True):
         middle, arm = (start + end) / 2, (end - start) / 2
         away = centres - middle
         # Three axes separate a segment from a square: x, y and the segment's normal.
@@ -54,8 +54,8 @@ def polygon_touches_cells(
 def _segment_to_cells(start: Float64, end: Float64, centres: Float64) -> Float64:
     """Returns how far a segment is from unit cells that it does not cross.
 
-    The nearest points of two convex shapes that are apart are a corner of one and something of the other: the ends
-    of the segment against the cell, the corners of the cell against the segment.
+    The nearest points of two convex shapes that are apart are a vertex of one and something of the other: the ends
+    of the segment against the cell, the vertices of the cell against the segment.
     """
     nearest = np.full(len(centres), np.inf)
     for place in (start, end):
@@ -63,8 +63,8 @@ def _segment_to_cells(start: Float64, end: Float64, centres: Float64) -> Float64
         nearest = np.minimum(nearest, np.hypot(away[:, 0], away[:, 1]))
     along = end - start
     length2 = float(along @ along)
-    for corner in ((-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5), (0.5, 0.5)):
-        from_start = centres + corner - start
+    for vertex in ((-0.5, -0.5), (0.5, -0.5), (-0.5, 0.5), (0.5, 0.5)):
+        from_start = centres + vertex - start
         t = np.clip(from_start @ along / length2, 0.0, 1.0) if length2 > 0.0 else np.zeros(len(centres))
         away = from_start - t[:, None] * along
         nearest = np.minimum(nearest, np.hypot(away[:, 0], away[:, 1]))

@@ -11,7 +11,7 @@ from lastgate.world.finite_numbers import as_float64, require_finite, require_no
 from lastgate.world.freshness import StampedTransform, require_transform
 from lastgate.world.grid_layout import GridLayout, require_frame
 from lastgate.world.points import Points
-from lastgate.world.rasterise import cells_touched_by_spheres
+from lastgate.world.rasterise import voxels_touched_by_spheres
 from lastgate.world.rigid_motion import inverse, moved, require_rigid_motion
 from lastgate.world.see_through import seen_through
 from lastgate.world.voxels import FREE, OCCUPIED, UNKNOWN, CountsAs, Voxels
@@ -172,14 +172,14 @@ def carve(
 ) -> Carved:
     """Returns what one depth image knows about a grid; what the camera did not see stays unknown.
 
-    A cell is free only if it is entirely in front of the camera and in the image, and entirely nearer than
+    A voxel is free only if it is entirely in front of the camera and in the image, and entirely nearer than
     the depth measured at every pixel its outline covers. One pixel without a measurement keeps it unknown. A
-    cell with a point in it, or on it, is occupied.
+    voxel with a point in it, or on it, is occupied.
 
     Args:
         transform: From the image's frame into the layout's; needed when the frames differ, and ages the grid.
-        depth_error_m: How much too far the camera may measure; a cell must be nearer by that much to be
-            free, and a point marks all cells within it.
+        depth_error_m: How much too far the camera may measure; a voxel must be nearer by that much to be
+            free, and a point marks all voxels within it.
         pixel_margin: Pixels around the outline that must be seen through too, for the error of pose and lens.
 
     Raises:
@@ -191,7 +191,7 @@ def carve(
     if isinstance(pixel_margin, bool) or not isinstance(pixel_margin, int) or pixel_margin < 0:
         raise ROSConfigError(f"pixel_margin must be a whole number of at least 0, got {pixel_margin!r}")
     points = image.points()
-    occupied, reached = cells_touched_by_spheres(layout, moved(points.xyz, motion), radius_m=error)
+    occupied, reached = voxels_touched_by_spheres(layout, moved(points.xyz, motion), radius_m=error)
     lens = image.intrinsics
     # The wall that may be there: nothing is seen through a pixel that measured nothing.
     trusted_m = np.where(image.is_measured, image.depth_m - error, -np.inf)

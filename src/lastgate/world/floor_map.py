@@ -92,7 +92,7 @@ class FloorMap:
         )
 
     def blocked_around_base(self) -> tuple[NDArray[np.uint8], Float64]:
-        """Returns one layer of cells (1, rows, columns), and the 3 x 4 pose of their corner in the base frame.
+        """Returns one layer of voxels (1, rows, columns), and the 3 x 4 pose of their vertex in the base frame.
 
         Raises:
             ROSConfigError: The robot does not stand near the map.
@@ -103,9 +103,9 @@ class FloorMap:
         cells = self.grid.blocked[first_row:end_row, first_column:end_column]
         (x,), (y,) = self.grid.in_map(np.array([float(first_column)]), np.array([float(first_row)]))
         c, s = math.cos(self.grid.origin_yaw), math.sin(self.grid.origin_yaw)
-        corner = np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, 0.0]])
+        vertex = np.array([[c, -s, 0.0, x], [s, c, 0.0, y], [0.0, 0.0, 1.0, 0.0]])
         base = self.map_in_base.child_in_parent
         # A matrix may be a rotation to 1e-6 only; the core asks for 1e-9 and gets the nearest rotation.
-        left, _, right = np.linalg.svd(base[:, :3] @ corner[:, :3])
-        placed = np.column_stack([left @ right, base[:, :3] @ corner[:, 3] + base[:, 3]])
+        left, _, right = np.linalg.svd(base[:, :3] @ vertex[:, :3])
+        placed = np.column_stack([left @ right, base[:, :3] @ vertex[:, 3] + base[:, 3]])
         return np.ascontiguousarray(cells[np.newaxis].astype(np.uint8)), placed

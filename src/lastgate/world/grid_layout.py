@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the cells of a grid are, before anything is known about what is in them."""
+"""Where the voxels of a grid are, before anything is known about what is in them."""
 
 import math
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from lastgate.contracts import ROSConfigError
 from lastgate.contracts.arrays import Float64
+from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.world.finite_numbers import (
     COORDINATE_M_MAX,
     Vector3,
@@ -17,8 +18,8 @@ from lastgate.world.finite_numbers import (
     require_xyz,
 )
 
-# One byte per cell: 512 x 512 x 512 is 128 MiB, and 10 m at 2 cm. A finer world belongs into a sparse map.
-CELLS_MAX = 512**3
+# One byte per voxel: 512 x 512 x 512 is 128 MiB, and 10 m at 2 cm. A finer world belongs into a sparse map.
+VOXELS_MAX = 512**3
 
 
 def require_frame(frame_id: object) -> str:
@@ -30,18 +31,19 @@ def require_frame(frame_id: object) -> str:
     return frame_id
 
 
+@with_old_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridLayout:
-    """Places a block of equal cubes along the axes of a frame.
+    """Places a block of equal voxels along the axes of a frame.
 
     Attributes:
-        origin_xyz: Minimum corner of cell 0, 0, 0.
-        resolution_m: Edge length of a cell.
-        size_xyz: How many cells along x, y and z.
+        origin_xyz: Minimum corner of voxel 0, 0, 0.
+        resolution_m: Edge length of a voxel.
+        size_xyz: How many voxels along x, y and z.
         frame_id: The frame of the axes; empty means the robot's base frame.
 
     Raises:
-        ROSConfigError: No cells, too many cells, or a number that is not finite.
+        ROSConfigError: No voxels, too many voxels, or a number that is not finite.
     """
 
     origin_xyz: Vector3
@@ -59,17 +61,17 @@ class GridLayout:
         counts = tuple(
             require_count(size, name=f"size_{axis}") for axis, size in zip("xyz", sizes, strict=True)
         )
-        if math.prod(counts) > CELLS_MAX:
+        if math.prod(counts) > VOXELS_MAX:
             raise ROSConfigError(
-                f"a grid of {counts[0]} x {counts[1]} x {counts[2]} cells has {math.prod(counts)}, at "
-                f"most {CELLS_MAX} "
-                "are held densely: crop it or make the cells larger"
+                f"a grid of {counts[0]} x {counts[1]} x {counts[2]} voxels has {math.prod(counts)}, at "
+                f"most {VOXELS_MAX} "
+                "are held densely: crop it or make the voxels larger"
             )
         object.__setattr__(self, "size_xyz", counts)
-        for axis, corner in zip("xyz", self.maximum_xyz, strict=True):
-            if not abs(corner) <= COORDINATE_M_MAX:
+        for axis, vertex in zip("xyz", self.maximum_xyz, strict=True):
+            if not abs(vertex) <= COORDINATE_M_MAX:
                 raise ROSConfigError(
-                    f"the grid reaches to {axis} = {corner!r} m, at most {COORDINATE_M_MAX:g} m is taken"
+                    f"the grid reaches to {axis} = {vertex!r} m, at most {COORDINATE_M_MAX:g} m is taken"
                 )
 
     @classmethod
@@ -84,7 +86,7 @@ class GridLayout:
         for axis, lower, upper in zip("xyz", low, high, strict=True):
             if not lower < upper:
                 raise ROSConfigError(f"the box is empty along {axis}: from {lower!r} m to {upper!r} m")
-        # 1.2 / 0.1 is 12.000000000000002 cells; without the tolerance a thirteenth would be empty.
+        # 1.2 / 0.1 is 12.000000000000002 voxels; without the tolerance a thirteenth would be empty.
         counts = [
             max(1, math.ceil((upper - lower) / edge - 1e-9)) for lower, upper in zip(low, high, strict=True)
         ]
@@ -94,7 +96,7 @@ class GridLayout:
 
     @property
     def maximum_xyz(self) -> Vector3:
-        """Maximum corner of the last cell."""
+        """Maximum corner of the last voxel."""
         x, y, z = (
             low + count * self.resolution_m for low, count in zip(self.origin_xyz, self.size_xyz, strict=True)
         )
@@ -102,35 +104,35 @@ class GridLayout:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Shape of an array over the cells: z, y, x, so that x runs fastest in memory."""
+        """Shape of an array over the voxels: z, y, x, so that x runs fastest in memory."""
         x, y, z = self.size_xyz
         return z, y, x
 
     @property
-    def cell_count(self) -> int:
-        """Number of cells."""
+    def voxel_count(self) -> int:
+        """Number of voxels."""
         return math.prod(self.size_xyz)
 
     @property
     def slack_m(self) -> float:
         """Distance below which two things count as touching.
 
-        Large enough to cover the rounding of every computation here, small enough (a billionth of a cell) to
+        Large enough to cover the rounding of every computation here, small enough (a billionth of a voxel) to
         be without meaning for a sensor.
         """
         farthest = max(map(abs, (*self.origin_xyz, *self.maximum_xyz)))
         return 1e-9 * self.resolution_m + 64 * np.finfo(np.float64).eps * farthest
 
     def edges_m(self, axis: int) -> Float64:
-        """Returns the coordinates of the cell boundaries along x (0), y (1) or z (2): one more than cells."""
+        """Returns the coordinates of the voxel boundaries along x (0), y (1) or z (2): one more than voxels."""
         return (
             self.origin_xyz[axis] + np.arange(self.size_xyz[axis] + 1, dtype=np.float64) * self.resolution_m
         )
 
-    def centres_xyz(self, cells: NDArray[np.intp]) -> Float64:
-        """Returns the centres of flat cell indices (x fastest)."""
+    def centres_xyz(self, voxel_indices: NDArray[np.intp]) -> Float64:
+        """Returns the centres of flat voxel indices (x fastest)."""
         x, y, _ = self.size_xyz
-        centres = np.empty((len(cells), 3))
-        for axis, index in enumerate((cells % x, cells // x % y, cells // (x * y))):
+        centres = np.empty((len(voxel_indices), 3))
+        for axis, index in enumerate((voxel_indices % x, voxel_indices // x % y, voxel_indices // (x * y))):
             centres[:, axis] = self.origin_xyz[axis] + (index + 0.5) * self.resolution_m
         return centres

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A 2-D map of the floor that answers whether a place is free; what was not mapped is not."""
+"""A 2-D occupancy map that answers whether a place is free; what was not mapped is not."""
 
 import math
 from collections.abc import Sequence

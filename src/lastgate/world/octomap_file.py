@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads OctoMap's binary tree files (`.bt`) into cubes."""
+"""Reads OctoMap's binary tree files (`.bt`) into leaves."""
 
 import math
 import os
@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.contracts import ROSConfigError
-from lastgate.world.cubes import Cubes
 from lastgate.world.finite_numbers import COORDINATE_M_MAX, as_float64
+from lastgate.world.octree_leaves import OctreeLeaves
 from lastgate.world.voxels import FREE, OCCUPIED, UNKNOWN
 
 FIRST_LINE = b"# Octomap OcTree binary file"
 
-# OctoMap's trees have this depth and no other: 2**16 finest cells along each axis, the origin in the middle.
+# OctoMap's trees have this depth and no other: 2**16 finest voxels along each axis, the origin in the middle.
 TREE_DEPTH = 16
 KEYS = 2**TREE_DEPTH
 
 # A header is six short lines; comments may be added, a megabyte of them is not a header.
 HEADER_SIZE_MAX = 64 * 1024
 
-# A node may bring seven unknown cubes with it: the worst tree of this many takes some 2 GiB to read.
+# A node may bring seven unknown leaves with it: the worst tree of this many takes some 2 GiB to read.
 NODES_MAX = 2 * 1024 * 1024
 
 # Trees whose binary form is the same as that of `OcTree`: only colours and counts are left out of it.
@@ -37,8 +37,8 @@ _UNKNOWN, _FREE, _OCCUPIED, _INNER = range(4)
 
 def load_octomap(
     path: str | os.PathLike[str], *, stamp_s: float, frame_id: str, nodes_max: int = NODES_MAX
-) -> Cubes:
-    """Returns every leaf of a `.bt` file and, as unknown cubes, everything in its bounds that has no node.
+) -> OctreeLeaves:
+    """Returns every leaf of a `.bt` file and, as unknown leaves, everything in its bounds that has no node.
 
     Args:
         stamp_s: When the map was made; the file does not say.
@@ -64,7 +64,7 @@ def load_octomap(
     except OSError as error:
         raise ROSConfigError(f"{place}: cannot be read: {error.strerror or error}") from None
     places, codes = _read_tree(content, node_count=node_count, start=start, place=place)
-    return _cubes(places, codes, resolution_m=resolution_m, stamp_s=stamp_s, frame_id=frame_id)
+    return _leaves(places, codes, resolution_m=resolution_m, stamp_s=stamp_s, frame_id=frame_id)
 
 
 def _read_header(stream: BinaryIO, place: Path) -> tuple[int, float]:
@@ -114,7 +114,7 @@ def _read_header(stream: BinaryIO, place: Path) -> tuple[int, float]:
     except ValueError:
         resolution_m = math.nan
     if not 0.0 < resolution_m * KEYS / 2 <= COORDINATE_M_MAX:
-        raise ROSConfigError(f"{place}: byte {at}: res `{res[:80]}` is not a cell size in metres")
+        raise ROSConfigError(f"{place}: byte {at}: res `{res[:80]}` is not a voxel size in metres")
     return int(size), resolution_m
 
 
@@ -191,28 +191,28 @@ def _children(code: int) -> tuple[int, tuple[int, ...]]:
     )
 
 
-def _cubes(
+def _leaves(
     places: NDArray[np.int64],
     codes: NDArray[np.uint16],
     *,
     resolution_m: float,
     stamp_s: float,
     frame_id: str,
-) -> Cubes:
+) -> OctreeLeaves:
     kinds = (codes[:, None] >> np.arange(0, 16, 2, dtype=np.uint16) & 3).astype(np.uint8)
-    corners = np.column_stack([places >> 37, places >> 21 & 0xFFFF, places >> 5 & 0xFFFF]).astype(np.int32)
+    vertices = np.column_stack([places >> 37, places >> 21 & 0xFFFF, places >> 5 & 0xFFFF]).astype(np.int32)
     half = (KEYS >> ((places & 31) + 1)).astype(np.int32)
     # Only the root can be without children here: a map of one leaf, which OctoMap reads as occupied.
     childless = codes == 0
     parent, which = np.nonzero((kinds != _INNER) & ~childless[:, None])
     sides = np.column_stack([which & 1, which >> 1 & 1, which >> 2]).astype(np.int32)
-    keys = np.concatenate([corners[parent] + sides * half[parent, None], corners[childless]])
+    keys = np.concatenate([vertices[parent] + sides * half[parent, None], vertices[childless]])
     widths = np.concatenate([half[parent], 2 * half[childless]])
     found = np.concatenate([kinds[parent, which], np.full(childless.sum(), _OCCUPIED, np.uint8)])
     if not len(codes):
         keys, widths, found = np.zeros((1, 3)), np.array([KEYS]), np.array([_UNKNOWN])
     edge_m = KEYS / 2 * resolution_m
-    return Cubes(
+    return OctreeLeaves(
         centres_xyz=(keys - KEYS / 2 + widths[:, None] / 2) * resolution_m,
         sizes_m=as_float64(widths * resolution_m),
         states=np.array([UNKNOWN, FREE, OCCUPIED], dtype=np.uint8)[found],

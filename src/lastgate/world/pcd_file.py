@@ -153,11 +153,11 @@ def unpack_lzf(packed: bytes, *, size: int, place: Path, start: int) -> bytes:
 
 
 def _copy_back(out: bytearray, source: int, length: int) -> None:
-    # A copy may reach into what it is writing: then the piece repeats.
-    piece = out[source : source + length]
-    while len(piece) < length:
-        piece += piece[: length - len(piece)]
-    out += piece
+    # A copy may reach into what it is writing: then the copied bytes repeat.
+    copied = out[source : source + length]
+    while len(copied) < length:
+        copied += copied[: length - len(copied)]
+    out += copied
 
 
 def _read_header(content: bytes, place: Path) -> tuple[dict[str, tuple[list[str], int]], int, int]:

@@ -12,6 +12,7 @@ import numpy as np
 from lastgate import _core
 from lastgate.contracts import RobotFrames, ROSConfigError, WorldCollisionPrimitive, Zone
 from lastgate.contracts.arrays import Float64, require_number
+from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.contracts.robot_frames import moved_pose
 from lastgate.robots.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.world.floor_map import FloorMap
@@ -36,13 +37,14 @@ def _require_all(values: object, wanted: type[_Item], *, name: str) -> tuple[_It
     return listed
 
 
+@with_old_attributes
 class World:
     """The world at one time, in the robot's base frame.
 
     Args:
         primitives: The obstacles. An empty list says that a source looked and found none; a world that is given
             neither these nor voxels, points or zones says nothing, and every gate calls it unavailable.
-        voxels: A grid of free, occupied and unknown cells; what it does not cover counts as it declares.
+        voxels: A grid of free, occupied and unknown voxels; what it does not cover counts as it declares.
         points: A cloud, as `Points` or as an (N, 3) array seen at `stamp_s`.
         floor_map: A 2-D map that the base drives on. A verdict about base motion without one says so.
         zones: Volumes to keep out of, checked and named like obstacles.
@@ -176,7 +178,7 @@ class World:
     def turn_problem(self, frames: RobotFrames) -> str | None:
         """Returns why a world of the root frame cannot be brought into the base frame, or None.
 
-        Cells are cubes along the axes; turned ones would have to be cut again, and grow.
+        Voxels lie along the axes; turned ones would have to be cut again, and grow.
         """
         if self.voxels is None or not frames.is_turned:
             return None
@@ -226,7 +228,7 @@ class World:
         return world
 
     def _built_voxels(self) -> _core.ObstacleField | None:
-        if self.voxels is None or max(self.voxels.occupancy.shape) > _core.CELLS_PER_EDGE_MAX:
+        if self.voxels is None or max(self.voxels.occupancy.shape) > _core.VOXELS_PER_EDGE_MAX:
             return None
         try:
             return _core.ObstacleField.from_voxels(
@@ -249,8 +251,8 @@ class World:
             raise ROSConfigError(f"world `{self.world_id}` cannot be used: {error}") from None
 
     @cached_property
-    def floor_field(self) -> _core.ObstacleField | None:
-        """Table that the core queries about the map of the floor."""
+    def occupancy_map_field(self) -> _core.ObstacleField | None:
+        """Table that the core queries about the occupancy map."""
         if self.floor_map is None:
             return None
         blocked, in_base = self.floor_map.blocked_around_base()
@@ -275,16 +277,16 @@ class World:
             )
         voxels = self.voxels
         return _core.encode_world_snapshot(
-            self.stamp_s,
-            self.frame_id,
-            self.world_id,
-            False,
-            self._kinds,
-            self._sizes,
-            self._poses,
-            [primitive.object_id or "" for primitive in self.primitives],
-            None if self.points is None else (self.points.xyz, self.points.stamp_s),
-            None
+            stamp_s=self.stamp_s,
+            frame_id=self.frame_id,
+            world_id=self.world_id,
+            declared_absent=False,
+            kinds=self._kinds,
+            sizes_m=self._sizes,
+            poses=self._poses,
+            object_id=[primitive.object_id or "" for primitive in self.primitives],
+            points=None if self.points is None else (self.points.xyz, self.points.stamp_s),
+            voxels=None
             if voxels is None
             else (
                 voxels.occupancy,
@@ -294,8 +296,8 @@ class World:
                 voxels.outside == "free",
                 voxels.stamp_s,
             ),
-            self._obstacle_count,
-            None if self.floor_map is None else self._floor_message(self.floor_map),
+            obstacle_count=self._obstacle_count,
+            floor=None if self.floor_map is None else self._floor_message(self.floor_map),
         )
 
     def _floor_message(self, floor_map: FloorMap) -> _core.FloorMapMessage:
@@ -344,8 +346,8 @@ class World:
             voxels_overflow=voxels is not None and self.voxel_field is None,
             points=None if points is None or self.point_field is None else (self.point_field, points.stamp_s),
             floor=None
-            if floor is None or self.floor_field is None
-            else (self.floor_field, self._placed_stamp_s(floor), floor.expires_s),
+            if floor is None or self.occupancy_map_field is None
+            else (self.occupancy_map_field, self._placed_stamp_s(floor), floor.expires_s),
         )
 
 
@@ -369,7 +371,18 @@ class NoWorld:
         nothing = np.empty((0, 3))
         kinds = np.empty(0, dtype=np.uint8)
         return _core.encode_world_snapshot(
-            0.0, "", self.world_id, True, kinds, nothing, np.empty((0, 7)), [], None, None, 0, None
+            stamp_s=0.0,
+            frame_id="",
+            world_id=self.world_id,
+            declared_absent=True,
+            kinds=kinds,
+            sizes_m=nothing,
+            poses=np.empty((0, 7)),
+            object_id=[],
+            points=None,
+            voxels=None,
+            obstacle_count=0,
+            floor=None,
         )
 
     @cached_property

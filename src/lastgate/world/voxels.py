@@ -30,19 +30,19 @@ def require_counts_as(value: object, *, name: str) -> CountsAs:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Voxels:
-    """A grid of cells at one time, copied on the way in.
+    """A grid of voxels at one time, copied on the way in.
 
     Attributes:
         occupancy: uint8 (size_z, size_y, size_x), x fastest: 0 is free, 255 unknown, anything else occupied.
-        origin_xyz: Minimum corner of cell 0, 0, 0.
-        resolution_m: Edge length of a cell.
+        origin_xyz: Minimum corner of voxel 0, 0, 0.
+        resolution_m: Edge length of a voxel.
         stamp_s: When the oldest source saw it.
         frame_id: The frame of the axes; empty means the robot's base frame.
-        unknown: What a check takes unknown cells for.
+        unknown: What a check takes unknown voxels for.
         outside: What a check takes the space around the grid for.
 
     Raises:
-        ROSConfigError: No cells, another dtype or layout, a number that is not finite, a word that is not
+        ROSConfigError: No voxels, another dtype or layout, a number that is not finite, a word that is not
             known.
     """
 
@@ -79,7 +79,7 @@ class Voxels:
             )
         if not given.size:
             raise ROSConfigError(
-                f"occupancy has shape {given.shape}: a grid without cells says nothing about the world"
+                f"occupancy has shape {given.shape}: a grid without voxels says nothing about the world"
             )
         z, y, x = given.shape
         layout = GridLayout(
@@ -122,7 +122,7 @@ class Voxels:
         flat = _flat_bytes(occupancy)
         if len(flat) != math.prod(sizes):
             raise ROSConfigError(
-                f"occupancy holds {len(flat)} cells, size_x * size_y * size_z is {sizes[0]} * {sizes[1]} "
+                f"occupancy holds {len(flat)} voxels, size_x * size_y * size_z is {sizes[0]} * {sizes[1]} "
                 f"* {sizes[2]} "
                 f"= {math.prod(sizes)}"
             )
@@ -146,7 +146,7 @@ class Voxels:
         unknown: CountsAs = "occupied",
         outside: CountsAs = "occupied",
     ) -> Self:
-        """Returns a grid whose cells are where `layout` says; an occupancy of another shape is refused."""
+        """Returns a grid whose voxels are where `layout` says; an occupancy of another shape is refused."""
         if occupancy.shape != layout.shape:
             raise ROSConfigError(
                 f"occupancy has shape {occupancy.shape}, the layout needs {layout.shape} (z, y, x)"
@@ -163,7 +163,7 @@ class Voxels:
 
     @property
     def layout(self) -> GridLayout:
-        """Layout of the cells, without their contents."""
+        """Layout of the voxels, without their contents."""
         z, y, x = self.occupancy.shape
         return GridLayout(
             origin_xyz=self.origin_xyz,
@@ -174,26 +174,26 @@ class Voxels:
 
     @property
     def is_free(self) -> NDArray[np.bool_]:
-        """Mask of the cells that a source saw to be free."""
+        """Mask of the voxels that a source saw to be free."""
         return self.occupancy == FREE
 
     @property
     def is_unknown(self) -> NDArray[np.bool_]:
-        """Mask of the cells that no source has seen."""
+        """Mask of the voxels that no source has seen."""
         return self.occupancy == UNKNOWN
 
     @property
     def is_occupied(self) -> NDArray[np.bool_]:
-        """Mask of the cells in which a source saw something."""
+        """Mask of the voxels in which a source saw something."""
         return ~(self.is_free | self.is_unknown)
 
     @property
     def blocks(self) -> NDArray[np.bool_]:
-        """Mask of the cells a check may not enter: occupied, and unknown unless the grid declares that free."""
+        """Mask of the voxels a check may not enter: occupied, and unknown unless the grid declares that free."""
         return ~self.is_free if self.unknown == "occupied" else self.is_occupied
 
     def message_occupancy(self) -> UInt8:
-        """Returns the cells as they go on the wire: flat, x fastest, read-only."""
+        """Returns the voxels as they go on the wire: flat, x fastest, read-only."""
         return self.occupancy.reshape(-1)
 
 

@@ -77,10 +77,10 @@ def test_a_box_inverted_along_one_axis_and_flat_along_another_is_refused_for_bot
     assert "along z" in sentences[1]
 
 
-@pytest.mark.parametrize("corner", [[0, 0], [0, 0, float("nan")], [0, 0, "1"], 1.0])
-def test_a_box_corner_without_three_finite_numbers_is_refused(corner):
+@pytest.mark.parametrize("vertex", [[0, 0], [0, 0, float("nan")], [0, 0, "1"], 1.0])
+def test_a_box_vertex_without_three_finite_numbers_is_refused(vertex):
     with pytest.raises(ValidationError, match="workspace_box_min_xyz"):
-        SafetyEnvelope(workspace_box_min_xyz=corner, workspace_box_max_xyz=[1, 1, 1])
+        SafetyEnvelope(workspace_box_min_xyz=vertex, workspace_box_max_xyz=[1, 1, 1])
 
 
 @pytest.mark.parametrize("given", ["gripper_min", "gripper_max"])

@@ -136,11 +136,11 @@ def test_e07_loosening_is_refused_with_the_field_and_both_numbers(asked, sentenc
 
 
 @pytest.mark.parametrize("safety", [CEILING, {}], ids=["robot_has_a_box", "robot_has_none"])
-@pytest.mark.parametrize("corner", BOX)
-def test_e07_half_a_box_is_refused_whether_or_not_the_robot_has_one(safety, corner):
+@pytest.mark.parametrize("vertex", BOX)
+def test_e07_half_a_box_is_refused_whether_or_not_the_robot_has_one(safety, vertex):
     with pytest.raises(ValidationError, match="half a workspace box"):
-        skill_with(**{corner: BOX[corner]})
-    unchecked = SafetyEnvelope().model_copy(update={corner: tuple(BOX[corner])})
+        skill_with(**{vertex: BOX[vertex]})
+    unchecked = SafetyEnvelope().model_copy(update={vertex: tuple(BOX[vertex])})
     skill = skill_with().model_copy(update={"envelope": unchecked})
     with pytest.raises(ROSConfigError, match="the skill sets half a workspace box"):
         intersect_envelopes(robot_with(**safety), skill)
@@ -154,7 +154,7 @@ def test_e07_every_loosened_field_is_named_in_one_error():
     assert len(str(refusal.value).splitlines()) == 3
 
 
-def test_e08_a_box_nobody_set_stays_unset():
+def test_e08_a_box_that_is_not_set_stays_unset():
     envelope = intersect_envelopes(robot_with(max_force_n=10), skill_with(max_force_n=5))
     assert envelope.workspace_box_min_xyz is None
     assert "workspace_box_min_xyz" not in envelope.model_fields_set

@@ -31,7 +31,7 @@ def test_every_branch_hangs_directly_under_ros_error(name):
         "RejectedChunkError",
     ],
 )
-def test_every_refused_motion_is_a_safety_violation(name):
+def test_every_rejected_motion_is_a_safety_violation(name):
     assert getattr(contracts, name).__bases__ == (ROSSafetyViolation,)
 
 

@@ -249,25 +249,25 @@ def test_a_footprint_radius_that_is_no_size_is_refused(problems_of, radius):
     assert "footprint_radius" in problems_of(footprint_radius=radius)[0]
 
 
-@pytest.mark.parametrize("corners", [[], [[0, 0], [1, 1]], [[0, 0], [1, 1], [2, 2]], [[1, 1]] * 3])
-def test_a_footprint_without_an_area_is_refused(problems_of, corners):
-    assert problems_of(footprint_polygon=corners) == ["`footprint_polygon` encloses no area"]
+@pytest.mark.parametrize("vertices", [[], [[0, 0], [1, 1]], [[0, 0], [1, 1], [2, 2]], [[1, 1]] * 3])
+def test_a_footprint_without_an_area_is_refused(problems_of, vertices):
+    assert problems_of(footprint_polygon=vertices) == ["`footprint_polygon` encloses no area"]
 
 
 @pytest.mark.parametrize(
-    ("corners", "edges"),
+    ("vertices", "edges"),
     [
         (
             [[0, 1], [0.6, -0.8], [-1, 0.3], [1, 0.3], [-0.6, -0.8]],
             (0, 2),
         ),  # a star: its middle is gone around twice
         ([[0, 0], [1, 1], [1, 0], [0, 2]], (0, 2)),
-        ([[0, 0], [2, 0], [2, 2], [1, 0], [0, 2]], (0, 2)),  # a corner on an edge
+        ([[0, 0], [2, 0], [2, 2], [1, 0], [0, 2]], (0, 2)),  # a vertex on an edge
     ],
 )
-def test_footprint_that_crosses_itself_is_refused(problems_of, corners, edges):
+def test_footprint_that_crosses_itself_is_refused(problems_of, vertices, edges):
     wanted = f"`footprint_polygon` crosses itself: edges {edges[0]} and {edges[1]}"
-    assert problems_of(footprint_polygon=corners) == [wanted]
+    assert problems_of(footprint_polygon=vertices) == [wanted]
 
 
 def test_footprint_with_a_dent_does_not_cross_itself(manifest):
@@ -275,7 +275,7 @@ def test_footprint_with_a_dent_does_not_cross_itself(manifest):
     assert len(RobotDescription(**manifest, footprint_polygon=dented).footprint_polygon) == 5
 
 
-def test_a_footprint_with_a_corner_that_is_not_finite_is_refused(problems_of):
+def test_a_footprint_with_a_vertex_that_is_not_finite_is_refused(problems_of):
     assert "footprint_polygon.2.1" in problems_of(footprint_polygon=[[0, 0], [1, 0], [0, float("nan")]])[0]
 
 

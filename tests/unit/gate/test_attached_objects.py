@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a robot holds is part of it, until it is let go."""
+"""What a robot holds is part of it, until it is detached."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_attached_object_collides_with_the_world_and_is_named(gate):
     assert check(gate, [[0.0, 0.0]], world=world).accepted
 
 
-def test_attached_object_is_swept_between_the_rows(gate):
+def test_attached_object_is_swept_between_the_steps(gate):
     world = world_of(sphere((0.0, 2.2, 0.0), 0.02, "lamp"))
     rows = [[0.5, 0.0], [2.5, 0.0]]
     state = at(0.5, 0.0)
@@ -92,7 +92,7 @@ def test_two_attached_objects_collide_with_each_other_and_the_shapes_of_one_do_n
     assert {violation.subject, violation.against} == {"left", "right"}
 
 
-def test_capsule_is_held_along_the_z_axis_of_its_pose():
+def test_capsule_is_attached_along_the_z_axis_of_its_pose():
     gate = gate_of(sliders(0.0))
     pole = lg.CapsuleShape(radius_m=0.05, length_m=2.0)
     gate.attach("post0", pole, object_id="pole", origin_xyz_rpy=(0.0, 0.0, 0.0, 0.0, np.pi / 2, 0.0))
@@ -116,7 +116,7 @@ def test_attached_object_is_carried_by_the_finger_it_is_attached_to():
     assert only_violation(check(gate, [[1.0]], mode, world=beside)).subject == "nut"
 
 
-def test_letting_go_removes_every_shape_of_the_object_and_nothing_else(gate):
+def test_detaching_removes_every_shape_of_the_object_and_nothing_else(gate):
     for y in (0.5, 0.8):
         gate.attach("forearm", SPHERE, object_id="tray", origin_xyz_rpy=(1.0, y, 0.0, 0.0, 0.0, 0.0))
     gate.attach("forearm", SPHERE, object_id="cup", origin_xyz_rpy=(1.0, -0.5, 0.0, 0.0, 0.0, 0.0))
@@ -128,7 +128,7 @@ def test_letting_go_removes_every_shape_of_the_object_and_nothing_else(gate):
     )
 
 
-def test_objects_are_told_apart_after_others_were_let_go(gate):
+def test_objects_are_told_apart_after_others_were_detached(gate):
     for name, y in (("a", 0.5), ("b", 1.0)):
         gate.attach("forearm", SPHERE, object_id=name, origin_xyz_rpy=(1.0, y, 0.0, 0.0, 0.0, 0.0))
     gate.detach("a")
@@ -145,14 +145,14 @@ def test_objects_are_told_apart_after_others_were_let_go(gate):
     )
 
 
-def test_object_can_be_held_again_after_it_was_let_go(gate):
+def test_object_can_be_attached_again_after_it_was_detached(gate):
     for _ in range(40):
         gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
         gate.detach("apple")
     assert check(gate, [[0.0, 0.0]]).accepted
 
 
-def test_sixteen_shapes_can_be_held_and_not_seventeen(gate):
+def test_sixteen_shapes_can_be_attached_and_not_seventeen(gate):
     for index in range(16):
         gate.attach(
             "forearm",
@@ -170,7 +170,7 @@ def test_sixteen_shapes_can_be_held_and_not_seventeen(gate):
     gate.attach("forearm", SPHERE, object_id="one_more", origin_xyz_rpy=AT_THE_TIP)
 
 
-def test_unknown_object_cannot_be_let_go(gate):
+def test_unknown_object_cannot_be_detached(gate):
     with pytest.raises(lg.ROSConfigError, match="`apple` is not attached; attached: nothing"):
         gate.detach("apple")
     gate.attach("forearm", SPHERE, object_id="apple", origin_xyz_rpy=AT_THE_TIP)
@@ -203,7 +203,7 @@ def test_unknown_link_is_refused_with_the_links_there_are(gate):
         ({"origin_xyz_rpy": (101.0, 0.0, 0.0, 0.0, 0.0, 0.0)}, "larger than 100 m"),
     ],
 )
-def test_object_that_cannot_be_held_is_refused_and_nothing_changes(gate, arguments, message):
+def test_object_that_cannot_be_attached_is_refused_and_nothing_changes(gate, arguments, message):
     arguments = {"shape": SPHERE, "object_id": "apple"} | arguments
     with pytest.raises(lg.ROSConfigError, match=message):
         gate.attach("forearm", arguments.pop("shape"), **arguments)

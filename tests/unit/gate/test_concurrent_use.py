@@ -23,6 +23,17 @@ STRAIGHT_INTO_THE_WALL = np.array([[0.0, 0.0]])
 CLEAR = np.array([[1.5, 0.1]])
 
 
+def ask_edges(gate, starts, ends):
+    gate._native.check_edges(
+        starts=starts,
+        ends=ends,
+        gripper_positions=None,
+        world=WALL.native,
+        step_max=0.01,
+        first_contact=np.empty(len(starts)),
+    )
+
+
 @pytest.fixture
 def gate() -> lg.Gate:
     return gate_of(planar_two_link(), step_s=1.0)
@@ -54,7 +65,7 @@ def edges_inside(gate: lg.Gate, seconds: float) -> Callable[[], object]:
         starts = np.tile(CLEAR, (count, 1))
 
         def call(starts: np.ndarray = starts) -> None:
-            gate._native.check_edges(starts, starts + 0.1, None, WALL.native, 0.01, np.empty(len(starts)))
+            ask_edges(gate, starts, starts + 0.1)
 
         begun = time.perf_counter()
         call()
@@ -111,7 +122,7 @@ ENTRANCES = {
     ),
     "check_batch of few": lambda gate: gate.check_batch(CLEAR, world=WALL),
     "check_batch of many": lambda gate: gate.check_batch(np.tile(CLEAR, (100, 1)), world=WALL),
-    "check_edges": lambda gate: gate._native.check_edges(CLEAR, CLEAR, None, WALL.native, 0.01, np.empty(1)),
+    "check_edges": lambda gate: ask_edges(gate, CLEAR, CLEAR),
     "attach": lambda gate: gate.attach("forearm", lg.SphereShape(radius_m=0.01), object_id="cup"),
     "detach": lambda gate: gate.detach("tray"),
     "hold": lambda gate: gate.hold(()),
@@ -197,7 +208,13 @@ def test_a_gate_is_free_again_after_a_call_that_raised(gate):
     with pytest.raises(lg.ROSConfigError):
         gate.check("no chunk", state=None, world=WALL, now_s=NOW_S)
     with pytest.raises(ValueError, match="one column per joint"):
-        gate._native.check_configurations(np.zeros((1, 5)), None, WALL.native, np.zeros(1, bool), np.zeros(1))
+        gate._native.check_configurations(
+            np.zeros((1, 5)),
+            gripper_positions=None,
+            world=WALL.native,
+            accepted=np.zeros(1, bool),
+            clearance_m=np.zeros(1),
+        )
     with pytest.raises(lg.ROSConfigError):
         gate.attach("no such link", lg.SphereShape(radius_m=0.01), object_id="cup")
     assert checked(gate, CLEAR).accepted

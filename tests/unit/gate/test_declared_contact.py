@@ -137,10 +137,14 @@ def test_link_may_touch_what_a_field_shows_in_the_region(gate, source):
     if source == "points":
         world = lg.World(points=np.array([[0.6, 0.0, 0.0]]), stamp_s=NOW_S)
     else:
-        cells = np.zeros((4, 4, 20), dtype=np.uint8)
-        cells[:, :, 16:] = 1  # from x = -1 + 16 * 0.1 = 0.6
+        voxel_array = np.zeros((4, 4, 20), dtype=np.uint8)
+        voxel_array[:, :, 16:] = 1  # from x = -1 + 16 * 0.1 = 0.6
         grid = lg.Voxels(
-            occupancy=cells, origin_xyz=(-1.0, -0.2, -0.2), resolution_m=0.1, stamp_s=NOW_S, outside="free"
+            occupancy=voxel_array,
+            origin_xyz=(-1.0, -0.2, -0.2),
+            resolution_m=0.1,
+            stamp_s=NOW_S,
+            outside="free",
         )
         world = lg.World(voxels=grid, stamp_s=NOW_S)
     other = {"voxels": "points", "points": "voxels"}[source]

@@ -79,7 +79,7 @@ def test_several_zones_all_hold():
     assert only_violation(check(gate, [[-0.45]])).against == "right half"
 
 
-def test_zone_holds_between_the_rows():
+def test_zone_holds_between_the_steps():
     # From 0.6 rad to 2.6 rad the straight arm swings through y = 2; both rows are below y = 1.2.
     manifest = planar_two_link()
     manifest["safety"] = dict(manifest.get("safety", {}))

@@ -53,7 +53,7 @@ def test_small_motion_at_home_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LIBRARY_POSES)
-def test_motion_into_itself_is_refused(name: str) -> None:
+def test_motion_into_itself_is_rejected(name: str) -> None:
     """Case X36 is among them: the elbow of h1 into its torso, a pair that a neutral pose seems to excuse."""
     robot = lg.load_robot(name)
     # Without limits of the tool: what is left to refuse is the contact.
@@ -69,7 +69,7 @@ def test_motion_into_itself_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("step_rad", [0.5, 0.1])
 def test_step_of_a_humanoid_near_contact_is_decided_within_the_budget(step_rad: float) -> None:
-    """Hundreds of pieces on each side of a pair cost too much unless only short motions are held against them."""
+    """Hundreds of hulls on each side of a pair cost too much unless only short motions are held against them."""
     robot = lg.load_robot("g1")
     lifted = robot.safety.model_copy(update=dict.fromkeys(TOOL_LIMITS))
     gate = lg.Gate(robot.model_copy(update={"safety": lifted}), step_s=10.0)

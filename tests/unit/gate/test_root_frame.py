@@ -93,11 +93,13 @@ def test_root_at_the_base_needs_no_name_and_understands_both() -> None:
         assert not decided(world_of("primitives", ON_THE_ARM, frame), gate).accepted
 
 
-def test_cells_are_shifted_and_cells_of_a_turned_frame_are_rejected_with_a_sentence() -> None:
-    def grid(corner: np.ndarray) -> lg.World:
-        cells = np.full((1, 1, 1), 1, dtype=np.uint8)
-        at = tuple(map(float, corner))
-        voxels = lg.Voxels(occupancy=cells, origin_xyz=at, resolution_m=0.05, stamp_s=1.0, outside="free")
+def test_voxels_are_shifted_and_voxels_of_a_turned_frame_are_rejected_with_a_sentence() -> None:
+    def grid(vertex: np.ndarray) -> lg.World:
+        voxel_array = np.full((1, 1, 1), 1, dtype=np.uint8)
+        at = tuple(map(float, vertex))
+        voxels = lg.Voxels(
+            occupancy=voxel_array, origin_xyz=at, resolution_m=0.05, stamp_s=1.0, outside="free"
+        )
         return lg.World(voxels=voxels, stamp_s=1.0, frame_id=ROOT)
 
     violation = only_violation(decided(grid(in_root(ABOVE_THE_ARM))))
@@ -115,7 +117,7 @@ def test_cells_are_shifted_and_cells_of_a_turned_frame_are_rejected_with_a_sente
 
 def _floor_world(frame: str, blocked: bool) -> lg.World:
     motion = np.eye(4)[:3]
-    motion[:, 3] = (-5.0, -5.0, 0.0)  # the corner of a map that lies around the base, level with it
+    motion[:, 3] = (-5.0, -5.0, 0.0)  # the vertex of a map that lies around the base, level with it
     if frame == ROOT:
         root = np.vstack([RobotFrames.of(mounted_arm()).root_in_base, [0.0, 0.0, 0.0, 1.0]])
         motion = (np.linalg.inv(root) @ np.vstack([motion, [0.0, 0.0, 0.0, 1.0]]))[:3]
@@ -127,7 +129,7 @@ def _floor_world(frame: str, blocked: bool) -> lg.World:
 
 
 @pytest.mark.parametrize("frame", [BASE, ROOT])
-def test_map_of_the_floor_is_placed_from_either_frame(frame: str) -> None:
+def test_occupancy_map_is_placed_from_either_frame(frame: str) -> None:
     assert not decided(_floor_world(frame, blocked=True)).accepted
     assert decided(_floor_world(frame, blocked=False)).accepted
 
@@ -136,14 +138,14 @@ def _from_message(world: lg.World) -> lg.World:
     """Returns what the kernel's own code makes of the message, for a gate to check."""
     frames = RobotFrames.of(mounted_arm())
     made = _core.world_of_messages(
-        [(_core.MESSAGE_WORLD_SNAPSHOT, world.to_message())],
-        frames.base,
-        7,
-        frames.root,
-        list(frames.root_in_base_xyz_rpy),
+        [(_core.MessageType.world_snapshot, world.to_message())],
+        base_frame=frames.base,
+        id=7,
+        root_frame=frames.root,
+        root_in_base_xyzrpy=list(frames.root_in_base_xyz_rpy),
     )
     told = lg.World(primitives=list(world.primitives), stamp_s=1.0, frame_id=BASE)
-    told.native = made["native"]
+    told.native = made.native
     return told
 
 

@@ -179,7 +179,7 @@ def test_attached_object_has_its_own_padding_and_its_own_voxels():
     assert padded.owner_of(beside) == ["cup"]
     assert padded.owner_of(cloud((0.5, 0.06, 0.0))) == [None]  # the arm itself is not padded
     layout = GridLayout(origin_xyz=(0.0, -0.1, -0.1), resolution_m=0.02, size_xyz=(60, 10, 10))
-    owners = padded.owner_of_cells(layout)
+    owners = padded.owner_of_voxels(layout)
     names = {padded.owners[number] for number in np.unique(owners[owners >= 0])}
     assert names == {"arm", "cup"}
     z, y, x = 5, 5, int(1.05 / 0.02)
@@ -187,31 +187,31 @@ def test_attached_object_has_its_own_padding_and_its_own_voxels():
     assert padded.owners[owners[z, y, int(0.5 / 0.02)]] == "arm"
 
 
-def test_cell_is_cleared_only_if_all_of_it_is_in_the_padded_volume(arm):
+def test_voxel_is_cleared_only_if_all_of_it_is_in_the_padded_volume(arm):
     volumes = SelfFilter(arm, padding_m=0.01).at(state(0.0))
     result = volumes.clear_voxels(grid(1))
     layout = result.voxels.layout
     free = np.flatnonzero(result.voxels.is_free)
-    corners = np.stack(np.meshgrid(*[(-0.01, 0.01)] * 3), axis=-1).reshape(-1, 3)
-    radial = np.linalg.norm((layout.centres_xyz(free)[:, None] + corners)[..., 1:], axis=-1)
+    vertices = np.stack(np.meshgrid(*[(-0.01, 0.01)] * 3), axis=-1).reshape(-1, 3)
+    radial = np.linalg.norm((layout.centres_xyz(free)[:, None] + vertices)[..., 1:], axis=-1)
     assert radial.max() <= 0.06
     assert result.cleared_by_owner == {"arm": len(free)}
-    # Brute force over all cells: none that is inside was left.
+    # Brute force over all voxels: none that is inside was left.
     everywhere = np.linalg.norm(
-        (layout.centres_xyz(np.arange(layout.cell_count))[:, None] + corners)[..., 1:], axis=-1
+        (layout.centres_xyz(np.arange(layout.voxel_count))[:, None] + vertices)[..., 1:], axis=-1
     )
     assert len(free) == (everywhere.max(axis=1) <= 0.06).sum()
 
 
-def test_cell_that_only_touches_the_padded_volume_is_the_robots_and_stays_occupied(arm):
+def test_voxel_that_only_touches_the_padded_volume_is_the_robots_and_stays_occupied(arm):
     volumes = SelfFilter(arm, padding_m=0.01).at(state(0.0))
     voxels = grid(1)
-    owner = volumes.owner_of_cells(voxels.layout)
+    owner = volumes.owner_of_voxels(voxels.layout)
     cleared = volumes.clear_voxels(voxels).voxels.is_free
     touching = (owner >= 0) & ~cleared
     assert touching.any()
     assert (owner[cleared] == 0).all()
-    # Along y the padded surface is at 0.06, exactly a face of the grid: the cell beyond it touches.
+    # Along y the padded surface is at 0.06, exactly a face of the grid: the voxel beyond it touches.
     column = owner[10, :, 10]
     y_index = round((0.06 + 0.2) / 0.02)
     assert column[y_index] == 0
@@ -235,7 +235,7 @@ def test_obstacle_beside_the_robot_survives(arm):
 
 
 @pytest.mark.parametrize("resolution_m", [0.02, 0.05])
-def test_padding_of_a_cell_diagonal_leaves_no_cell_in_contact_and_less_does(arm, resolution_m):
+def test_padding_of_a_voxel_diagonal_leaves_no_voxel_in_contact_and_less_does(arm, resolution_m):
     enough = SelfFilter(arm, padding_m=padding_to_clear_m(resolution_m)).at(state(0.0))
     assert enough.clear_voxels(grid(1, resolution_m=resolution_m)).left_by_owner == {"arm": 0}
     too_little = SelfFilter(arm, padding_m=0.5 * resolution_m).at(state(0.0))
@@ -243,7 +243,7 @@ def test_padding_of_a_cell_diagonal_leaves_no_cell_in_contact_and_less_does(arm,
 
 
 def test_panda_seen_by_a_perfect_camera_is_filtered_out_of_its_own_grid(panda):
-    """Points all over the surfaces of its volumes go in; no cell that the robot touches comes out."""
+    """Points all over the surfaces of its volumes go in; no voxel that the robot touches comes out."""
     rng = np.random.default_rng(2)
     resolution_m = 0.04
     robot = SelfFilter(panda, padding_m=padding_to_clear_m(resolution_m))
@@ -292,7 +292,7 @@ def test_joints_measured_at_another_time_are_refused(arm, stamp_s):
         volumes.clear_voxels(grid(1))
 
 
-def test_arm_silent_for_five_seconds_is_refused_although_the_gripper_still_reports(panda):
+def test_arm_silent_for_five_seconds_is_rejected_although_the_gripper_still_reports(panda):
     fresh = np.full(7, 10.0)
     silent = fresh - 5.0
     robot = SelfFilter(panda, padding_m=0.0)
@@ -311,7 +311,7 @@ def test_data_in_another_frame_is_refused_by_name(arm, frame_id):
         lambda: volumes.owner_of(cloud((0, 0, 0), frame_id=frame_id)),
         lambda: volumes.without_robot(cloud((0, 0, 0), frame_id=frame_id)),
         lambda: volumes.clear_voxels(grid(1, frame_id=frame_id)),
-        lambda: volumes.owner_of_cells(grid(1, frame_id=frame_id).layout),
+        lambda: volumes.owner_of_voxels(grid(1, frame_id=frame_id).layout),
     ):
         with pytest.raises(ROSConfigError, match=f"in frame `{frame_id}`.*`base`"):
             refused()

@@ -60,7 +60,7 @@ def test_verdict_cannot_be_talked_into_accepting(rejected):
         rejected._native.accepted = True
 
 
-def test_verdict_that_nobody_filled_in_rejects(accepted):
+def test_verdict_that_no_check_filled_in_rejects(accepted):
     empty = lg.Verdict(
         native=_core.Verdict(),
         chunk=accepted._chunk,
@@ -110,7 +110,7 @@ def test_explanation_of_an_acceptance_is_one_paragraph_with_the_numbers(accepted
     assert "Not checked: world, joint_acceleration" in text
 
 
-def test_explanation_of_a_contact_says_how_much_was_shown_clear():
+def test_explanation_of_a_contact_says_how_much_was_certified_clear():
     world = world_of(sphere((-1.0, 0.0, 0.0), 0.1, "shelf"), world_id="camera-3")
     text = check(gate_of(sliders(0.0)), [[-0.5], [-0.7], [-1.0]], world=world).explain()
     assert "post0 / shelf are " in text
@@ -154,7 +154,7 @@ def test_joint_rows_are_what_was_checked():
 
 @pytest.fixture(scope="module")
 def collided() -> lg.Verdict:
-    """Is rejected after its path was known."""
+    """Rejected after its path was known."""
     wall = world_of(sphere([1.5, 0.0, 0.0], 0.3))
     state = lg.RobotState(positions=[1.5, 0.0], stamp_s=100.0)
     verdict = check(gate_of(planar_two_link(), step_s=1.0), [[0.0, 0.0]], state=state, world=wall)

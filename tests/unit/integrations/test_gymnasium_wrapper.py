@@ -15,7 +15,7 @@ STEP_S = 0.1
 
 
 class TwoLinkEnv(gymnasium.Env):
-    """Is a planar arm that is where it was sent, one step later."""
+    """A planar arm that is where it was sent, one step later."""
 
     metadata = {"render_modes": []}  # noqa: RUF012 -- Gymnasium's own spelling
 
@@ -176,7 +176,7 @@ def test_hold_of_ones_own_reaches_the_environment():
         ([2.0, 0.0], "joint_velocity_limit"),
     ],
 )
-def test_refused_action_never_reaches_the_environment(action, code):
+def test_rejected_action_never_reaches_the_environment(action, code):
     env = wrapped()
     env.reset(seed=1)
     env.step(np.array([0.3, -0.2], dtype=np.float32))
@@ -189,7 +189,7 @@ def test_refused_action_never_reaches_the_environment(action, code):
     assert env.reset()[1] == {"refusal": None, "gate_refusals": 0}
 
 
-def test_velocity_environment_is_given_zeros_for_a_refused_action():
+def test_velocity_environment_is_given_zeros_for_a_rejected_action():
     env = wrapped(TwoLinkEnv(velocity=True), mode=lg.ControlMode.JOINT_VELOCITY)
     env.reset()
     _, _, _, _, info = env.step(np.array([np.inf, 0.0], dtype=np.float32))
@@ -279,7 +279,7 @@ def test_step_before_reset_says_what_is_missing():
     assert env.step(np.zeros(2, np.float32))[4]["refusal"] is None
 
 
-def test_refused_action_without_positions_to_stand_at_is_an_error():
+def test_rejected_action_without_positions_to_stand_at_is_an_error():
     env = wrapped(state_of=lambda env, observation: lg.RobotState(positions=None, stamp_s=0.0))
     env.reset()
     with pytest.raises(lg.ROSConfigError, match="no positions"):

@@ -293,7 +293,7 @@ def test_ticks_that_come_late_skip_nothing():
     for pause_ms in range(2, 301, 2):
         hal, data = two_link()
         rows = ramp()
-        rows[::2, 1] *= 0.5  # a path with corners
+        rows[::2, 1] *= 0.5  # a path with vertices
         path = np.vstack([np.zeros(2), rows])
         assert hal.submit(rows, world=lg.NO_WORLD).accepted
         sent = [np.zeros(2)]

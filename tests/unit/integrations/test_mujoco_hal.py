@@ -25,7 +25,7 @@ def test_accepted_chunk_is_executed_by_every_kind_of_actuator(kind):
 
 
 @pytest.mark.parametrize("kind", list(SERVOS))
-def test_refused_chunk_moves_nothing(kind):
+def test_rejected_chunk_moves_nothing(kind):
     hal, _ = two_link(kind)
     bad = ramp()
     bad[7, 1] = np.nan
@@ -105,7 +105,7 @@ def test_brake_never_leaves_the_end_of_the_accepted_path():
     assert np.allclose(hal.set_point, ramp(4)[-1], atol=1e-12)
 
 
-def test_accepted_chunk_after_a_refusal_moves_again():
+def test_accepted_chunk_after_a_rejection_moves_again():
     hal, _ = two_link()
     hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
     steps(hal, 0.1)
@@ -205,7 +205,7 @@ def test_exception_only_when_asked_for():
         hal.submit(np.full((4, 2), np.nan), world=lg.NO_WORLD)
 
 
-def test_world_that_is_in_the_way_is_refused_and_not_touched():
+def test_world_that_is_in_the_way_is_rejected_and_not_touched():
     hal, data = two_link()
     world = lg.World(primitives=[sphere((0.6, 0.25, 0.0), 0.1)], stamp_s=data.time)
     refusal = hal.submit(ramp(64, speed=0.5), world=world)
@@ -263,7 +263,7 @@ def test_gripper_command_moves_the_finger_and_the_one_that_mimics_it(mode, chann
     assert hal.state.gripper_positions == pytest.approx([opening_m], abs=0.001)
 
 
-def test_gripper_beyond_its_range_is_refused_and_does_not_move():
+def test_gripper_beyond_its_range_is_rejected_and_does_not_move():
     hal, _, data = gripper_hal()
     refusal = hal.submit(lg.ActionChunk([[1.5]], mode=lg.ControlMode.GRIPPER_POSITION), world=lg.NO_WORLD)
     assert isinstance(refusal, Rejection)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proxy lets accepted chunks through byte for byte, and hands no actions on that were refused."""
+"""The proxy lets accepted chunks through byte for byte, and hands no actions on that were rejected."""
 
 import asyncio
 import contextlib
@@ -63,7 +63,7 @@ def test_accepted_chunk_goes_on_byte_for_byte(dtype):
     proxy, metadata, sent, (got,) = talk(reply)
     assert got == sent
     assert metadata == {"policy": "stub", "lastgate": {"robot": "planar_two_link"}}
-    assert (proxy.accepted, proxy.refused) == (1, 0)
+    assert (proxy.accepted, proxy.rejected) == (1, 0)
 
 
 def jump() -> np.ndarray:
@@ -83,14 +83,14 @@ def jump() -> np.ndarray:
         (np.zeros((0, 2)), "dim_mismatch", None),
     ],
 )
-def test_refused_chunk_does_not_reach_the_robot(actions, code, step):
+def test_rejected_chunk_does_not_reach_the_robot(actions, code, step):
     proxy, _, _, (got,) = talk({"actions": actions, "server_timing": {"infer_ms": 12.5}})
     answer = unpack(got)
     assert "actions" not in answer
     assert answer[REFUSAL_KEY]["code"] == code
     assert answer[REFUSAL_KEY]["step"] == step
     assert answer["server_timing"] == {"infer_ms": 12.5}
-    assert (proxy.accepted, proxy.refused) == (0, 1)
+    assert (proxy.accepted, proxy.rejected) == (0, 1)
 
 
 REJECTED = jump()
@@ -129,7 +129,7 @@ def test_reply_that_cannot_be_read_is_refused(reply):
     proxy, _, _, (got,) = talk(reply)
     assert unpack(got)[REFUSAL_KEY]["code"] == "not_checked"
     assert "actions" not in unpack(got)
-    assert proxy.refused == 1
+    assert proxy.rejected == 1
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_fault_of_the_server_is_told_in_its_own_words_and_the_line_stays_open():
     assert got == ["Traceback: out of memory"] * 2
 
 
-def test_world_is_asked_for_every_chunk_and_none_is_refused():
+def test_world_is_asked_for_every_chunk_and_none_is_rejected():
     worlds = iter([lg.World(primitives=[sphere((0.5, 0.0, 0.0), 0.1)], stamp_s=5.0), lg.NO_WORLD, None])
     _, _, _, got = talk({"actions": STILL}, world=lambda: next(worlds), replies=3, now=lambda: 5.0)
     codes = [unpack(one).get(REFUSAL_KEY, {}).get("code") for one in got]
@@ -211,7 +211,7 @@ def test_columns_behind_the_joints_that_are_not_declared_or_not_finite_are_rejec
     assert "actions" not in answer
     assert answer[REFUSAL_KEY]["code"] == "not_checked"
     assert says in answer[REFUSAL_KEY]["sentence"]
-    assert (proxy.accepted, proxy.refused) == (0, 1)
+    assert (proxy.accepted, proxy.rejected) == (0, 1)
 
 
 def test_rejected_reply_hands_on_no_other_array():
@@ -372,7 +372,7 @@ def test_reply_with_a_key_that_stands_twice_is_refused(reply):
     proxy, _, _, (got,) = talk(reply)
     assert unpack(got)[REFUSAL_KEY]["code"] == "not_checked"
     assert "twice" in unpack(got)[REFUSAL_KEY]["sentence"]
-    assert proxy.refused == 1
+    assert proxy.rejected == 1
 
 
 def test_reply_with_two_keys_of_other_names_is_accepted():

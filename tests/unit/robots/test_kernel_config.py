@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 import lastgate as lg
 from lastgate import _core
 from lastgate.contracts import ControlMode
-from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.contracts.convex_hulls import LinkHull
 from lastgate.robots.kernel_config import capsule_ends, enabled_modes, flat_config, shape_size_m
 
 # Numbers whose shortest text and whose last bit both matter.
@@ -28,7 +28,7 @@ TINY = 5e-324
 
 
 def everything() -> lg.RobotDescription:
-    """Is a robot that sets every key there is, with names that need escaping."""
+    """A robot that sets every key there is, with names that need escaping."""
     manifest = gripper_arm(name='a "quoted" arm \\ Käse')
     manifest["unproved_volumes"] = "drawn for this test"
     manifest["joints"][0] |= {"position_limits": [-ODD, 1 / 3], "origin_rpy": [ODD, -1e-9, 2.0]}
@@ -73,11 +73,11 @@ def everything() -> lg.RobotDescription:
         ],
     }
     manifest["convex_pieces"] = {"file": "convex_pieces.txt", "sha256": "0" * 64}
-    pieces = (
-        ConvexPiece("thumb", 0.0, ((ODD, 0.0, -1e-9),)),
-        ConvexPiece("hand", 0.00012, ((0.0, 0.1, 0.2), (1 / 3, 0.0, 0.0))),
+    hulls = (
+        LinkHull("thumb", 0.0, ((ODD, 0.0, -1e-9),)),
+        LinkHull("hand", 0.00012, ((0.0, 0.1, 0.2), (1 / 3, 0.0, 0.0))),
     )
-    return lg.RobotDescription(**manifest).with_loaded_pieces(pieces)
+    return lg.RobotDescription(**manifest).with_loaded_hulls(hulls)
 
 
 SKILL = lg.RSkillManifest(name="pour", version="1.2.3", envelope=lg.SafetyEnvelope(max_ee_speed_m_s=0.4))
@@ -302,7 +302,7 @@ def test_ends_of_a_sphere_are_its_centre():
 
 
 def followed(*, acceleration: float | None = None, **follower) -> lg.RobotDescription:
-    """Is a slide from 0 to 1 at up to 10 m/s, and a joint that follows it."""
+    """A slide from 0 to 1 at up to 10 m/s, and a joint that follows it."""
     manifest = gripper_arm()
     for own in manifest["joints"]:
         own["acceleration_limit"] = acceleration
@@ -330,7 +330,7 @@ def followed(*, acceleration: float | None = None, **follower) -> lg.RobotDescri
         ({"mimic": {"joint": "lift"}, "position_limits": [1e-7, 0.9999999]}, (0.0, 1.0), 10.0),
     ],
 )
-def test_leader_is_held_to_the_limits_of_those_who_mimic_it(follower, limits, speed):
+def test_leader_is_held_to_the_limits_of_the_joints_that_mimic_it(follower, limits, speed):
     config = _core.read_config(flat_config(followed(**follower), step_s=0.1))
     lift = config.dof_names.index("lift")
     assert (config.position_min[lift], config.position_max[lift]) == limits
@@ -340,7 +340,7 @@ def test_leader_is_held_to_the_limits_of_those_who_mimic_it(follower, limits, sp
 @pytest.mark.parametrize(
     ("multiplier", "own", "acceleration"), [(-4.0, 8.0, 2.0), (1.0, 8.0, 5.0), (1.0, None, 5.0)]
 )
-def test_leader_accelerates_no_faster_than_those_who_mimic_it_may(multiplier, own, acceleration):
+def test_leader_accelerates_no_faster_than_the_joints_that_mimic_it_may(multiplier, own, acceleration):
     mimic = {"joint": "lift", "multiplier": multiplier}
     robot = followed(acceleration=5.0, mimic=mimic, position_limits=[-9.0, 9.0], acceleration_limit=own)
     config = _core.read_config(flat_config(robot, step_s=0.1))

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Distances from a segment to points and cubes, against coal and against sampling."""
+"""Distances from a segment to points and voxels, against coal and against sampling."""
 
 import coal
 import numpy as np
 import pytest
 
 from lastgate.world.capsule_distance import (
-    cubes_to_segment_m,
-    farthest_corner_to_segment_m,
+    farthest_vertex_to_segment_m,
     points_to_segment_m,
+    voxels_to_segment_m,
 )
 
 A, B = np.array([0.0, 0.0, 0.0]), np.array([1.0, 0.0, 0.0])
@@ -24,7 +24,9 @@ def test_point_beside_beyond_and_on_a_segment(point, distance):
 
 def test_segment_without_length_is_a_point():
     assert points_to_segment_m(np.array([[3.0, 4.0, 0.0]]), start=A, end=A) == pytest.approx([5.0])
-    assert cubes_to_segment_m(np.array([[3.0, 0.0, 0.0]]), half_m=1.0, start=A, end=A) == pytest.approx([2.0])
+    assert voxels_to_segment_m(np.array([[3.0, 0.0, 0.0]]), half_m=1.0, start=A, end=A) == pytest.approx(
+        [2.0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,22 +40,22 @@ def test_segment_without_length_is_a_point():
         ((0.5, 0.2, 0.1), 0.0),
     ],
 )
-def test_cube_beside_beyond_touching_and_around_a_segment(centre, distance):
-    assert cubes_to_segment_m(np.array([centre]), half_m=0.5, start=A, end=B) == pytest.approx([distance])
+def test_voxel_beside_beyond_touching_and_around_a_segment(centre, distance):
+    assert voxels_to_segment_m(np.array([centre]), half_m=0.5, start=A, end=B) == pytest.approx([distance])
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_distance_of_cubes_is_what_coal_says_and_never_more_than_any_sample(seed):
+def test_distance_of_voxels_is_what_coal_says_and_never_more_than_any_sample(seed):
     rng = np.random.default_rng(seed)
     start, end = rng.uniform(-1, 1, size=(2, 3))
     centres = rng.uniform(-2, 2, size=(60, 3))
-    ours = cubes_to_segment_m(centres, half_m=0.3, start=start, end=end)
+    ours = voxels_to_segment_m(centres, half_m=0.3, start=start, end=end)
     along = start + np.linspace(0, 1, 2001)[:, None] * (end - start)
     beyond = np.maximum(np.abs(along - centres[:, None]) - 0.3, 0.0)
     sampled = np.linalg.norm(beyond, axis=2).min(axis=1)
     assert (ours <= sampled + 1e-12).all()
     assert (ours >= sampled - 2e-3).all()
-    # A capsule of radius r is r nearer than its core; coal measures capsules along z.
+    # A capsule of radius r is r nearer than its axis; coal measures capsules along z.
     length = np.linalg.norm(end - start)
     z = (end - start) / length
     x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
@@ -75,14 +77,14 @@ def test_distance_of_cubes_is_what_coal_says_and_never_more_than_any_sample(seed
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_no_sample_of_a_cube_is_farther_than_its_farthest_corner(seed):
+def test_no_sample_of_a_voxel_is_farther_than_its_farthest_vertex(seed):
     rng = np.random.default_rng(seed)
     start, end = rng.uniform(-1, 1, size=(2, 3))
     centres = rng.uniform(-2, 2, size=(20, 3))
-    farthest = farthest_corner_to_segment_m(centres, half_m=0.3, start=start, end=end)
+    farthest = farthest_vertex_to_segment_m(centres, half_m=0.3, start=start, end=end)
     samples = centres[:, None] + rng.uniform(-0.3, 0.3, size=(2000, 3))
     assert (points_to_segment_m(samples, start=start, end=end).max(axis=1) <= farthest).all()
-    corners = np.stack(np.meshgrid(*[(-0.3, 0.3)] * 3), axis=-1).reshape(-1, 3)
+    vertices = np.stack(np.meshgrid(*[(-0.3, 0.3)] * 3), axis=-1).reshape(-1, 3)
     assert farthest == pytest.approx(
-        points_to_segment_m(centres[:, None] + corners, start=start, end=end).max(axis=1)
+        points_to_segment_m(centres[:, None] + vertices, start=start, end=end).max(axis=1)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Point-cloud files, written by libraries that nobody here wrote, and then damaged.
+"""Point-cloud files, written by libraries that other projects wrote, and then damaged.
 
 Writers: trimesh and plyfile for PLY, pypcd4 (with its own LZF) for PCD, NumPy for NPY.
 """

@@ -107,43 +107,43 @@ def test_lens_without_focal_length_is_refused(focal):
         PinholeIntrinsics(fx=focal, fy=1.0, cx=0.0, cy=0.0)
 
 
-def cell_of(layout, xyz):
+def voxel_of(layout, xyz):
     x, y, z = np.floor((np.array(xyz) - layout.origin_xyz) / layout.resolution_m).astype(int)
     return z, y, x
 
 
 def test_space_before_a_wall_is_free_the_wall_occupied_and_behind_it_unknown():
     voxels = carve(LAYOUT, image(wall(1.02))).voxels
-    assert voxels.is_free[cell_of(LAYOUT, (0.6, 0.01, 0.01))]
-    assert voxels.is_occupied[cell_of(LAYOUT, (1.02, 0.01, 0.01))]
-    assert voxels.is_unknown[cell_of(LAYOUT, (1.3, 0.01, 0.01))]
+    assert voxels.is_free[voxel_of(LAYOUT, (0.6, 0.01, 0.01))]
+    assert voxels.is_occupied[voxel_of(LAYOUT, (1.02, 0.01, 0.01))]
+    assert voxels.is_unknown[voxel_of(LAYOUT, (1.3, 0.01, 0.01))]
     assert voxels.stamp_s == 5.0
     # Beside the picture: at 0.25 m the camera is 0.2 m wide to either side.
-    assert voxels.is_unknown[cell_of(LAYOUT, (0.25, 0.4, 0.0))]
+    assert voxels.is_unknown[voxel_of(LAYOUT, (0.25, 0.4, 0.0))]
 
 
-def test_cell_that_reaches_the_depth_of_the_wall_is_not_free():
-    # Cells end at 0.95, 1.00, 1.05: one that ends exactly at the wall touches it.
+def test_voxel_that_reaches_the_depth_of_the_wall_is_not_free():
+    # Voxels end at 0.95, 1.00, 1.05: one that ends exactly at the wall touches it.
     voxels = carve(LAYOUT, image(wall(1.0))).voxels
-    assert voxels.is_free[cell_of(LAYOUT, (0.93, 0.01, 0.01))]
-    assert voxels.is_occupied[cell_of(LAYOUT, (0.97, 0.01, 0.01))]
+    assert voxels.is_free[voxel_of(LAYOUT, (0.93, 0.01, 0.01))]
+    assert voxels.is_occupied[voxel_of(LAYOUT, (0.97, 0.01, 0.01))]
     just_behind = carve(LAYOUT, image(wall(1.0 + 1e-3))).voxels
-    assert just_behind.is_free[cell_of(LAYOUT, (0.97, 0.01, 0.01))]
+    assert just_behind.is_free[voxel_of(LAYOUT, (0.97, 0.01, 0.01))]
 
 
-def test_depth_error_keeps_cells_near_the_wall_from_being_free():
-    at = cell_of(LAYOUT, (0.93, 0.01, 0.01))
+def test_depth_error_keeps_voxels_near_the_wall_from_being_free():
+    at = voxel_of(LAYOUT, (0.93, 0.01, 0.01))
     assert carve(LAYOUT, image(wall(1.0))).voxels.is_free[at]
     assert not carve(LAYOUT, image(wall(1.0)), depth_error_m=0.06).voxels.is_free[at]
 
 
 @pytest.mark.parametrize("nothing", [0.0, np.nan, np.inf, 9.0])
-def test_cell_seen_through_a_pixel_that_measured_nothing_stays_unknown(nothing):
+def test_voxel_seen_through_a_pixel_that_measured_nothing_stays_unknown(nothing):
     depth = wall(1.5)
     depth[24, 32] = nothing
     result = carve(LAYOUT, image(depth))
-    assert result.voxels.is_unknown[cell_of(LAYOUT, (0.6, 0.01, 0.01))]
-    assert result.voxels.is_free[cell_of(LAYOUT, (0.6, 0.2, 0.2))]
+    assert result.voxels.is_unknown[voxel_of(LAYOUT, (0.6, 0.01, 0.01))]
+    assert result.voxels.is_free[voxel_of(LAYOUT, (0.6, 0.2, 0.2))]
     assert result.unmeasured_count == 1
 
 
@@ -151,12 +151,12 @@ def test_post_one_pixel_wide_hides_what_is_behind_it():
     depth = wall(1.6)
     depth[:, 32] = 0.5
     voxels = carve(LAYOUT, image(depth)).voxels
-    assert voxels.is_occupied[cell_of(LAYOUT, (0.5, 0.001, 0.01))]
-    assert voxels.is_unknown[cell_of(LAYOUT, (1.0, 0.01, 0.01))]
-    assert voxels.is_free[cell_of(LAYOUT, (1.0, 0.2, 0.01))]
+    assert voxels.is_occupied[voxel_of(LAYOUT, (0.5, 0.001, 0.01))]
+    assert voxels.is_unknown[voxel_of(LAYOUT, (1.0, 0.01, 0.01))]
+    assert voxels.is_free[voxel_of(LAYOUT, (1.0, 0.2, 0.01))]
 
 
-def test_cells_around_and_behind_the_camera_stay_unknown():
+def test_voxels_around_and_behind_the_camera_stay_unknown():
     layout = GridLayout(origin_xyz=(-0.5, -0.5, -0.5), resolution_m=0.1, size_xyz=(10, 10, 10))
     voxels = carve(layout, image(wall(3.0))).voxels
     assert not voxels.is_free[:, :, :5].any()
@@ -176,7 +176,7 @@ def test_image_of_another_frame_needs_its_transform_and_is_aged_by_it():
     transform = StampedTransform.of(shift, parent_frame="", child_frame="odom", stamp_s=2.0)
     voxels = carve(LAYOUT, elsewhere, transform=transform).voxels
     assert voxels.stamp_s == 2.0
-    assert voxels.is_occupied[cell_of(LAYOUT, (1.12, 0.01, 0.01))]
+    assert voxels.is_occupied[voxel_of(LAYOUT, (1.12, 0.01, 0.01))]
 
 
 @pytest.mark.parametrize("margin", [-1, 0.5, True, None])
@@ -186,8 +186,8 @@ def test_pixel_margin_that_is_no_count_is_refused(margin):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_free_cell_of_a_random_image_is_nearer_than_every_pixel_it_covers(seed):
-    """Compared with brute force: every sample of every free cell, projected one by one."""
+def test_every_free_voxel_of_a_random_image_is_nearer_than_every_pixel_it_covers(seed):
+    """Compared with brute force: every sample of every free voxel, projected one by one."""
     rng = np.random.default_rng(seed)
     depth = rng.uniform(0.6, 1.6, size=(49, 65))
     depth[rng.random(depth.shape) < 0.01] = 0.0
@@ -235,7 +235,7 @@ def rendered(model, data, rows=120, columns=160, focal=100.0):
     )
 
 
-def test_no_part_of_a_cluttered_table_seen_by_mujoco_lies_in_a_free_cell():
+def test_no_part_of_a_cluttered_table_seen_by_mujoco_lies_in_a_free_voxel():
     model = mujoco.MjModel.from_xml_string(SCENE)
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -252,15 +252,15 @@ def test_no_part_of_a_cluttered_table_seen_by_mujoco_lies_in_a_free_cell():
         inside.append(local @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom])
     xyz = np.concatenate(inside)
     xyz = xyz[((xyz > layout.origin_xyz) & (xyz < layout.maximum_xyz)).all(axis=1)]
-    z, y, x = cell_of_many(layout, xyz)
+    z, y, x = voxel_of_many(layout, xyz)
     assert not voxels.is_free[z, y, x].any()
     # Above the clutter there is room, and the camera saw that.
-    assert voxels.is_free[cell_of(layout, (0.8, 0.0, 0.1))]
+    assert voxels.is_free[voxel_of(layout, (0.8, 0.0, 0.1))]
     assert voxels.is_free.mean() > 0.1
-    # Inside the box, and under the table, nobody has looked.
-    assert voxels.is_unknown[cell_of(layout, (0.8, 0.15, -0.18))]
-    assert voxels.is_unknown[cell_of(layout, (0.9, 0.0, -0.36))]
+    # Inside the box, and under the table, no camera has seen anything.
+    assert voxels.is_unknown[voxel_of(layout, (0.8, 0.15, -0.18))]
+    assert voxels.is_unknown[voxel_of(layout, (0.9, 0.0, -0.36))]
 
 
-def cell_of_many(layout, xyz):
+def voxel_of_many(layout, xyz):
     return np.floor((xyz - layout.origin_xyz) / layout.resolution_m).astype(int).T[::-1]

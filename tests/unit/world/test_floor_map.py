@@ -16,7 +16,7 @@ TALL = (-0.1, 2.0)
 
 
 def room(*blocked_rc, unknown=(), resolution_m=0.1, yaw=0.0, stamp_s=NOW_S):
-    """4 m by 4 m with its corner at (-2, -2): the cart stands in the middle."""
+    """4 m by 4 m with its vertex at (-2, -2): the cart stands in the middle."""
     side = round(4.0 / resolution_m)
     cells = np.zeros((side, side), dtype=np.int8)
     for cell in blocked_rc:
@@ -55,7 +55,7 @@ def test_base_that_would_drive_over_a_blocked_cell_is_rejected_by_its_name():
     assert drive(AHEAD, placed(room((24, 30)))).accepted, "0.4 m to the side it passes"
 
 
-def test_cell_between_two_rows_is_found():
+def test_cell_between_two_steps_is_found():
     # One row of 0.5 s at 2 m/s: 1 m in one step, over a cell of 2 cm that no row stands on.
     leap = gate_of(cart(), step_s=0.5)
     state = at(3.0)
@@ -222,12 +222,12 @@ def test_declared_disc_is_swept_though_no_link_reaches_as_far():
     assert drive(AHEAD, placed(room((20, 33)))).accepted, "the links alone pass"
 
 
-def test_declared_polygon_is_swept_with_its_corners_while_it_turns():
+def test_declared_polygon_is_swept_with_its_vertices_while_it_turns():
     robot = cart(footprint_polygon=SQUARE)
     turn = [[0.0, 0.0, 0.0, 0.0, 0.0, 1.0]] * 8
-    # The corner reaches 0.566 m; the sides only 0.4 m.
+    # The vertex reaches 0.566 m; the sides only 0.4 m.
     assert drive(np.zeros((1, 6)), placed(room((25, 20))), robot=robot).accepted
-    assert not drive(turn, placed(room((25, 20))), robot=robot).accepted, "the corner sweeps (0.05, 0.5)"
+    assert not drive(turn, placed(room((25, 20))), robot=robot).accepted, "the vertex sweeps (0.05, 0.5)"
     assert drive(turn, placed(room((26, 20))), robot=robot).accepted
 
 
@@ -285,7 +285,7 @@ def test_footprint_is_not_held_against_arm_motion_of_a_base_that_stands():
     assert not check(gate, [[3.0]], state=at(3.0), world=world).accepted, "the sphere of the base touches"
 
 
-def test_footprint_of_too_many_corners_is_refused():
+def test_footprint_of_too_many_vertices_is_refused():
     ring = [[math.cos(a), math.sin(a)] for a in np.linspace(0.0, 2 * math.pi, 66)[:-1]]
     with pytest.raises(lg.ROSConfigError, match="footprint"):
         gate_of(cart(footprint_polygon=ring))
@@ -341,7 +341,7 @@ def test_goal_keeps_the_margin_of_the_robot():
     polygon = {"footprint_polygon": [[-0.2, -0.2], [0.2, -0.2], [0.2, 0.2], [-0.2, 0.2]]}
     assert ask(goal(0.69, 0.05), floor_map, safety=safety, **polygon).ok
     assert not ask(goal(0.71, 0.05), floor_map, safety=safety, **polygon).ok
-    # Beside the cell's corner at (1.0, 0.1) the margin is round: the polygon's corner stays 0.0990 m away, or 0.1131.
+    # Beside the cell's vertex at (1.0, 0.1) the margin is round: the polygon's vertex stays 0.0990 m away, or 0.1131.
     assert not ask(goal(0.73, 0.37), floor_map, safety=safety, **polygon).ok
     assert ask(goal(0.72, 0.38), floor_map, safety=safety, **polygon).ok
 

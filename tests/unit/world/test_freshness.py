@@ -6,7 +6,6 @@ import pytest
 
 from lastgate.contracts import Pose6D, ROSConfigError, ROSPerceptionStale
 from lastgate.world import GridLayout, Points, Voxels
-from lastgate.world.cubes import Cubes
 from lastgate.world.freshness import (
     StampedTransform,
     oldest_stamp_s,
@@ -14,7 +13,8 @@ from lastgate.world.freshness import (
     require_fresh,
     require_transform,
 )
-from lastgate.world.rasterise import merge_voxels, rasterise_cubes, rasterise_points
+from lastgate.world.octree_leaves import OctreeLeaves
+from lastgate.world.rasterise import merge_voxels, rasterise_octree, rasterise_points
 from lastgate.world.rigid_motion import composed, moved, require_rigid_motion
 
 LAYOUT = GridLayout(origin_xyz=(0.0, 0.0, 0.0), resolution_m=0.1, size_xyz=(4, 4, 4))
@@ -53,14 +53,14 @@ def test_fresh_transform_does_not_make_an_old_cloud_younger():
 
 def test_frozen_transform_ages_a_map():
     frozen = StampedTransform.of(SHIFT, parent_frame="", child_frame="map", stamp_s=3.0)
-    cubes = Cubes(
+    octree = OctreeLeaves(
         centres_xyz=np.zeros((1, 3)),
         sizes_m=np.array([0.1]),
         states=np.array([1], dtype=np.uint8),
         stamp_s=10.0,
         frame_id="map",
     )
-    assert rasterise_cubes(LAYOUT, cubes, transform=frozen).voxels.stamp_s == 3.0
+    assert rasterise_octree(LAYOUT, octree, transform=frozen).voxels.stamp_s == 3.0
 
 
 def test_fixed_mount_does_not_age_a_cloud():
@@ -167,18 +167,18 @@ def test_merged_grids_are_occupied_if_one_says_so_and_as_old_as_the_oldest():
     first = Voxels.in_layout(
         LAYOUT, np.full(LAYOUT.shape, 255, np.uint8), stamp_s=5.0, unknown="free", outside="free"
     )
-    cells = np.full(LAYOUT.shape, 255, np.uint8)
-    cells[0, 0, :3] = 0, 9, 0
+    voxel_array = np.full(LAYOUT.shape, 255, np.uint8)
+    voxel_array[0, 0, :3] = 0, 9, 0
     other = np.zeros(LAYOUT.shape, np.uint8)
     other[0, 0, 2] = 1
-    merged = merge_voxels([first, Voxels.in_layout(LAYOUT, cells, stamp_s=4.0)])
+    merged = merge_voxels([first, Voxels.in_layout(LAYOUT, voxel_array, stamp_s=4.0)])
     assert merged.occupancy[0, 0].tolist() == [0, 1, 0, 255]
     assert (merged.stamp_s, merged.unknown, merged.outside) == (4.0, "occupied", "occupied")
     merged = merge_voxels([merged, Voxels.in_layout(LAYOUT, other, stamp_s=6.0)])
     assert merged.occupancy[0, 0].tolist() == [0, 1, 1, 0]
 
 
-def test_grids_with_other_cells_are_not_merged():
+def test_grids_with_other_voxels_are_not_merged():
     other = GridLayout(origin_xyz=(0.01, 0.0, 0.0), resolution_m=0.1, size_xyz=(4, 4, 4))
     grids = [
         Voxels.in_layout(layout, np.zeros((4, 4, 4), np.uint8), stamp_s=0.0) for layout in (LAYOUT, other)

@@ -13,7 +13,7 @@ import pytest
 from lastgate.contracts import ROSConfigError
 from lastgate.world import GridLayout
 from lastgate.world.octomap_file import load_octomap
-from lastgate.world.rasterise import rasterise_cubes
+from lastgate.world.rasterise import rasterise_octree
 from lastgate.world.voxels import FREE, OCCUPIED, UNKNOWN
 
 HEADER = b"# Octomap OcTree binary file\n# comment\nid OcTree\nsize %d\nres %s\ndata\n"
@@ -35,14 +35,14 @@ def file_of(tmp_path, body, *, nodes, res=b"0.1"):
     return path
 
 
-def leaves(cubes, resolution_m):
+def leaves(octree, resolution_m):
     """Returns (doubled key of the centre, width in keys, occupied) of every leaf the file has."""
-    known = cubes.states != UNKNOWN
-    keys = np.round(cubes.centres_xyz[known] / resolution_m * 2).astype(int)
-    widths = np.round(cubes.sizes_m[known] / resolution_m).astype(int)
+    known = octree.states != UNKNOWN
+    keys = np.round(octree.centres_xyz[known] / resolution_m * 2).astype(int)
+    widths = np.round(octree.sizes_m[known] / resolution_m).astype(int)
     return {
         (*key, int(width), int(state))
-        for key, width, state in zip(keys.tolist(), widths, cubes.states[known], strict=True)
+        for key, width, state in zip(keys.tolist(), widths, octree.states[known], strict=True)
     }
 
 
@@ -65,11 +65,11 @@ def test_leaves_of_a_scanned_room_are_those_octomap_lists(tmp_path, resolution_m
     scan = rng.uniform(-2, 2, size=(1500, 3))
     scan[np.arange(1500), rng.integers(0, 3, 1500)] = rng.choice([-2.0, 2.0], 1500)
     tree.insertPointCloud(scan, np.array([0.1, 0.2, 0.3]))
-    cubes = loaded(written(tmp_path / "room.bt", tree))
-    assert leaves(cubes, resolution_m) == leaves_of_octomap(tree, resolution_m)
-    assert (cubes.frame_id, cubes.stamp_s) == ("map", 1.0)
+    octree = loaded(written(tmp_path / "room.bt", tree))
+    assert leaves(octree, resolution_m) == leaves_of_octomap(tree, resolution_m)
+    assert (octree.frame_id, octree.stamp_s) == ("map", 1.0)
     if resolution_m < 0.25:
-        assert len(set(np.round(cubes.sizes_m[cubes.states != UNKNOWN], 6))) > 1
+        assert len(set(np.round(octree.sizes_m[octree.states != UNKNOWN], 6))) > 1
 
 
 def test_every_octant_is_placed_where_octomap_places_it(tmp_path):
@@ -78,20 +78,23 @@ def test_every_octant_is_placed_where_octomap_places_it(tmp_path):
             for z in (-4.45, 0.15):
                 tree = octomap.OcTree(0.1)
                 tree.updateNode(np.array([x, y, z]), True)
-                cubes = loaded(written(tmp_path / "one.bt", tree))
-                ((centre,), (size,)) = cubes.of_state(OCCUPIED)
+                octree = loaded(written(tmp_path / "one.bt", tree))
+                ((centre,), (size,)) = octree.of_state(OCCUPIED)
                 assert centre == pytest.approx((x, y, z))
                 assert size == pytest.approx(0.1)
 
 
-def test_leaves_and_unknown_cubes_fill_the_tree_without_gap_or_overlap(tmp_path):
+def test_leaves_and_unknown_leaves_fill_the_tree_without_gap_or_overlap(tmp_path):
     tree = octomap.OcTree(0.1)
     for x in range(5):
         tree.updateNode(np.array([0.05 + 0.1 * x, 0.05, 0.05]), x % 2 == 0)
-    cubes = loaded(written(tmp_path / "row.bt", tree))
-    assert (cubes.sizes_m**3).sum() == pytest.approx(6553.6**3)
-    assert cubes.tiled_xyz == ((-3276.8,) * 3, (3276.8,) * 3)
-    assert {state: int((cubes.states == state).sum()) for state in (FREE, OCCUPIED)} == {FREE: 2, OCCUPIED: 3}
+    octree = loaded(written(tmp_path / "row.bt", tree))
+    assert (octree.sizes_m**3).sum() == pytest.approx(6553.6**3)
+    assert octree.tiled_xyz == ((-3276.8,) * 3, (3276.8,) * 3)
+    assert {state: int((octree.states == state).sum()) for state in (FREE, OCCUPIED)} == {
+        FREE: 2,
+        OCCUPIED: 3,
+    }
 
 
 def test_eight_equal_leaves_become_one_of_twice_the_size(tmp_path):
@@ -110,20 +113,20 @@ def test_map_file_becomes_a_grid_that_is_free_only_where_the_map_is(tmp_path):
         for y in range(4):
             for z in range(4):
                 tree.updateNode(np.array([x, y, z]) * 0.1 + 0.05, bool(x == 3))
-    cubes = load_octomap(written(tmp_path / "map.bt", tree), stamp_s=1.0, frame_id="")
+    octree = load_octomap(written(tmp_path / "map.bt", tree), stamp_s=1.0, frame_id="")
     layout = GridLayout(origin_xyz=(-0.1, 0.0, 0.0), resolution_m=0.1, size_xyz=(6, 4, 4))
-    voxels = rasterise_cubes(layout, cubes, touching="free").voxels
+    voxels = rasterise_octree(layout, octree, touching="free").voxels
     assert (voxels.occupancy == np.array([255, 0, 0, 0, 1, 255], np.uint8)).all()
-    # Shifted by half a cell, each cell straddles two: it is as bad as the worse of them.
+    # Shifted by half a voxel, each voxel straddles two: it is as bad as the worse of them.
     half = GridLayout(origin_xyz=(-0.05, 0.1, 0.1), resolution_m=0.1, size_xyz=(5, 2, 2))
-    voxels = rasterise_cubes(half, cubes, touching="free").voxels
+    voxels = rasterise_octree(half, octree, touching="free").voxels
     assert (voxels.occupancy == np.array([255, 0, 0, 1, 1], np.uint8)).all()
 
 
 def test_tree_without_nodes_is_unknown_all_through(tmp_path):
     path = file_of(tmp_path, b"", nodes=0)
-    cubes = loaded(path)
-    assert cubes.states.tolist() == [UNKNOWN]
+    octree = loaded(path)
+    assert octree.states.tolist() == [UNKNOWN]
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(ROSConfigError, match="no nodes, but there are bytes"):
         loaded(path)
@@ -134,8 +137,8 @@ def test_root_without_children_is_one_occupied_leaf_as_it_is_for_octomap(tmp_pat
     tree = octomap.OcTree(0.1)
     assert tree.readBinary(str(path).encode())
     assert [tree.isNodeOccupied(leaf) for leaf in tree.begin_leafs()] == [True]
-    cubes = loaded(path)
-    assert (cubes.states.tolist(), cubes.sizes_m.tolist()) == ([OCCUPIED], [pytest.approx(6553.6)])
+    octree = loaded(path)
+    assert (octree.states.tolist(), octree.sizes_m.tolist()) == ([OCCUPIED], [pytest.approx(6553.6)])
 
 
 def test_inner_node_without_children_is_refused_not_read_as_free_space(tmp_path):
@@ -183,8 +186,8 @@ def test_tree_with_another_node_count_than_its_header_is_refused(tmp_path):
 
 def test_tree_of_depth_sixteen_is_read_and_one_deeper_is_refused(tmp_path):
     chain = b"\x03\x00" * 15
-    cubes = loaded(file_of(tmp_path, chain + b"\x02\x00", nodes=17))
-    assert cubes.of_state(OCCUPIED)[1].tolist() == [pytest.approx(0.1)]
+    octree = loaded(file_of(tmp_path, chain + b"\x02\x00", nodes=17))
+    assert octree.of_state(OCCUPIED)[1].tolist() == [pytest.approx(0.1)]
     path = file_of(tmp_path, chain + b"\x03\x00" + b"\x02\x00", nodes=18)
     with pytest.raises(ROSConfigError, match=rf"byte {path.stat().st_size - 4}: a node at depth 16"):
         loaded(path)

@@ -143,10 +143,10 @@ def test_crop_that_leaves_nothing_is_empty_and_says_so():
     assert cropped.declared_empty
 
 
-@pytest.mark.parametrize("corner", [(0, 1, 1), (1, 1, float("nan")), (1, 1), (1, 1, -1)])
-def test_crop_to_a_box_that_is_none_is_refused(corner):
+@pytest.mark.parametrize("vertex", [(0, 1, 1), (1, 1, float("nan")), (1, 1), (1, 1, -1)])
+def test_crop_to_a_box_that_is_none_is_refused(vertex):
     with pytest.raises(ROSConfigError, match=r"empty along|maximum_xyz"):
-        Points(xyz=np.zeros((1, 3)), stamp_s=0.0).cropped(minimum_xyz=(0, 0, 0), maximum_xyz=corner)
+        Points(xyz=np.zeros((1, 3)), stamp_s=0.0).cropped(minimum_xyz=(0, 0, 0), maximum_xyz=vertex)
 
 
 def test_later_change_of_the_callers_array_does_not_reach_the_cloud():

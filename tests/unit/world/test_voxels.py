@@ -6,7 +6,7 @@ import pytest
 
 from lastgate.contracts import ROSConfigError
 from lastgate.world import GridLayout, Voxels
-from lastgate.world.grid_layout import CELLS_MAX
+from lastgate.world.grid_layout import VOXELS_MAX
 
 NOT_FINITE = [float("nan"), float("inf"), float("-inf")]
 
@@ -27,8 +27,8 @@ def test_grid_with_default_words_counts_unknown_and_outside_as_occupied():
 
 
 def test_grid_distinguishes_free_occupied_and_unknown():
-    cells = np.array([[[0, 1, 7, 254, 255]]], dtype=np.uint8)
-    voxels = grid(occupancy=cells)
+    voxel_array = np.array([[[0, 1, 7, 254, 255]]], dtype=np.uint8)
+    voxels = grid(occupancy=voxel_array)
     assert voxels.is_free.tolist() == [[[True, False, False, False, False]]]
     assert voxels.is_occupied.tolist() == [[[False, True, True, True, False]]]
     assert voxels.is_unknown.tolist() == [[[False, False, False, False, True]]]
@@ -43,9 +43,9 @@ def test_unknown_declared_free_does_not_block_but_stays_unknown():
 
 
 def test_later_change_of_the_callers_array_does_not_reach_the_grid():
-    cells = np.ones((1, 1, 1), dtype=np.uint8)
-    voxels = grid(occupancy=cells)
-    cells[:] = 0
+    voxel_array = np.ones((1, 1, 1), dtype=np.uint8)
+    voxels = grid(occupancy=voxel_array)
+    voxel_array[:] = 0
     assert voxels.is_occupied.all()
     with pytest.raises(ValueError, match="read-only"):
         voxels.occupancy[0, 0, 0] = 0
@@ -65,9 +65,9 @@ def test_message_is_read_with_x_fastest():
 
 
 @pytest.mark.parametrize(
-    "as_type", [bytes, bytearray, memoryview, list, lambda cells: np.frombuffer(cells, np.uint8)]
+    "as_type", [bytes, bytearray, memoryview, list, lambda voxel_array: np.frombuffer(voxel_array, np.uint8)]
 )
-def test_message_cells_of_every_kind_are_taken(as_type):
+def test_message_voxels_of_every_kind_are_taken(as_type):
     voxels = Voxels.from_message(
         as_type(bytes([0, 1, 255])),
         size_x=3,
@@ -82,7 +82,7 @@ def test_message_cells_of_every_kind_are_taken(as_type):
 
 @pytest.mark.parametrize("length", [0, 23, 25])
 def test_message_of_another_length_than_its_sizes_is_refused(length):
-    with pytest.raises(ROSConfigError, match=rf"holds {length} cells.*4 \* 3 \* 2 = 24"):
+    with pytest.raises(ROSConfigError, match=rf"holds {length} voxels.*4 \* 3 \* 2 = 24"):
         Voxels.from_message(
             bytes(length),
             size_x=4,
@@ -97,16 +97,16 @@ def test_message_of_another_length_than_its_sizes_is_refused(length):
 @pytest.mark.parametrize(
     "cells", [[256], [-1], [0.5], "x", None, np.zeros(1, np.int8), np.zeros((1, 1), np.uint8)]
 )
-def test_message_cells_that_are_not_bytes_are_refused(cells):
+def test_message_voxels_that_are_not_bytes_are_refused(voxel_array):
     with pytest.raises(ROSConfigError, match="occupancy"):
         Voxels.from_message(
-            cells, size_x=1, size_y=1, size_z=1, origin_xyz=(0, 0, 0), resolution_m=1, stamp_s=0
+            voxel_array, size_x=1, size_y=1, size_z=1, origin_xyz=(0, 0, 0), resolution_m=1, stamp_s=0
         )
 
 
 @pytest.mark.parametrize("shape", [(0, 0, 0), (0, 3, 4), (2, 0, 4), (2, 3, 0)])
-def test_grid_without_cells_is_refused(shape):
-    with pytest.raises(ROSConfigError, match="without cells"):
+def test_grid_without_voxels_is_refused(shape):
+    with pytest.raises(ROSConfigError, match="without voxels"):
         grid(occupancy=np.zeros(shape, dtype=np.uint8))
 
 
@@ -169,7 +169,7 @@ def test_frame_that_is_no_text_is_refused():
         grid(frame_id=None)
 
 
-def test_layout_of_a_grid_says_where_its_cells_are():
+def test_layout_of_a_grid_says_where_its_voxels_are():
     layout = grid(origin_xyz=(1.0, 2.0, 3.0)).layout
     assert layout.size_xyz == (4, 3, 2)
     assert layout.maximum_xyz == pytest.approx((1.4, 2.3, 3.2))
@@ -189,9 +189,9 @@ def test_layout_around_an_empty_box_is_refused(maximum):
         GridLayout.around(minimum_xyz=(0.0, 0.0, 0.0), maximum_xyz=maximum, resolution_m=0.1)
 
 
-def test_layout_at_the_bound_is_taken_and_one_cell_more_is_refused():
+def test_layout_at_the_bound_is_taken_and_one_voxel_more_is_refused():
     at_bound = GridLayout(origin_xyz=(0, 0, 0), resolution_m=0.01, size_xyz=(512, 512, 512))
-    assert at_bound.cell_count == CELLS_MAX
+    assert at_bound.voxel_count == VOXELS_MAX
     with pytest.raises(ROSConfigError, match="at most"):
         GridLayout(origin_xyz=(0, 0, 0), resolution_m=0.01, size_xyz=(513, 512, 512))
 

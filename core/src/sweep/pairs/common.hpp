@@ -20,9 +20,9 @@ inline double motion_of_first(const Sweep& sweep, const OpenItem& item, std::spa
     return sweep.motion_of_volume(item.a, 0, step);
 }
 
-inline bool first_has_hulls(const Sweep& sweep, const OpenItem& item) noexcept { return !sweep.setup.model->pieces_of_volume(item.a).empty(); }
+inline bool first_has_hulls(const Sweep& sweep, const OpenItem& item) noexcept { return !sweep.setup.model->hulls_of_volume(item.a).empty(); }
 
-/// The distance of two cores becomes that of the volumes around them.
+/// The distance of two capsule axes becomes that of the volumes around them.
 inline Witness subtract_radii(Witness witness, double radius_a, double radius_b) noexcept {
     const Vec3 apart = witness.on_second - witness.on_first;
     // A core below the face of a half-space has its nearest point behind it: outwards is the other way.

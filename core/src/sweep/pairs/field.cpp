@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A volume and a field: a grid of cells, a cloud of points or a map of the floor, each many obstacles at once.
+// A volume and a field: a grid of voxels, a cloud of points or an occupancy map, each many obstacles at once.
 #include "field.hpp"
 
 #include <algorithm>
@@ -25,9 +25,9 @@ Witness measure(Sweep& sweep, const OpenItem& item, const Transform* frames, dou
     const double radius_m = sweep.setup.shapes.volumes()[item.a].radius_m;
     const StartContact* contact = sweep.start_contact(PairKind::field, item.a, item.b);
     const std::span<const TouchedObstacle> known = contact == nullptr ? std::span<const TouchedObstacle>{} : sweep.touched(*contact);
-    const Witness core = sweep.world->field(item.b)->distance(sweep.core_in_base(item.a, frames), std::max(within_m + radius_m, 0.0),
+    const Witness capsule_axis = sweep.world->field(item.b)->distance(sweep.axis_in_base(item.a, frames), std::max(within_m + radius_m, 0.0),
                                                               sweep.last_obstacle, known);
-    return subtract_radii(core, radius_m, 0.0);
+    return subtract_radii(capsule_axis, radius_m, 0.0);
 }
 
 std::size_t entry_count(const Sweep& sweep) noexcept { return sweep.volume_count() * field_slots; }
@@ -98,14 +98,14 @@ std::uint8_t open_lanes(const Sweep& sweep, const SimdGroup& group, std::size_t 
                         std::uint8_t settled, bool one_motion, float* best) noexcept {
     const SimdKernels& kernels = sweep.setup.simd.kernels();
     const SimdVolume& shape = sweep.setup.simd.tables().volumes[volume];
-    const float* first = group.core + 6 * lane_count * volume;
+    const float* first = group.capsule_axis + 6 * lane_count * volume;
     const float* second = first + 3 * lane_count;
     SimdFieldQuery query;
     kernels.query_field(first, second, needed_m, shape.radius + shape.error, best, &query);
     std::uint32_t obstacle = none;
     const auto distance = [&](std::size_t lane, float reach_m) noexcept {
-        const Segment core{lane_point(first + lane), lane_point(second + lane)};
-        return round_down(field.distance(core, static_cast<double>(reach_m), obstacle).distance_m);
+        const Segment capsule_axis{lane_point(first + lane), lane_point(second + lane)};
+        return round_down(field.distance(capsule_axis, static_cast<double>(reach_m), obstacle).distance_m);
     };
     const auto lower = [&](std::size_t lane, float spare_m) noexcept {
         if (!(spare_m < best[lane])) return;
@@ -156,7 +156,7 @@ std::uint8_t test_fields(Sweep& sweep, const SimdGroup& group, float margin_m, b
             if (field == nullptr) continue;
             const std::uint8_t far = far_lanes(sweep, group, body, *field, needed_m, best);
             if (far == 0xFF) continue;
-            sweep.setup.simd.kernels().place_cores(tables, group, static_cast<std::uint32_t>(body));
+            sweep.setup.simd.kernels().place_axes(tables, group, static_cast<std::uint32_t>(body));
             for (const std::uint16_t volume : carried) {
                 const std::uint8_t open = open_lanes(sweep, group, volume, *field, needed_m, far, one_motion, best);
                 unresolved[volume * field_slots + slot] = static_cast<std::uint8_t>(unresolved[volume * field_slots + slot] | open);

@@ -20,7 +20,7 @@ bool stays_inside(const Sweep& sweep, std::size_t zone, std::size_t volume) noex
 
 Witness measure(Sweep& sweep, const OpenItem& item, const Transform* frames, double) noexcept {
     const double radius_m = sweep.setup.shapes.volumes()[item.a].radius_m;
-    const Depth depth = depth_inside(sweep.core_in_base(item.a, frames), sweep.setup.keep_in.primitives()[item.b]);
+    const Depth depth = depth_inside(sweep.axis_in_base(item.a, frames), sweep.setup.keep_in.primitives()[item.b]);
     return {depth.depth_m - radius_m, depth.point + radius_m * depth.outward, depth.point + depth.depth_m * depth.outward};
 }
 
@@ -65,7 +65,7 @@ std::uint8_t test_keep_in(Sweep& sweep, const SimdGroup& group, float margin_m, 
     for (std::size_t volume = 0; volume < sweep.volume_count(); ++volume) {
         const SimdVolume& shape = tables.volumes[volume];
         const bool moves = is_moved(sweep, shape.body);
-        if (moves) sweep.setup.simd.kernels().place_cores(tables, group, shape.body);
+        if (moves) sweep.setup.simd.kernels().place_axes(tables, group, shape.body);
         for (std::size_t zone = 0; zone < zones; ++zone) {
             const std::size_t entry = volume * zones + zone;
             unresolved[entry] = 0;
@@ -75,12 +75,12 @@ std::uint8_t test_keep_in(Sweep& sweep, const SimdGroup& group, float margin_m, 
                 continue;
             }
             for (std::size_t lane = 0; lane < lane_count; ++lane) {
-                const float* first = group.core + 6 * lane_count * volume + lane;
-                const Segment core{lane_point(first), lane_point(first + 3 * lane_count)};
+                const float* first = group.capsule_axis + 6 * lane_count * volume + lane;
+                const Segment capsule_axis{lane_point(first), lane_point(first + 3 * lane_count)};
                 const double required_m = static_cast<double>(margin_m) +
                                         static_cast<double>(group.tail[lane_count * tables.tail_first[shape.body] + lane]) +
                                         static_cast<double>(shape.radius) + static_cast<double>(shape.error);
-                const double depth_m = depth_inside(core, sweep.setup.keep_in.primitives()[zone]).depth_m;
+                const double depth_m = depth_inside(capsule_axis, sweep.setup.keep_in.primitives()[zone]).depth_m;
                 if (depth_m > required_m) {
                     best[lane] = std::min(best[lane], static_cast<float>((depth_m - required_m) * (1.0 - 1e-6)));
                 } else {

@@ -15,12 +15,12 @@ const WorldSnapshot& obstacles(const Sweep& sweep) noexcept {
 
 template <PairKind kind>
 Witness measure(Sweep& sweep, const OpenItem& item, const Transform* frames, double) noexcept {
-    const Segment core = sweep.core_in_base(item.a, frames);
+    const Segment capsule_axis = sweep.axis_in_base(item.a, frames);
     const Primitive& primitive = obstacles<kind>(sweep).primitives()[item.b];
     const bool round = primitive.kind == PrimitiveKind::sphere || primitive.kind == PrimitiveKind::capsule;
-    // From core to core, so that a core inside a round obstacle keeps its direction.
-    const Witness cores = round ? distance_segment_segment(core, primitive.core) : distance_segment_primitive(core, primitive);
-    return subtract_radii(cores, sweep.setup.shapes.volumes()[item.a].radius_m, round ? primitive.radius_m : 0.0);
+    // From axis to axis, so that a capsule axis inside a round obstacle keeps its direction.
+    const Witness axes = round ? distance_segment_segment(capsule_axis, primitive.capsule_axis) : distance_segment_primitive(capsule_axis, primitive);
+    return subtract_radii(axes, sweep.setup.shapes.volumes()[item.a].radius_m, round ? primitive.radius_m : 0.0);
 }
 
 /// What a body must be clear of a primitive by to be left out, with room for the clearance that is reported.
@@ -89,7 +89,7 @@ bool scan_row(Sweep& sweep, const RowScan& scan) noexcept {
     const auto primitives = obstacles<kind>(sweep).primitives();
     const Vec3* centres = sweep.workspace.centres.data() + scan.row * sweep.body_count();
     const double* body_motion = sweep.workspace.body_motion.data() + scan.row * sweep.body_count();
-    const Segment* cores = sweep.workspace.cores.data() + scan.row * (sweep.setup.model->volumes().size() + capacity::attached_max);
+    const Segment* axes = sweep.workspace.axes.data() + scan.row * (sweep.setup.model->volumes().size() + capacity::attached_max);
     const double margin_m = sweep.whole_margin(kind);
     bool is_violated = false;
     for (std::size_t entry = 0; entry < sweep.workspace.shortlist_count; ++entry) {
@@ -102,7 +102,7 @@ bool scan_row(Sweep& sweep, const RowScan& scan) noexcept {
         const auto carried = sweep.setup.shapes.volumes_of_body(body);
         for (std::size_t place = 0; place < carried.size(); ++place) {
             const std::uint16_t volume = carried[place];
-            const double distance_m = distance_segment_primitive(cores[volume], primitive).distance_m - volumes[volume].radius_m;
+            const double distance_m = distance_segment_primitive(axes[volume], primitive).distance_m - volumes[volume].radius_m;
             if (distance_m > needed_m) {
                 sweep.min_clearance_m = std::min(sweep.min_clearance_m, distance_m - needed_m);
             } else {

@@ -17,8 +17,8 @@ double motion(const Sweep& sweep, const OpenItem& item, std::span<const double> 
 
 Witness measure(Sweep& sweep, const OpenItem& item, const Transform* frames, double) noexcept {
     const auto volumes = sweep.setup.shapes.volumes();
-    const Witness cores = distance_segment_segment(sweep.core_in_base(item.a, frames), sweep.core_in_base(item.b, frames));
-    return subtract_radii(cores, volumes[item.a].radius_m, volumes[item.b].radius_m);
+    const Witness axes = distance_segment_segment(sweep.axis_in_base(item.a, frames), sweep.axis_in_base(item.b, frames));
+    return subtract_radii(axes, volumes[item.a].radius_m, volumes[item.b].radius_m);
 }
 
 std::size_t entry_count(const Sweep& sweep) noexcept { return sweep.setup.shapes.body_pairs().size(); }
@@ -39,7 +39,7 @@ bool scan_row(Sweep& sweep, const RowScan& scan) noexcept {
     const auto volumes = sweep.setup.shapes.volumes();
     const auto pairs = sweep.setup.shapes.volume_pairs();
     const Vec3* centres = sweep.workspace.centres.data() + scan.row * sweep.body_count();
-    const Segment* cores = sweep.workspace.cores.data() + scan.row * (sweep.setup.model->volumes().size() + capacity::attached_max);
+    const Segment* axes = sweep.workspace.axes.data() + scan.row * (sweep.setup.model->volumes().size() + capacity::attached_max);
     const double margin_m = sweep.whole_margin(PairKind::self);
     bool is_violated = false;
     const auto body_pairs = sweep.setup.shapes.body_pairs();
@@ -51,7 +51,7 @@ bool scan_row(Sweep& sweep, const RowScan& scan) noexcept {
         if (gap_m > needed_m && gap_m - needed_m >= sweep.min_clearance_m) continue;
         for (std::uint32_t index = bodies.first; index < bodies.first + bodies.count; ++index) {
             const VolumePair pair = pairs[index];
-            const double distance_m = distance_segment_segment(cores[pair.a], cores[pair.b]).distance_m -
+            const double distance_m = distance_segment_segment(axes[pair.a], axes[pair.b]).distance_m -
                                       volumes[pair.a].radius_m - volumes[pair.b].radius_m;
             if (distance_m > needed_m) {
                 sweep.min_clearance_m = std::min(sweep.min_clearance_m, distance_m - needed_m);
@@ -80,7 +80,7 @@ bool find_uncertified(Sweep& sweep, BoxTest& test) noexcept {
 }
 
 bool has_hulls(const Sweep& sweep, const OpenItem& item) noexcept {
-    return first_has_hulls(sweep, item) || !sweep.setup.model->pieces_of_volume(item.b).empty();
+    return first_has_hulls(sweep, item) || !sweep.setup.model->hulls_of_volume(item.b).empty();
 }
 
 void describe(const Sweep& sweep, const Finding& finding, Violation& violation) noexcept {

@@ -57,7 +57,7 @@ class DriveAnswer(Schema):
     """A drive that arrived."""
 
     pose: Pose6D
-    corners_xy: tuple[tuple[Finite, Finite], ...]
+    vertices_xy: tuple[tuple[Finite, Finite], ...]
     chunks_through_gate: Count
 
 

@@ -48,11 +48,11 @@ class KernelLatch:
         names = running_kernels() if self._instance is None else [self._instance]
         status_blocks = {name: _core.read_status_block(name) for name in names}
         return {
-            name: KernelState(status_block["state"])
+            name: KernelState(status_block.state)
             for name, status_block in status_blocks.items()
             if status_block is not None
-            and status_block["alive"]
-            and (self._instance is not None or self._robot in (name, status_block["robot"]))
+            and status_block.alive
+            and (self._instance is not None or self._robot in (name, status_block.robot))
         }
 
 
@@ -63,4 +63,4 @@ def _why(instance: str) -> str:
     except ROSConfigError:  # it ended in this very moment
         return ""
     said = None if message is None else _core.read_safety_status(message[3])
-    return "" if said is None else f": {said['source']}: {said['reason']}"
+    return "" if said is None else f": {said.source}: {said.reason}"

@@ -23,7 +23,7 @@ class PendantDevice(Protocol):
         ...
 
     def close(self) -> None:
-        """Lets go of the device."""
+        """Releases the device."""
         ...
 
 
@@ -158,7 +158,7 @@ class Pendant:
         return not closed if self._active_low else closed
 
     def close(self) -> None:
-        """Lets go of the device."""
+        """Releases the device."""
         if self._device is not None:
             with contextlib.suppress(OSError):  # it is gone, which is what was asked for
                 self._device.close()

@@ -4,7 +4,7 @@
 A line that passes between cells of a wall would be seen through, so every cell counts that the line touches,
 be it at a corner only. The cells of the two ends do not count: an object shares its cell with what it stands on.
 Columns (rows, for steep lines) are crossed one by one, and sums over the map count the blocked cells of each
-crossing, so that many lines are looked along at once.
+crossing, so that many lines are traced at once.
 """
 
 from collections.abc import Sequence

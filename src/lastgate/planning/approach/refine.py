@@ -25,7 +25,7 @@ INFLATION_M_DEFAULT = 0.25
 RADIUS_M_DEFAULT = 2.0
 # Of the viewpoint's own stand-off, when no bounds are given.
 STANDOFF_SHARE_MIN, STANDOFF_SHARE_MAX = 0.5, 2.0
-# Lines looked along at once: enough to make a line cheap, few enough that a near place is not paid for by far ones.
+# Lines traced at once: enough to make a line cheap, few enough that a near place is not paid for by far ones.
 _LINES_AT_ONCE = 256
 
 
@@ -88,7 +88,7 @@ def refine_approach_pose(  # noqa: PLR0913 - each keyword is one condition of th
         max_radius_m: How far from the ideal place to look.
         min_standoff_m, max_standoff_m: Half and twice the viewpoint's own unless given.
         inflation_m: Radius of the disc that the robot occupies.
-        footprint_xy: The corners of the robot around its origin, turned with it; takes the place of the disc.
+        footprint_xy: The vertices of the robot around its origin, turned with it; takes the place of the disc.
         reachable_from_xy: Where the robot stands; only places count that are connected with it by steps from cell
             to cell in which the disc (of a footprint: the largest disc around the origin inside it) is free.
         sensor: Its height and angles; places from which the target is outside them do not count.
@@ -237,14 +237,14 @@ class _Search:
         return self.grid.is_footprint_free(self.footprint, x=x, y=y, yaw=yaw)
 
 
-def inner_disc_m(corners: Float64) -> float:
+def inner_disc_m(vertices: Float64) -> float:
     """Returns the radius of the largest disc around the origin inside a polygon; 0 when the origin is not inside."""
     # A cell of no size at the origin: covered, when the origin is inside.
-    following = np.roll(corners, -1, axis=0)
-    if not polygon_touches_cells(corners + 0.5, np.zeros((1, 2)), touch=-0.5)[0]:
+    following = np.roll(vertices, -1, axis=0)
+    if not polygon_touches_cells(vertices + 0.5, np.zeros((1, 2)), touch=-0.5)[0]:
         return 0.0
-    edge = following - corners
-    along = np.clip(-(corners * edge).sum(axis=1) / np.maximum((edge * edge).sum(axis=1), 1e-300), 0.0, 1.0)
-    nearest = corners + along[:, None] * edge
+    edge = following - vertices
+    along = np.clip(-(vertices * edge).sum(axis=1) / np.maximum((edge * edge).sum(axis=1), 1e-300), 0.0, 1.0)
+    nearest = vertices + along[:, None] * edge
     # A hair less, so that rounding cannot make the disc stick out.
     return float(np.hypot(nearest[:, 0], nearest[:, 1]).min()) * (1.0 - 1e-12)

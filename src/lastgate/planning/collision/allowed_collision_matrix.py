@@ -49,7 +49,7 @@ class AllowedCollisionMatrix:
     def from_robot(cls, robot: RobotDescription) -> Self:
         """Returns the links that a joint connects and the pairs that the gate of this robot leaves out.
 
-        A pair that the description allows and the gate checks all the same, by pieces, is not among them: a planner
+        A pair that the description allows and the gate checks all the same, by hulls, is not among them: a planner
         that let it touch would find clear what the gate rejects.
         """
         if not isinstance(robot, RobotDescription):

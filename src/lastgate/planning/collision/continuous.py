@@ -42,8 +42,8 @@ class CCDConfig:
 
     Attributes:
         safety_margin_m: What counts as contact: touching at 0. What comes within 0.1 mm of it may count too.
-        step_max: The first looks along a motion are this far apart, by its widest joint. It is about speed: what
-            lies between looks is shown or halved until it is.
+        step_max: The first samples of a motion are this far apart, by its widest joint. It is about speed: what
+            lies between samples is certified or halved until it is.
         check_self_collision: Whether the links are compared with each other.
     """
 
@@ -76,13 +76,13 @@ class TrajectoryContact:
 class ContinuousCollisionDetector:
     """Finds the first contact of straight joint motions, never later than the true one.
 
-    The robot counts as its volumes and, where they do not decide, its convex pieces. A motion for which None comes
+    The robot counts as its volumes and, where they do not decide, its convex hulls. A motion for which None comes
     back touches nothing between its ends either. Threads may share one and then wait for each other: the sweep keeps
     notes of its own. For motions side by side give every thread its own.
 
     Args:
         robot: With volumes for every moving link.
-        config: Margins and looks.
+        config: Margins and samples.
         environment: The obstacles; none if left out.
         allowed: What may touch, links and objects; `AllowedCollisionMatrix.from_robot(robot)` if left out.
     """
@@ -146,8 +146,8 @@ class ContinuousCollisionDetector:
         changes: dict[str, Any] = {"allowed_collision_pairs": allowed, "collision_geometry": geometry}
         robot = self.robot.model_copy(update=changes)
         if self.robot.convex_pieces is not None and without_links:
-            robot._loaded_pieces = tuple(
-                piece for piece in self.robot.loaded_pieces if piece.link_name not in without_links
+            robot._loaded_hulls = tuple(
+                hull for hull in self.robot.loaded_hulls if hull.link_name not in without_links
             )
         planned = PlannedRobot(robot, margin_m=self.config.safety_margin_m)
         gate = _core.Gate(planned.config, simd=simd_build())
@@ -184,7 +184,7 @@ class ContinuousCollisionDetector:
         *,
         gripper_positions: Sequence[float] | Float64 | None = None,
     ) -> float | None:
-        """Returns None when the straight motion touches nothing, or up to which share of it that is shown.
+        """Returns None when the straight motion touches nothing, or up to which share of it that is certified.
 
         Args:
             q_start, q_end: float64 (n_dof,), inside the limits.
@@ -200,7 +200,7 @@ class ContinuousCollisionDetector:
     def check_many(
         self, q_starts: Any, q_ends: Any, *, gripper_positions: Sequence[float] | Float64 | None = None
     ) -> Float64:
-        """Returns, for (N, n_dof) starts and ends, the share of each motion that is shown; infinity for all of it."""
+        """Returns, for (N, n_dof) starts and ends, the certified share of each motion; infinity for all of it."""
         starts, _ = self._planned.configurations(q_starts, name="q_starts")
         ends, _ = self._planned.configurations(q_ends, name="q_ends")
         if starts.shape != ends.shape:
@@ -233,7 +233,14 @@ class ContinuousCollisionDetector:
         with self._one_at_a_time:
             for gate, world in self._native:
                 found = np.empty(len(starts))
-                gate.check_edges(starts, ends, grippers, world, self.config.step_max, found)
+                gate.check_edges(
+                    starts=starts,
+                    ends=ends,
+                    gripper_positions=grippers,
+                    world=world,
+                    step_max=self.config.step_max,
+                    first_contact=found,
+                )
                 np.minimum(best, found, out=best)
         return best
 

@@ -22,7 +22,7 @@ class DetailLevels:
     """Distances at which the detail changes: a pair nearer than one of them plus the safety margin is refined.
 
     Attributes:
-        convex_within_m: 0 never climbs to the convex pieces, infinity always does.
+        convex_within_m: 0 never climbs to the convex hulls, infinity always does.
         mesh_within_m: The same for the meshes.
     """
 

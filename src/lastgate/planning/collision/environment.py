@@ -15,7 +15,7 @@ from lastgate.contracts.arrays import Float64
 from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.planning.collision.allowed_collision_matrix import AllowedCollisionMatrix
 from lastgate.planning.collision.sphere_arrays import EXTENT_M_MAX, require_sphere_sets, require_spheres
-from lastgate.robots.kernel_config import SHAPE_KIND, shape_size_m
+from lastgate.robots.kernel_config import shape_size_m
 from lastgate.world.finite_numbers import Vector3, require_not_negative, require_positive, require_xyz
 from lastgate.world.points import Points
 from lastgate.world.voxels import CountsAs, Voxels, require_counts_as
@@ -23,8 +23,6 @@ from lastgate.world.voxels import CountsAs, Voxels, require_counts_as
 Flags = NDArray[np.bool_]
 Bounds = tuple[Vector3, Vector3]
 
-# As the core numbers them (core/include/lastgate/planning.hpp).
-_NOTHING, _SPHERES, _PRIMITIVES, _POINTS, _CELLS = 0, 1, 2, 3, 4
 # What the core calls "nothing nearer": farther than any two places it takes.
 _NOTHING_M = 1.0e30
 
@@ -57,7 +55,7 @@ class CollisionEnvironment:
     """A set of obstacles, built once and then only read, from any number of threads.
 
     Distances are signed, exact to a hundredth of a nanometre and never above the truth; touching counts as contact.
-    Inside a solid cell depth is not measured: the distance is then minus the sphere's radius.
+    Inside a solid voxel depth is not measured: the distance is then minus the sphere's radius.
 
     The bounds say which space the obstacles speak for. Obstacles beyond them are kept and count, and a robot beyond
     them is measured like any other; `outside_bounds` says that it is there. With `outside="occupied"` leaving
@@ -147,7 +145,7 @@ class CollisionEnvironment:
             )
         pose = np.array([*primitive.pose.xyz, *primitive.pose.quat_xyzw])
         kind, size = (
-            SHAPE_KIND[primitive.shape.shape],
+            _core.PrimitiveKind[primitive.shape.shape],
             np.array(shape_size_m(primitive.shape), dtype=np.float64),
         )
         self._native.add_primitive(kind, size, pose)
@@ -170,7 +168,7 @@ class CollisionEnvironment:
             unknown_is_free=voxels.unknown == "free",
             outside_is_free=voxels.outside == "free",
         )
-        self._native.add_cells(field)
+        self._native.add_voxels(field)
         self.obstacle_count += field.obstacle_count
 
     def without(self, *ids: str) -> Self:
@@ -246,7 +244,7 @@ class CollisionEnvironment:
         return self._others.get("voxels")
 
     @property
-    def has_cells(self) -> bool:
+    def has_voxels(self) -> bool:
         """True if there is a grid."""
         return self.voxels is not None
 
@@ -339,7 +337,7 @@ class CollisionEnvironment:
                 on_obstacle=None,
                 outside_bounds=outside_bounds,
             )
-        if source == _NOTHING:
+        if source is _core.ObstacleSource.nothing:
             return Nearest(
                 in_collision=False,
                 distance_m=math.inf,
@@ -359,13 +357,13 @@ class CollisionEnvironment:
             outside_bounds=outside_bounds,
         )
 
-    def name_of(self, source: int, index: int) -> str:
+    def name_of(self, source: _core.ObstacleSource, index: int) -> str:
         """Returns the id of an obstacle as the core numbers it."""
-        if source == _SPHERES:
+        if source is _core.ObstacleSource.sphere:
             return self._sphere_ids[index]
-        if source == _PRIMITIVES:
+        if source is _core.ObstacleSource.primitive:
             return self._primitive_ids[index]
-        if source == _POINTS:
+        if source is _core.ObstacleSource.point:
             return f"point_{index}"
         return f"cell_{index}" if index != _core.NONE else "cell"
 
@@ -383,8 +381,8 @@ def _require_bounds(bounds: object) -> Bounds:
     return lower, upper
 
 
-def _as_tuple(corner: object) -> object:
-    return tuple(corner) if isinstance(corner, list) else corner
+def _as_tuple(vertex: object) -> object:
+    return tuple(vertex) if isinstance(vertex, list) else vertex
 
 
 def _require_ids(ids: Sequence[object] | None, count: int) -> tuple[str, ...]:

@@ -48,11 +48,11 @@ class ExactMeshes:
                 raise ROSConfigError(f"meshes[{link!r}] has shape {soup.shape}, expected (T, 3, 3) triangles")
             if not np.isfinite(soup).all():
                 raise ROSConfigError(f"meshes[{link!r}] holds numbers that are not finite")
-            corners = soup.reshape(-1, 3)
+            vertices = soup.reshape(-1, 3)
             model = self._coal.BVHModelOBBRSS()
-            model.beginModel(len(soup), len(corners))
-            model.addVertices(corners)
-            model.addTriangles(np.arange(len(corners)).reshape(-1, 3))
+            model.beginModel(len(soup), len(vertices))
+            model.addVertices(vertices)
+            model.addTriangles(np.arange(len(vertices)).reshape(-1, 3))
             model.endModel()
             self._soups[link], self._models[link], self._parts[link] = soup, model, MeshParts(soup)
 
@@ -75,8 +75,8 @@ class ExactMeshes:
             result,
         )
         parts_a, parts_b = self._parts[link_a], self._parts[link_b]
-        in_b = (parts_a.corners @ pose_a[:3, :3].T + pose_a[:3, 3] - pose_b[:3, 3]) @ pose_b[:3, :3]
-        in_a = (parts_b.corners @ pose_b[:3, :3].T + pose_b[:3, 3] - pose_a[:3, 3]) @ pose_a[:3, :3]
+        in_b = (parts_a.vertices @ pose_a[:3, :3].T + pose_a[:3, 3] - pose_b[:3, 3]) @ pose_b[:3, :3]
+        in_a = (parts_b.vertices @ pose_b[:3, :3].T + pose_b[:3, 3] - pose_a[:3, 3]) @ pose_a[:3, :3]
         if parts_b.hold(in_b) or parts_a.hold(in_a):
             return -abs(float(apart))
         return float(apart)
@@ -95,8 +95,8 @@ class ExactMeshes:
             case SphereShape(radius_m=radius_m):
                 return self.from_sphere(link, pose, np.array([*primitive.pose.xyz, radius_m]))
             case HalfSpaceShape():
-                corners = self._soups[link].reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
-                return float(((corners - at[:3, 3]) @ at[:3, 2]).min())
+                vertices = self._soups[link].reshape(-1, 3) @ pose[:3, :3].T + pose[:3, 3]
+                return float(((vertices - at[:3, 3]) @ at[:3, 2]).min())
             case CapsuleShape(radius_m=radius_m, length_m=length_m):
                 other = coal.Capsule(radius_m, length_m)
             case BoxShape(size_xyz_m=(x, y, z)):
@@ -145,13 +145,13 @@ def _distance_to_triangles(point: Float64, soup: Float64) -> float:
     size = np.linalg.norm(normal, axis=1)
     flat = size > 1e-300
     unit = normal[flat] / size[flat, np.newaxis]
-    corners = soup[flat]
-    height = np.einsum("ij,ij->i", point - corners[:, 0], unit)
+    vertices = soup[flat]
+    height = np.einsum("ij,ij->i", point - vertices[:, 0], unit)
     foot = point - height[:, np.newaxis] * unit
-    within = np.ones(len(corners), dtype=bool)
+    within = np.ones(len(vertices), dtype=bool)
     for first, second in ((0, 1), (1, 2), (2, 0)):
-        edge = corners[:, second] - corners[:, first]
-        within &= np.einsum("ij,ij->i", np.cross(edge, foot - corners[:, first]), unit) >= 0.0
+        edge = vertices[:, second] - vertices[:, first]
+        within &= np.einsum("ij,ij->i", np.cross(edge, foot - vertices[:, first]), unit) >= 0.0
     if within.any():
         least_2 = min(least_2, float((height[within] ** 2).min()))
     return math.sqrt(least_2)

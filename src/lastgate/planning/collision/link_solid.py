@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The solid that a link's convex pieces make together, as the choice of spheres needs it."""
+"""The solid that a link's convex hulls make together, as the choice of spheres needs it."""
 
 import math
 
@@ -11,59 +11,57 @@ from lastgate.planning import _fitting
 
 # Places from which the search for the centre of a sphere starts, per link; it moves on from the best of them.
 _CENTRES = 400
-# Points of the surface by which depth is told, per link, and at least of every piece.
+# Points of the surface by which depth is told, per link, and at least of every hull.
 _SURFACE_POINTS = 1600
-_SURFACE_POINTS_OF_PIECE = 40
-# By how much a point of a piece's surface is moved out, to see whether it lies in another piece.
+_SURFACE_POINTS_OF_HULL = 40
+# By how much a point of a hull's surface is moved out, to see whether it lies in another hull.
 _OUTSIDE_M = 1.0e-4
 # Planes of faces stand for others that are parallel to a millionth; a link is smaller than this many metres.
 _PLANE_SLACK_M = 2.0e-6
 
 
 class LinkSolid:
-    """The union of pieces, each the hull of corners grown by a radius.
+    """The union of hulls, each the hull of vertices grown by a radius.
 
     Points are drawn, always the same, to choose centres well; no proof rests on them.
 
     Attributes:
-        bodies: Per piece (K, 4): its corners, and by how much they are grown.
-        planes: (P, 4): the faces of all pieces; those of one end where `hull_ends` says.
+        bodies: Per hull (K, 4): its vertices, and by how much they are grown.
+        planes: (P, 4): the faces of all hulls; those of one end where `hull_ends` says.
         surface: (S, 3): points of the surface.
         centres: (C, 4): points inside, and how deep they lie.
     """
 
-    def __init__(self, corners: list[Float64], radii_m: list[float]) -> None:
+    def __init__(self, vertices: list[Float64], radii_m: list[float]) -> None:
         self.bodies = [
             np.column_stack([found, np.full(len(found), radius_m)])
-            for found, radius_m in zip(corners, radii_m, strict=True)
+            for found, radius_m in zip(vertices, radii_m, strict=True)
         ]
-        planes = [_core.hull_planes(found) if len(found) > 3 else np.empty((0, 4)) for found in corners]
+        planes = [_core.hull_planes(found) if len(found) > 3 else np.empty((0, 4)) for found in vertices]
         self.planes = np.concatenate(planes)
         self.hull_ends = np.cumsum([len(found) for found in planes], dtype=np.int64)
         rng = np.random.default_rng(0)
-        self.surface = self._surface(corners, planes, rng)
-        per_piece = max(4, _CENTRES // (2 * len(corners)))
-        inner = [rng.dirichlet(np.ones(len(found)), per_piece) @ found for found in corners]
-        every = np.concatenate(corners)
+        self.surface = self._surface(vertices, planes, rng)
+        per_hull = max(4, _CENTRES // (2 * len(vertices)))
+        inner = [rng.dirichlet(np.ones(len(found)), per_hull) @ found for found in vertices]
+        every = np.concatenate(vertices)
         inner.append(rng.uniform(every.min(axis=0), every.max(axis=0), (10 * _CENTRES, 3)))
         points = np.concatenate(inner)
         depth = self._depths(points)
-        # Flat pieces hold nothing, but a sphere on them covers them too.
-        own = np.arange(len(points)) < per_piece * len(corners)
+        # Flat hulls hold nothing, but a sphere on them covers them too.
+        own = np.arange(len(points)) < per_hull * len(vertices)
         kept = own | (depth > 0.0)
-        kept &= np.cumsum(kept) <= per_piece * len(corners) + _CENTRES
+        kept &= np.cumsum(kept) <= per_hull * len(vertices) + _CENTRES
         self.centres = np.column_stack([points[kept], np.maximum(depth[kept], 0.0)])
 
-    def _surface(self, corners: list[Float64], planes: list[Float64], rng: np.random.Generator) -> Float64:
-        sizes = np.array([float(np.ptp(found, axis=0).sum()) ** 2 for found in corners])
-        counts = np.maximum(
-            _SURFACE_POINTS_OF_PIECE, _SURFACE_POINTS * sizes / max(float(sizes.sum()), 1e-12)
-        )
+    def _surface(self, vertices: list[Float64], planes: list[Float64], rng: np.random.Generator) -> Float64:
+        sizes = np.array([float(np.ptp(found, axis=0).sum()) ** 2 for found in vertices])
+        counts = np.maximum(_SURFACE_POINTS_OF_HULL, _SURFACE_POINTS * sizes / max(float(sizes.sum()), 1e-12))
         found_points = [np.empty((0, 3))]
-        for found, faces, count in zip(corners, planes, counts.astype(int).tolist(), strict=True):
+        for found, faces, count in zip(vertices, planes, counts.astype(int).tolist(), strict=True):
             if not len(faces):
                 continue
-            # Where rays from inside leave the piece.
+            # Where rays from inside leave the hull.
             start = rng.dirichlet(np.ones(len(found)), count) @ found
             way = rng.normal(size=(count, 3))
             way /= np.linalg.norm(way, axis=1, keepdims=True)
@@ -86,7 +84,7 @@ class LinkSolid:
 
     def overshoot_m(self, centre: Float64, radius_m: float) -> float:
         """Returns a bound on how far any point of a sphere is from the solid."""
-        by_depth_m = radius_m - self._depth_in_one_piece_m(centre)
+        by_depth_m = radius_m - self._depth_in_one_hull_m(centre)
         return max(min(by_depth_m, self._by_rays_m(centre, radius_m)), _PLANE_SLACK_M)
 
     def _by_rays_m(self, centre: Float64, radius_m: float) -> float:
@@ -97,10 +95,10 @@ class LinkSolid:
         bound_m = _fitting.overshoot_bound(centre, radius_m, inner, self.hull_ends)
         return bound_m - least_grown_m
 
-    def _depth_in_one_piece_m(self, centre: Float64) -> float:
-        """Returns how deep a point lies in some piece, negative outside of all.
+    def _depth_in_one_hull_m(self, centre: Float64) -> float:
+        """Returns how deep a point lies in some hull, negative outside of all.
 
-        On the way from there to another point, the stretch inside that piece is at least as long.
+        On the way from there to another point, the stretch inside that hull is at least as long.
         """
         best_m = -math.inf
         start = 0

@@ -15,15 +15,15 @@ from lastgate.planning import _fitting
 
 Index = NDArray[np.int64]
 
-# Corners that are nearer than this are one corner: files in single precision repeat them to 6e-8 of a metre.
-_SAME_CORNER_M = 1.0e-7
+# Vertices that are nearer than this are one vertex: files in single precision repeat them to 6e-8 of a metre.
+_SAME_VERTEX_M = 1.0e-7
 
 
 class MeshParts:
     """The parts of one mesh: triangles that hang together by edges, all turned the same way.
 
     Attributes:
-        corners: (P, 3): one corner of every part; where surfaces do not meet, it speaks for the whole part.
+        vertices: (P, 3): one vertex of every part; where surfaces do not meet, it speaks for the whole part.
     """
 
     def __init__(self, soup: Float64) -> None:
@@ -39,7 +39,7 @@ class MeshParts:
         self._solids = [
             np.ascontiguousarray(turned[order[start:end]]) for start, end in pairwise(bounds.tolist())
         ]
-        self.corners = np.array([solid[0, 0] for solid in self._solids])
+        self.vertices = np.array([solid[0, 0] for solid in self._solids])
         # Patches that do not share edges still enclose something together, as they were wound in the file. A closed
         # part is left out: round a point outside of it, it winds zero times.
         open_parts = ~_closed(faces[kept], part, flipped)
@@ -58,9 +58,9 @@ class MeshParts:
 
 
 def _welded(soup: Float64) -> Index:
-    """Returns the corners of every triangle by number, those in one place by the same number."""
-    cells = np.round(soup.reshape(-1, 3) / _SAME_CORNER_M).astype(np.int64)
-    _, number = np.unique(cells, axis=0, return_inverse=True)
+    """Returns the vertices of every triangle by number, those in one place by the same number."""
+    voxel_indices = np.round(soup.reshape(-1, 3) / _SAME_VERTEX_M).astype(np.int64)
+    _, number = np.unique(voxel_indices, axis=0, return_inverse=True)
     return np.asarray(number, dtype=np.int64).reshape(-1, 3)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts spheres where links of one robot pass each other: there they reject what the pieces would let by."""
+"""Cuts spheres where links of one robot pass each other: there they reject what the hulls would let by."""
 
 from collections.abc import Mapping
 
@@ -63,7 +63,7 @@ def _most_in_the_way(
     configurations: Float64,
     sphere_count: int,
 ) -> tuple[dict[int, list[int]], NDArray[np.uint32]]:
-    """Returns, per link, the spheres that touch another link most often while their pieces are apart, and the rows of
+    """Returns, per link, the spheres that touch another link most often while their hulls are apart, and the rows of
     the
     configurations in which any does."""
     spheres = {link: cover.rows() for link, cover in covers.items()}

@@ -7,7 +7,7 @@ from typing import Self
 from lastgate.contracts import ROSConfigError
 from lastgate.world.finite_numbers import require_positive
 
-# As many on one link as two pieces of a fine cover per piece the core takes; more are no cover but a cloud.
+# As many on one link as two hulls of a fine cover per hull the core takes; more are no cover but a cloud.
 _SPHERES_PER_LINK_MAX = 4096
 
 
@@ -47,7 +47,7 @@ class SphereGenConfig:
 
     @classmethod
     def coarse(cls) -> Self:
-        """Returns the cover for a first look: at most 8 spheres per link."""
+        """Returns the cover for a first query: at most 8 spheres per link."""
         return cls(radius_m_max=0.10, spheres_per_link_max=8)
 
     @classmethod

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Covers a link with spheres, by proof: a cell that holds the whole link is cut by planes into cells that hold it
-together, and a sphere that holds all corners of a convex body holds the body.
+together, and a sphere that holds all vertices of a convex body holds the body.
 
-Cutting keeps the corners on one side and adds where the segments between corners of both sides cross the plane; the
+Cutting keeps the vertices on one side and adds where the segments between vertices of both sides cross the plane; the
 hull of these is exactly that side of the body. Where the sphere around a cell lies is free, as long as it holds the
 cell: it lies where it stands out of the link least, which is deep inside, not in the middle of the cell. So a half
 never stands out by more than the whole did, up to how well a centre is found.
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lastgate.contracts.arrays import Float64
-from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.contracts.convex_hulls import LinkHull
 from lastgate.planning import _fitting
 from lastgate.planning.collision.link_solid import LinkSolid
 from lastgate.planning.collision.sphere_config import SphereGenConfig
 
-# Corners lie within 100 m and a cut rounds a few times per halving: far more than all of it together.
+# Vertices lie within 100 m and a cut rounds a few times per halving: far more than all of it together.
 _ROUNDING_M = 1.0e-9
 # Spheres that stand out by this share of the wanted radius are good enough: cutting them costs time and gains nothing.
 _OVERSHOOT_SHARE = 0.1
@@ -42,14 +42,14 @@ class Sphere:
 
 
 class _Cell:
-    """A part of a link: convex bodies, each the hull of corners (x, y, z, grown by), and one sphere around them."""
+    """A part of a link: convex bodies, each the hull of vertices (x, y, z, grown by), and one sphere around them."""
 
     def __init__(self, solid: LinkSolid, bodies: list[Float64]) -> None:
         self._solid = solid
         self._bodies = bodies
-        self._corners = np.concatenate(bodies)
+        self._vertices = np.concatenate(bodies)
         x, y, z, radius_m, self.stands_out_m = _fitting.deep_sphere(
-            self._corners,
+            self._vertices,
             np.concatenate([solid.centres_in(bodies), solid.centres]),
             solid.planes,
             solid.hull_ends,
@@ -72,7 +72,7 @@ class _Cell:
     def finer(self) -> "list[_Part]":
         """Returns two halves, along the axis after which they stand out least."""
         best: tuple[float, list[_Cell]] | None = None
-        axes = _axes(self._corners[:, :3])
+        axes = _axes(self._vertices[:, :3])
         longest_m = axes[0][2] - axes[0][1]
         for axis, low, high in axes:
             if not high - low > max(4.0 * _ROUNDING_M, _AXIS_SHARE * longest_m):
@@ -91,7 +91,7 @@ class _Cell:
 
 @dataclass(frozen=True, slots=True)
 class _CapsulePart:
-    """A sphere or capsule, covered by `count` spheres with their middles on its core.
+    """A sphere or capsule, covered by `count` spheres with their middles on its axis.
 
     With the first and last middle at the ends and 2 h from one to the next, a point beside the core is at most h
     along and the radius across from a middle, and a cap lies within the radius of an end.
@@ -139,13 +139,13 @@ _Part = _Cell | _CapsulePart
 class GrowingCover:
     """A cover of one link that can be cut further, as a whole or at one of its spheres."""
 
-    def __init__(self, pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> None:
+    def __init__(self, hulls: Sequence[LinkHull], config: SphereGenConfig) -> None:
         self._config = config
         self._numbers = itertools.count()  # ties are settled by age: a cover depends on nothing else
         self._done: list[_Part] = []
         self._heap: list[tuple[float, int, _Part]] = []
         self.count = 0
-        for part in _first_parts(pieces, config):
+        for part in _first_parts(hulls, config):
             self._add(part)
 
     def _add(self, part: _Part) -> None:
@@ -153,7 +153,7 @@ class GrowingCover:
         heapq.heappush(self._heap, (-part.stands_out_m, next(self._numbers), part))
 
     def spheres(self) -> list[Sphere]:
-        """Returns the spheres, which together hold every piece."""
+        """Returns the spheres, which together hold every hull."""
         return [sphere for part in self._parts() for sphere in part.spheres()]
 
     def rows(self) -> Float64:
@@ -188,30 +188,30 @@ class GrowingCover:
         """Adds what a part is cut into, unless that would be too many."""
         finer = part.finer()
         before = part.sphere_count
-        after = self.count - before + sum(piece.sphere_count for piece in finer)
+        after = self.count - before + sum(each.sphere_count for each in finer)
         if not finer or after > self._config.spheres_per_link_max:
             return False
-        for piece in finer:
-            self._add(piece)
+        for each in finer:
+            self._add(each)
         self.count -= before
         return True
 
 
-def cover_pieces(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list[Sphere]:
-    """Returns spheres that together hold every piece."""
-    cover = GrowingCover(pieces, config)
+def cover_hulls(hulls: Sequence[LinkHull], config: SphereGenConfig) -> list[Sphere]:
+    """Returns spheres that together hold every hull."""
+    cover = GrowingCover(hulls, config)
     cover.cut(config.spheres_per_link_max)
     return cover.spheres()
 
 
-def _first_parts(pieces: Sequence[ConvexPiece], config: SphereGenConfig) -> list[_Part]:
-    corners = [np.unique(np.array(piece.corners_m, dtype=np.float64), axis=0) for piece in pieces]
-    if all(len(found) <= 2 for found in corners) and len(pieces) <= config.spheres_per_link_max:
+def _first_parts(hulls: Sequence[LinkHull], config: SphereGenConfig) -> list[_Part]:
+    vertices = [np.unique(np.array(hull.vertices_m, dtype=np.float64), axis=0) for hull in hulls]
+    if all(len(found) <= 2 for found in vertices) and len(hulls) <= config.spheres_per_link_max:
         return [
-            _CapsulePart(found[0], found[-1], piece.radius_m)
-            for found, piece in zip(corners, pieces, strict=True)
+            _CapsulePart(found[0], found[-1], hull.radius_m)
+            for found, hull in zip(vertices, hulls, strict=True)
         ]
-    solid = LinkSolid(corners, [piece.radius_m for piece in pieces])
+    solid = LinkSolid(vertices, [hull.radius_m for hull in hulls])
     return [_Cell(solid, solid.bodies)]
 
 
@@ -233,16 +233,16 @@ def _sides(bodies: list[Float64], axis: Float64, offset_m: float) -> tuple[list[
     return below, above
 
 
-def _axes(corners: Float64) -> list[tuple[Float64, float, float]]:
-    """Returns three axes, and from where to where the corners reach along each.
+def _axes(vertices: Float64) -> list[tuple[Float64, float, float]]:
+    """Returns three axes, and from where to where the vertices reach along each.
 
-    The link's own or the principal axes: whose box around the corners is smaller.
+    The link's own or the principal axes: whose box around the vertices is smaller.
     """
-    middle = corners - corners.mean(axis=0)
+    middle = vertices - vertices.mean(axis=0)
     _, principal = np.linalg.eigh(middle.T @ middle)
     best: tuple[float, Float64, Float64, Float64] | None = None
     for axes in (np.eye(3), principal):
-        along = corners @ axes
+        along = vertices @ axes
         low, high = along.min(axis=0), along.max(axis=0)
         size = float(np.prod(high - low + _ROUNDING_M))
         if best is None or size < 0.999 * best[0]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from lastgate import _core
 from lastgate.contracts import RobotDescription, ROSConfigError
 from lastgate.contracts.arrays import Float64
-from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.contracts.convex_hulls import LinkHull
 from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.planning.collision.passing_links import grow_covers
 from lastgate.planning.collision.planned_robot import PlannedRobot
@@ -28,7 +28,7 @@ class LinkCover:
     Attributes:
         sphere_count: How many spheres cover it.
         radius_m: Of the largest.
-        overshoot_m: No point of a sphere is farther than this from the link's pieces.
+        overshoot_m: No point of a sphere is farther than this from the link's hulls.
         meets_config: Whether no sphere stands out by more than the config's `radius_m_max`.
     """
 
@@ -41,7 +41,7 @@ class LinkCover:
 
 @with_old_attributes
 class RobotSphereModel:
-    """A set of spheres that holds every link: its convex pieces or, where it has none, its volumes.
+    """A set of spheres that holds every link: its convex hulls or, where it has none, its volumes.
 
     Both contain the link's meshes by proof, so the spheres do. Spheres are kept by coordinate: `x`, `y`, `z`,
     `radius` in the frame of the link, and `link` by index into `link_names`.
@@ -85,9 +85,9 @@ class RobotSphereModel:
         links: list[int] = []
         covers: list[LinkCover] = []
         growing = {
-            index: GrowingCover(pieces, config)
+            index: GrowingCover(hulls, config)
             for index, name in enumerate(robot.link_names)
-            if (pieces := _pieces_of(robot, name))
+            if (hulls := _hulls_of(robot, name))
         }
         grow_covers(planned, growing, config)
         for index, cover in growing.items():
@@ -165,16 +165,16 @@ class RobotSphereModel:
         return RobotSphereModel(self.planned, spheres, self.link.copy(), tuple(covers))
 
 
-def _pieces_of(robot: RobotDescription, link: str) -> list[ConvexPiece]:
-    pieces = [piece for piece in robot.loaded_pieces if piece.link_name == link]
-    if pieces:
-        return pieces
+def _hulls_of(robot: RobotDescription, link: str) -> list[LinkHull]:
+    hulls = [hull for hull in robot.loaded_hulls if hull.link_name == link]
+    if hulls:
+        return hulls
     found = []
     for volume in robot.collision_geometry:
         if volume.link_name != link:
             continue
         ax, ay, az, bx, by, bz = capsule_ends(volume.shape, volume.origin_xyz_rpy)
-        found.append(ConvexPiece(link, volume.shape.radius_m, ((ax, ay, az), (bx, by, bz))))
+        found.append(LinkHull(link, volume.shape.radius_m, ((ax, ay, az), (bx, by, bz))))
     return found
 
 

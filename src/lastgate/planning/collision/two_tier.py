@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ladder spheres, convex pieces, meshes: each rung may clear the pair it checked again, and no other."""
+"""The ladder spheres, convex hulls, meshes: each rung may clear the pair it checked again, and no other."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate import _core
 from lastgate.contracts import RobotDescription, ROSConfigError
 from lastgate.contracts.arrays import Float64
 from lastgate.contracts.schema import Vector3
@@ -34,7 +35,7 @@ class PairDistance:
         level: What measured it.
         link: A link of the robot.
         other: Another link, or the id of an obstacle.
-        on_link, on_other: The two points that are that far apart, in the base frame, by the convex pieces; None
+        on_link, on_other: The two points that are that far apart, in the base frame, by the convex hulls; None
             where only spheres were asked.
         normal: The direction from the link to the other, or None where the points coincide.
     """
@@ -66,7 +67,7 @@ class CheckedConfigurations:
     Attributes:
         in_collision: bool (N,): some pair is as near as the safety margin, by the finest query it got.
         distance_m: float64 (N,): smallest distance, infinite when there is nothing to hit.
-        level: uint8 (N,): which look that was; see `DetailLevel`.
+        level: uint8 (N,): which query that was; see `DetailLevel`.
     """
 
     in_collision: NDArray[np.bool_]
@@ -75,21 +76,21 @@ class CheckedConfigurations:
 
 
 class TwoTierCollisionChecker:
-    """Checks every pair by spheres and, where that leaves room for doubt, at that very pair more closely.
+    """Checks every pair by spheres and, where that leaves a pair unresolved, at that very pair more closely.
 
     A pair is a link and the obstacles around it, or two links that the matrix does not let touch. Links that no joint
     carries count too: allow them what they stand on.
 
     Args:
-        robot: With volumes for every moving link; convex pieces make the narrow-phase query closer.
+        robot: With volumes for every moving link; convex hulls make the narrow-phase query closer.
         config: The spheres.
         refinement_margin: Pairs whose spheres are nearer than this plus the safety margin get the narrow-phase query; 0
             lets spheres decide.
         safety_margin: What counts as contact: touching at 0.
         environment: The obstacles; none if left out.
         allowed: What may touch, links and objects; `AllowedCollisionMatrix.from_robot(robot)` if left out.
-        meshes: Triangles (T, 3, 3) of links, in the frame of the link, for the third look. A link that is not in it
-            is decided by its pieces. Needs Coal.
+        meshes: Triangles (T, 3, 3) of links, in the frame of the link, for the third query. A link that is not in it
+            is decided by its hulls. Needs Coal.
         levels: The ladder, where it is to differ from what the two margins say.
     """
 
@@ -179,12 +180,12 @@ class TwoTierCollisionChecker:
         level = np.zeros(len(rows), dtype=np.uint8)
         for environment, links in self._groups:
             found = self._by_spheres_around(environment, everything, uncertainty, links)
-            looks = self._climb_around(environment, everything, uncertainty, links, found)
-            _take_least(distance, level, found, looks)
+            levels = self._climb_around(environment, everything, uncertainty, links, found)
+            _take_least(distance, level, found, levels)
         if len(self._pairs):
             found = self.model.native.pair_distances(everything, uncertainty, self._pairs, _NOTHING_M)
-            looks = self._climb_between(everything, uncertainty, found)
-            _take_least(distance, level, found, looks)
+            levels = self._climb_between(everything, uncertainty, found)
+            _take_least(distance, level, found, levels)
         distance[distance >= _NOTHING_M] = math.inf
         return CheckedConfigurations(distance <= self.levels.safety_margin_m, distance, level)
 
@@ -220,7 +221,7 @@ class TwoTierCollisionChecker:
                 if self._mesh_applies(uncertainty, link):
                     level = DetailLevel.MESH
                     distance = _refined_distance(distance, self._mesh_distance(environment, poses[0], link))
-                name = environment.name_of(int(answer[7]), int(answer[8]))
+                name = environment.name_of(_core.ObstacleSource(int(answer[7])), int(answer[8]))
                 found.append(self._pair(answer, distance, level, link, name))
         if len(self._pairs):
             wanted = np.concatenate([np.zeros((len(self._pairs), 1), dtype=np.uint32), self._pairs], axis=1)
@@ -303,8 +304,8 @@ class TwoTierCollisionChecker:
         links: NDArray[np.uint16],
         found: Float64,
     ) -> NDArray[np.uint8]:
-        """Looks again at the links that spheres left in doubt; writes the new distances over the old."""
-        looks = np.zeros(found.shape, dtype=np.uint8)
+        """Queries once more the links that spheres left unresolved; writes the new distances over the old."""
+        levels = np.zeros(found.shape, dtype=np.uint8)
         at = self._unresolved(found, self.levels.convex_within_m)
         if len(at):
             wanted = np.stack([at[:, 0], links[at[:, 1]]], axis=1).astype(np.uint32)
@@ -312,7 +313,7 @@ class TwoTierCollisionChecker:
                 everything, uncertainty, wanted, environment.native, _NOTHING_M
             )
             found[at[:, 0], at[:, 1]] = answers[:, 0]
-            looks[at[:, 0], at[:, 1]] = DetailLevel.CONVEX
+            levels[at[:, 0], at[:, 1]] = DetailLevel.CONVEX
         if self._meshes is not None:
             at = self._unresolved(found, self.levels.mesh_within_m)
             poses = self._poses(everything) if len(at) else []
@@ -321,7 +322,7 @@ class TwoTierCollisionChecker:
                 if self._mesh_applies(uncertainty, link):
                     measured = self._mesh_distance(environment, poses[row], link)
                     found[row, column] = _refined_distance(float(found[row, column]), measured)
-                    looks[row, column] = DetailLevel.MESH
+                    levels[row, column] = DetailLevel.MESH
         if environment.outside == "occupied":
             # The faces of the bounds are told by spheres alone: no later query may clear what leaves them.
             spheres = self.model.native.place(everything, uncertainty)
@@ -330,19 +331,19 @@ class TwoTierCollisionChecker:
                 own = inside[:, self.model.link == link].min(axis=1)
                 nearer = own < found[:, column]
                 found[nearer, column] = own[nearer]
-                looks[nearer, column] = DetailLevel.SPHERES
-        return looks
+                levels[nearer, column] = DetailLevel.SPHERES
+        return levels
 
     def _climb_between(self, everything: Float64, uncertainty: Float64, found: Float64) -> NDArray[np.uint8]:
-        looks = np.zeros(found.shape, dtype=np.uint8)
+        levels = np.zeros(found.shape, dtype=np.uint8)
         at = self._unresolved(found, self.levels.convex_within_m)
         if len(at):
             wanted = np.concatenate([at[:, :1], self._pairs[at[:, 1]]], axis=1).astype(np.uint32)
             answers = self.model.native.convex_pair_distances(everything, uncertainty, wanted, _NOTHING_M)
             found[at[:, 0], at[:, 1]] = answers[:, 0]
-            looks[at[:, 0], at[:, 1]] = DetailLevel.CONVEX
+            levels[at[:, 0], at[:, 1]] = DetailLevel.CONVEX
         if self._meshes is None:
-            return looks
+            return levels
         at = self._unresolved(found, self.levels.mesh_within_m)
         poses = self._poses(everything) if len(at) else []
         for row, column in at.tolist():
@@ -350,8 +351,8 @@ class TwoTierCollisionChecker:
             if self._mesh_applies(uncertainty, a, b):
                 measured = self._mesh_distance_of_pair(poses[row], a, b)
                 found[row, column] = _refined_distance(float(found[row, column]), measured)
-                looks[row, column] = DetailLevel.MESH
-        return looks
+                levels[row, column] = DetailLevel.MESH
+        return levels
 
     def _unresolved(self, found: Float64, within_m: float) -> NDArray[np.int64]:
         if not within_m > 0.0:
@@ -377,10 +378,10 @@ class TwoTierCollisionChecker:
 
     def _mesh_distance(self, environment: CollisionEnvironment, poses: Float64, link: int) -> float:
         """Returns the distance of a link's mesh from all obstacles; those that meshes cannot be measured against
-        leave it to the pieces."""
+        leave it to the hulls."""
         assert self._meshes is not None
         name = self.model.link_names[link]
-        if environment.has_cells:
+        if environment.has_voxels:
             return -_NOTHING_M
         least = math.inf
         for sphere in environment.spheres:
@@ -390,15 +391,15 @@ class TwoTierCollisionChecker:
         return least
 
 
-def _refined_distance(by_pieces_m: float, by_meshes_m: float) -> float:
-    """Returns what meshes say; what pieces have shown apart stays so, and what meshes could not say is the pieces'."""
-    if by_pieces_m > 0.0 or by_meshes_m <= -_NOTHING_M:
-        return max(by_pieces_m, by_meshes_m)
+def _refined_distance(by_hulls_m: float, by_meshes_m: float) -> float:
+    """Returns what meshes say; what hulls have certified apart stays so, and where meshes cannot say, the hulls do."""
+    if by_hulls_m > 0.0 or by_meshes_m <= -_NOTHING_M:
+        return max(by_hulls_m, by_meshes_m)
     return by_meshes_m
 
 
 def _take_least(
-    distance: Float64, level: NDArray[np.uint8], found: Float64, looks: NDArray[np.uint8]
+    distance: Float64, level: NDArray[np.uint8], found: Float64, levels: NDArray[np.uint8]
 ) -> None:
     if not found.shape[1]:
         return
@@ -406,4 +407,4 @@ def _take_least(
     rows = np.arange(len(found))
     nearer = found[rows, column] < distance
     distance[nearer] = found[rows, column][nearer]
-    level[nearer] = looks[rows, column][nearer]
+    level[nearer] = levels[rows, column][nearer]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Skills that plan a motion and send it through the gate: joints, a pose, a gaze, a place on the map.
 
-A skill proposes. Its plan is shown by a gate that asks for some more distance, and then every step crosses the gate
+A skill proposes. Its plan is certified by a gate that asks for some more distance, and then every step crosses the gate
 again, from where the robot is measured to be at that moment.
 """
 

@@ -29,7 +29,7 @@ SKILL_ID = "navigate-to"
 # Of the base's speed limits; arms sway on bases that hurry.
 SPEED_SHARE = 0.3
 RAMP_S = 0.5
-# Steps per chunk: a fifth of a second at 50 Hz, after which the pose and the world are looked at anew.
+# Steps per chunk: a fifth of a second at 50 Hz, after which the pose and the world are read anew.
 ROWS_PER_CHUNK = 10
 ARRIVED_M, ARRIVED_RAD = 0.02, 0.02
 # A leg is driven, measured and driven again until the base is there; one that slips is not chased for ever.
@@ -184,7 +184,7 @@ def _cell_graph(free: np.ndarray) -> tuple[np.ndarray, object]:
 def _straightened(
     grid: OccupancyGridIndex, way: list[tuple[float, float]], inflation_m: float
 ) -> list[tuple[float, float]]:
-    """Leaves out corners between which the disc can go straight, looked at every half cell."""
+    """Leaves out corners between which the disc can go straight, sampled every half cell."""
 
     def is_open(a: tuple[float, float], b: tuple[float, float]) -> bool:
         count = max(2, math.ceil(2.0 * math.dist(a, b) / grid.resolution_m) + 1)
@@ -201,7 +201,7 @@ def _straightened(
     kept, index = [way[0]], 0
     while index < len(way) - 1:
         low, high = index + 1, len(way) - 1
-        # Whether a corner is seen is nearly monotone along a shortest way: halving finds a far one in few looks.
+        # Whether a corner is seen is nearly monotone along a shortest way: halving finds a far one in few tests.
         if not is_open(way[index], way[high]):
             while high - low > 1:
                 middle = (low + high) // 2

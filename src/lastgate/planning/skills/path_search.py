@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A path between configurations by RRT-Connect, and its shortcuts.
 
-Edges are looked at in small steps, many configurations at once. That is a search, not a proof: a caller with the path
+Edges are sampled in small steps, many configurations at once. That is a search, not a proof: a caller with the path
 has its segments shown by the gate (`planner.py`).
 
 J. J. Kuffner, S. M. LaValle: RRT-Connect, an efficient approach to single-query path planning. ICRA 2000.
@@ -61,7 +61,7 @@ class PathSearch:
     Args:
         are_clear: Tells which of (N, joints) configurations may be taken.
         lower, upper: The box; a joint without limits is searched a turn around where it starts.
-        resolution: How far apart the looks along an edge are, in the joint that moves most.
+        resolution: How far apart the samples along an edge are, in the joint that moves most.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class PathSearch:
         return None
 
     def shortened(self, path: list[Float64]) -> list[Float64]:
-        """Returns the path with pieces replaced by straight lines, wherever those are clear."""
+        """Returns the path with parts replaced by straight lines, wherever those are clear."""
         path = list(path)
         for _ in range(SHORTCUTS):
             if len(path) < 3:
@@ -147,9 +147,9 @@ class PathSearch:
     def _reach(self, a: Float64, b: Float64) -> tuple[Float64 | None, bool]:
         """Returns the last clear configuration from a to b, None if that is a itself, and whether it is b."""
         count = max(1, int(np.ceil(np.abs(b - a).max() / self._resolution)))
-        looks = a + (np.arange(1, count + 1) / count)[:, np.newaxis] * (b - a)
-        clear = self._are_clear(looks)
+        samples = a + (np.arange(1, count + 1) / count)[:, np.newaxis] * (b - a)
+        clear = self._are_clear(samples)
         if clear.all():
             return b, True
         first_blocked = int(np.argmin(clear))
-        return (looks[first_blocked - 1], False) if first_blocked else (None, False)
+        return (samples[first_blocked - 1], False) if first_blocked else (None, False)

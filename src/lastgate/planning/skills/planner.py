@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from lastgate.planning.skills.kinematics import Chain
 
 # The gate that a plan is replayed through asks from where the robot is measured to be, which is beside the plan by what
-# the servos lag behind; so a plan keeps this much more distance than the gate demands.
+# the servos lag behind; so a plan keeps this much more distance than the gate requires.
 SLACK_M = 0.005
 SPEED_SHARE = 0.3
 # To full speed in half a second, for joints whose manifest declares no acceleration limit.
 RAMP_S = 0.5
-# Looks along an edge of the search: 0.04 rad is 3 cm at the hand of an arm that reaches 0.8 m.
+# Samples along an edge of the search: 0.04 rad is 3 cm at the hand of an arm that reaches 0.8 m.
 RESOLUTION = 0.04
-# When the gate finds what the looks have missed, the search looks closer, so many times.
+# When the gate finds what the samples have missed, the search samples more closely, so many times.
 REFINEMENTS = 3
 # A segment that is too fast for the tool is slowed by this factor, so many times: to a seventh.
 STRETCH, STRETCHES_MAX = 1.4, 6
-# Steps shown at once: far below the gate's 256, so that its budget of looks is never the reason.
+# Steps certified at once: far below the gate's 256, so that its budget of queries is never the reason.
 ROWS_AT_ONCE = 64
 SEEDS = 12
 
@@ -64,7 +64,7 @@ class MotionPlanner:
 
     Args:
         gate: The gate that the motion will cross; its robot, skill, step and attached objects are taken from there.
-        slack_m: How much more distance than that gate demands.
+        slack_m: How much more distance than that gate requires.
         speed_share: How much of the speed limits is used.
         seed: The same seed gives the same plan.
 
@@ -193,13 +193,13 @@ class MotionPlanner:
             return self.are_clear(whole, state=state, world=world)
 
         rejected = "no way was found"
-        for look in range(REFINEMENTS):
+        for refinement in range(REFINEMENTS):
             search = PathSearch(
                 are_clear,
                 lower=self._lower[moving],
                 upper=self._upper[moving],
-                resolution=RESOLUTION / 2**look,
-                rng=np.random.default_rng([self._seed, look]),
+                resolution=RESOLUTION / 2**refinement,
+                rng=np.random.default_rng([self._seed, refinement]),
             )
             corners = search.path(start[moving], [one[moving] for one in configurations])
             if corners is None:
@@ -223,13 +223,13 @@ class MotionPlanner:
         """Returns the steps of a path if the gate accepts all its segments, else None and the verdict that said no."""
         shown = [np.empty((0, corners.shape[1]))]
         for a, b in itertools.pairwise(corners):
-            rows, verdict = self._shown_segment(a, b, state=state, world=world, now_s=now_s)
+            rows, verdict = self._certified_segment(a, b, state=state, world=world, now_s=now_s)
             if rows is None:
                 return None, verdict
             shown.append(rows)
         return np.concatenate(shown), None
 
-    def _shown_segment(
+    def _certified_segment(
         self, a: Float64, b: Float64, *, state: RobotState, world: World | NoWorld, now_s: float
     ) -> tuple[Float64 | None, Verdict | None]:
         verdict = None

@@ -46,8 +46,8 @@ def save_look_at_plot(
     optical = _optical_along(gate, mounted, way)
     target = np.array(plan.target_xyz)
     start, end = _volumes(gate, way[0]), _volumes(gate, way[-1])
-    corners = [ends for ends, _ in (*start, *end)]
-    points_per_m = _frame(axes, np.vstack([*corners, optical[:, :, 3], target]))
+    vertices = [ends for ends, _ in (*start, *end)]
+    points_per_m = _frame(axes, np.vstack([*vertices, optical[:, :, 3], target]))
     _draw_robot(axes, start, points_per_m, colour=_BEFORE, label="start", alpha=0.3)
     _draw_robot(axes, end, points_per_m, colour=_AFTER, label="end", alpha=0.6)
     if isinstance(world, World):
@@ -117,10 +117,10 @@ def _draw_robot(
 
 def _draw_pyramid(axes, optical: Float64) -> None:
     wide, high = _SPREAD * _PYRAMID_M, 0.75 * _SPREAD * _PYRAMID_M
-    corners = np.array([[x * wide, y * high, _PYRAMID_M] for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
-    placed = moved(corners, optical)
-    for corner in placed:
-        axes.plot(*np.array([optical[:, 3], corner]).T, color=_VIEW, linewidth=1.2)
+    vertices = np.array([[x * wide, y * high, _PYRAMID_M] for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))])
+    placed = moved(vertices, optical)
+    for vertex in placed:
+        axes.plot(*np.array([optical[:, 3], vertex]).T, color=_VIEW, linewidth=1.2)
     axes.plot(*np.vstack([placed, placed[:1]]).T, color=_VIEW, linewidth=1.2)
 
 

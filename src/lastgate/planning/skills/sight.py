@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a camera sees a point past the obstacles of a snapshot.
 
-The line of view is a thin tube of spheres that cover it, asked of the same tables that planners ask. What the target
+The line of view is a thin beam of spheres that cover it, asked of the same tables that planners ask. What the target
 itself is made of does not hide it: neither the obstacle that it lies in, nor what is within `TARGET_M` of it. A map of
 the floor says nothing about heights and is not asked; neither is the robot itself.
 """
@@ -14,8 +14,8 @@ from lastgate.contracts.arrays import Float64
 from lastgate.planning.collision import CollisionEnvironment
 from lastgate.world import NoWorld, World
 
-# Half the width of the tube: a few pixels at a metre.
-TUBE_M = 0.005
+# Half the width of the beam: a few pixels at a metre.
+BEAM_M = 0.005
 STEP_M = 0.02
 TARGET_M = 0.05
 # A target deeper than this inside an obstacle is a part of it; nearer it may be something that lies on it.
@@ -40,7 +40,7 @@ class Sight:
                 _BOUNDS,
                 primitives=world.obstacles,
                 points=world.points,
-                point_radius_m=TUBE_M,
+                point_radius_m=BEAM_M,
                 voxels=world.voxels,
             )
 
@@ -55,8 +55,8 @@ class Sight:
             return None
         count = max(2, math.ceil((length_m - TARGET_M) / STEP_M) + 1)
         along_m = np.linspace(TARGET_M, length_m, count)
-        # Spheres whose union holds every point within TUBE_M of the line.
-        radius_m = math.hypot(TUBE_M, 0.5 * (along_m[1] - along_m[0]))
+        # Spheres whose union holds every point within BEAM_M of the line.
+        radius_m = math.hypot(BEAM_M, 0.5 * (along_m[1] - along_m[0]))
         spheres = np.column_stack([target_xyz + np.outer(along_m / length_m, away), np.full(count, radius_m)])
         nearest = obstacles.nearest(np.ascontiguousarray(spheres))
         return nearest.obstacle if nearest.in_collision else None

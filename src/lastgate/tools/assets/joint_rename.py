@@ -162,7 +162,7 @@ def _new_names(defined: Mapping[str, int], renames: list[JointRename], *, source
 def _replace_names(
     data: bytes, tags: list[_StartTag], new_name_by_old: Mapping[str, str], *, codec: str
 ) -> bytes:
-    pieces: list[bytes] = []
+    parts: list[bytes] = []
     copied_to = 0
     for tag in tags:
         match = START_TAG.match(data, tag.byte_index)
@@ -175,9 +175,9 @@ def _replace_names(
             new_name = new_name_by_old.get(tag.attributes[name])
             if new_name is not None:
                 start, end = attribute.span("double" if attribute["double"] is not None else "single")
-                pieces += [data[copied_to:start], escape(new_name).encode(codec, "xmlcharrefreplace")]
+                parts += [data[copied_to:start], escape(new_name).encode(codec, "xmlcharrefreplace")]
                 copied_to = end
-    return b"".join([*pieces, data[copied_to:]])
+    return b"".join([*parts, data[copied_to:]])
 
 
 def _joint_attributes(tag: str) -> frozenset[str]:

@@ -21,7 +21,7 @@ from lastgate.tools.audit.value_ranges import require_values_fit
 from lastgate.tools.audit.walk import PathWalker, Walk
 from lastgate.world import NoWorld, World
 
-# A chunk of an audit is as long as sixteen of the usual 16 rows, and may look as often.
+# A chunk of an audit is as long as sixteen of the usual 16 rows, and may take as many queries.
 AUDIT_EVALUATIONS_MAX = 16 * EVALUATIONS_MAX
 
 AuditPath = Literal["action", "state", "both"]
@@ -33,7 +33,7 @@ class ExamineOptions:
 
     Attributes:
         path: The commands, what was measured, or both.
-        horizon: Rows after which a policy looked again: chunks then start at the measured state. None: one path.
+        horizon: Rows after which a policy observed again: chunks then start at the measured state. None: one path.
         units: Unit of each joint by name, under the empty name that of all others; see `parse_units`.
         columns: Columns of the joints, where the recording does not tell.
         joint_map: Joint of each column, by its name or number, where the recording does not tell.

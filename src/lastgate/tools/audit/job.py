@@ -64,7 +64,7 @@ class PartResult:
     """The findings of one part of an audit, and its cost.
 
     Attributes:
-        cpu_s: Processor time of the thread that looked, reading included.
+        cpu_s: Processor time of the thread that checked, reading included.
     """
 
     part: int

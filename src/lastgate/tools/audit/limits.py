@@ -167,9 +167,9 @@ class _Motion:
         here = gate.link_poses_batch(np.ascontiguousarray(reached[usable]))
         there = gate.link_poses_batch(np.ascontiguousarray(wanted[usable]))
         largest = np.zeros(int(usable.sum()))
-        for piece in gate.robot.collision_geometry:
-            apart = here[piece.link_name] - there[piece.link_name]
-            for end in np.array(capsule_ends(piece.shape, piece.origin_xyz_rpy)).reshape(-1, 3):
+        for volume in gate.robot.collision_geometry:
+            apart = here[volume.link_name] - there[volume.link_name]
+            for end in np.array(capsule_ends(volume.shape, volume.origin_xyz_rpy)).reshape(-1, 3):
                 largest = np.maximum(largest, np.linalg.norm(apart[:, :, :3] @ end + apart[:, :, 3], axis=1))
         return largest[:, np.newaxis]
 

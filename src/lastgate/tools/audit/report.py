@@ -93,13 +93,13 @@ def _moment(moment: Moment) -> str:
     finding = moment.finding
     head = f"{finding['name']}, row {finding['worst_row']}: {finding['sentence']}"
     picture = ""
-    if moment.card is not None:
-        data = b64encode(moment.card.png()).decode()
+    if moment.report is not None:
+        data = b64encode(moment.report.png()).decode()
         picture = (
-            f'<img alt="{escape(moment.card.sentence)}" style="max-width:100%" src="data:image/png;base64,{data}">'
+            f'<img alt="{escape(moment.report.sentence)}" style="max-width:100%" src="data:image/png;base64,{data}">'
             f"{'' if moment.is_worst else _FIRST_REJECTED}"
             f'<p class="soft">Step 0 of the picture is row {moment.first_row} of the episode.</p>'
-            f"<pre>{escape(moment.card.evidence)}</pre>"
+            f"<pre>{escape(moment.report.evidence)}</pre>"
         )
     code = f'<b style="font-size:1rem;white-space:normal">{escape(finding["code"])}</b>'
     return f'<div class="card"><p>{code}{escape(head)}</p>{picture}</div>'

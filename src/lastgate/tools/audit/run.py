@@ -93,7 +93,7 @@ def _run(
     dataset = Path(job.dataset)
     summary = summarize(store, audit.parts, read_labels(dataset) if dataset.is_dir() else None)
     moments = worst_moments(audit, summary.worst(worst_per_rule))
-    world = "not looked at" if job.world_json is None else job.world_name
+    world = "not observed" if job.world_json is None else job.world_name
     facts = {"robot": job.robot, "world": world, "model": audit.examiner.gate.model_digest[:12]}
     write_page(folder / "report.html", summary, moments, title=f"Audit of {dataset.name}", facts=facts)
     return AuditRun(summary=summary, reused_parts=reused, rows_now=rows, cpu_s=cpu_s, wall_s=wall_s)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks a recorded path through the gate, chunk by chunk, and goes on after a rejection.
 
-A chunk starts at the last row of the one before, so no instant between two rows is skipped. The gate names the first
+A chunk starts at the last row of the one before, so no instant between two steps is skipped. The gate names the first
 offender of the first failing rule; the rows before it are asked about again, because they may break a later rule, and
 the rows after it are a new chunk.
 """

@@ -87,17 +87,17 @@ def make_scene(
     numbers = np.random.default_rng(SEED)
     rows = home + step * np.arange(1, ROW_COUNT + 1)[:, None]
     configurations = home + numbers.uniform(-_SPREAD_RAD, _SPREAD_RAD, size=(_CONFIGURATIONS, home.size))
-    cores = placed_cores(
+    capsule_axes = placed_axes(
         gate, np.vstack([home[None], rows, configurations[:_CONFIGURATIONS_PLACED]]), fingers
     )
-    low, high = around or _around(cores)
+    low, high = around or _around(capsule_axes)
     near: list[WorldCollisionPrimitive] = []
     far: list[WorldCollisionPrimitive] = []
     for _ in range(_TRIES_MAX):
         if len(near) == len(far) == _OBSTACLES_EACH:
             break
         obstacle = random_obstacle(numbers, low, high)
-        gap_m = distance_m(World(primitives=[obstacle], stamp_s=1.0), cores)
+        gap_m = distance_m(World(primitives=[obstacle], stamp_s=1.0), capsule_axes)
         if CLEARANCE_M < gap_m < NEAR_M and len(near) < _OBSTACLES_EACH:
             near.append(obstacle)
         elif gap_m >= NEAR_M and len(far) < _OBSTACLES_EACH:
@@ -143,10 +143,10 @@ def scene_of(gate: Gate) -> Scene:
     raise ROSConfigError(f"robot `{gate.robot.name}` has no pose from which the gate lets it move")
 
 
-def placed_cores(gate: Gate, configurations: Float64, fingers: Float64) -> list[tuple[float, Float64]]:
-    """Returns radius and core ends of every volume that moves, at every configuration."""
+def placed_axes(gate: Gate, configurations: Float64, fingers: Float64) -> list[tuple[float, Float64]]:
+    """Returns radius and ends of the capsule axis of every volume that moves, at every configuration."""
     standing = None if has_mobile_base(gate.robot.safety) else gate.robot.base_frame
-    cores = []
+    capsule_axes = []
     for configuration in configurations:
         poses = gate.link_poses(configuration, gripper_positions=fingers.tolist())
         for volume in gate.robot.collision_geometry:
@@ -155,15 +155,15 @@ def placed_cores(gate: Gate, configurations: Float64, fingers: Float64) -> list[
             ends = np.array(capsule_ends(volume.shape, volume.origin_xyz_rpy)).reshape(2, 3)
             pose = poses[volume.link_name]
             placed = ends @ pose[:, :3].T + pose[:, 3]
-            cores.append((volume.shape.radius_m, np.ascontiguousarray(placed.reshape(6))))
-    return cores
+            capsule_axes.append((volume.shape.radius_m, np.ascontiguousarray(placed.reshape(6))))
+    return capsule_axes
 
 
-def distance_m(world: World, cores: list[tuple[float, Float64]]) -> float:
+def distance_m(world: World, capsule_axes: list[tuple[float, Float64]]) -> float:
     """Returns how close any of the volumes comes to the one obstacle of `world`."""
-    return min(world.native.distance(0, ends)[0] - radius_m for radius_m, ends in cores)
+    return min(world.native.distance(0, ends)[0] - radius_m for radius_m, ends in capsule_axes)
 
 
-def _around(cores: list[tuple[float, Float64]]) -> tuple[list[float], list[float]]:
-    ends = np.concatenate([core.reshape(2, 3) for _, core in cores])
+def _around(capsule_axes: list[tuple[float, Float64]]) -> tuple[list[float], list[float]]:
+    ends = np.concatenate([capsule_axis.reshape(2, 3) for _, capsule_axis in capsule_axes])
     return (ends.min(axis=0) - 0.3).tolist(), (ends.max(axis=0) + 0.3).tolist()

@@ -203,7 +203,7 @@ def _how_to_install(arguments: Sequence[str]) -> str:
 
 
 def _forget_stdout() -> None:
-    """Lets go what cannot be printed (its reader has gone, its disk is full), or Python complains once more at exit."""
+    """Gives up what cannot be printed (reader gone, disk full), or Python complains once more at exit."""
     try:
         sys.stdout.flush()
     except OSError:

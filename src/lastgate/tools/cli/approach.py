@@ -101,7 +101,7 @@ def _answer(
     )
     from lastgate.planning.approach.refine import INFLATION_M_DEFAULT, STANDOFF_SHARE_MAX, STANDOFF_SHARE_MIN
 
-    disc_m, corners = _footprint(robot_name, inflation_m)
+    disc_m, vertices = _footprint(robot_name, inflation_m)
     disc_m = INFLATION_M_DEFAULT if disc_m is None else disc_m
     grid = OccupancyGridIndex.from_file(map_path)
     ideal = compute_approach_viewpoint(target, from_xy, standoff_m=standoff_m)
@@ -113,7 +113,7 @@ def _answer(
         min_standoff_m=standoffs_m[0],
         max_standoff_m=standoffs_m[1],
         inflation_m=disc_m,
-        footprint_xy=corners,
+        footprint_xy=vertices,
         reachable_from_xy=from_xy,
     )
     least_m = STANDOFF_SHARE_MIN * standoff_m if standoffs_m[0] is None else standoffs_m[0]
@@ -160,7 +160,7 @@ def _footprint(
         )
     robot = load_robot(robot_name)
     if robot.footprint_polygon is not None:
-        return robot.footprint_radius, [list(corner) for corner in robot.footprint_polygon]
+        return robot.footprint_radius, [list(vertex) for vertex in robot.footprint_polygon]
     if robot.footprint_radius is not None:
         return robot.footprint_radius, None
     raise ROSConfigError(

@@ -73,7 +73,7 @@ def audit_command(
     output: OutputOption = None,
     as_json: AsJsonOption = False,
 ) -> int:
-    """Sends every episode's rows through the gate, from the measured state on and between the rows too.
+    """Sends every episode's rows through the gate, from the measured state on and between the steps too.
 
     Writes report.html, findings.parquet and episodes.parquet. A run that was cut off goes on where it was when the same
     command is given again. An episode that cannot be read is reported, and the audit goes on.

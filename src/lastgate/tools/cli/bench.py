@@ -161,7 +161,7 @@ def _measure(name: str, *, samples: int, near: int, steps: int) -> dict[str, Any
     return {
         "date": datetime.date.today().isoformat(),
         "machine": f"{_processor()}, {os.cpu_count()} cores",
-        "pieces": len(robot.loaded_pieces),
+        "pieces": len(robot.loaded_hulls),
         "errors": {
             kind: {checker: as_numbers(found) for checker, found in checkers.items()}
             for kind, checkers in measured.items()

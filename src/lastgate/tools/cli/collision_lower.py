@@ -25,11 +25,11 @@ from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.tools.cli.messages import print_error, print_warning
 
 if TYPE_CHECKING:
-    from lastgate.contracts.convex_pieces import ConvexPiecesFile
+    from lastgate.contracts.convex_hulls import ConvexHullsFile
     from lastgate.tools.lowering.lower import LoweredRobot
 
 # What is lowered again: everything, or one part of it.
-Scope = Literal["all", "pairs", "geometry", "pieces"]
+Scope = Literal["all", "pairs", "geometry", "hulls"]
 
 RobotOption = Annotated[
     str | None,
@@ -37,7 +37,7 @@ RobotOption = Annotated[
 ]
 AcmOnly = Annotated[bool, typer.Option("--acm-only", help="Only the allowed pairs.")]
 GeometryOnly = Annotated[bool, typer.Option("--geometry-only", help="Only volumes and joint frames.")]
-PiecesOnly = Annotated[bool, typer.Option("--pieces-only", help="Only the convex pieces.")]
+HullsOnly = Annotated[bool, typer.Option("--pieces-only", help="Only the convex hulls.")]
 
 
 def lower_command(
@@ -48,14 +48,14 @@ def lower_command(
     ] = False,
     acm_only: AcmOnly = False,
     geometry_only: GeometryOnly = False,
-    pieces_only: PiecesOnly = False,
+    hulls_only: HullsOnly = False,
 ) -> None:
     """Lowers a robot's description into its manifest: prints a unified diff, and writes it only when told to.
 
     Exits with 2, having written nothing, if the manifest, an asset or a proof fails.
     """
     try:
-        scope = _require_one_scope(acm_only=acm_only, geometry_only=geometry_only, pieces_only=pieces_only)
+        scope = _require_one_scope(acm_only=acm_only, geometry_only=geometry_only, hulls_only=hulls_only)
         path = _require_robot(robot)
         files, notes = relowered(path, scope=scope)
         for note in notes:
@@ -67,7 +67,7 @@ def lower_command(
         for file in changed:
             sys.stdout.write(unified_diff(file.before, file.after, file.path))
         if write:
-            # The pieces before the manifest that names them: a reader in between sees a digest that differs.
+            # The hulls before the manifest that names them: a reader in between sees a digest that differs.
             for file in reversed(changed):
                 replace_file(file.path, file.after)
                 print(f"wrote {file.path}", file=sys.stderr)
@@ -84,7 +84,7 @@ def check_command(
     every: Annotated[bool, typer.Option("--all", help="Every robot of the robot library.")] = False,
     acm_only: AcmOnly = False,
     geometry_only: GeometryOnly = False,
-    pieces_only: PiecesOnly = False,
+    hulls_only: HullsOnly = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Re-lowers and compares: 0 the same, 1 drift, 2 something could not be checked or nothing was.
@@ -96,7 +96,7 @@ def check_command(
     from lastgate.robots import find_manifest, robot_names
 
     try:
-        scope = _require_one_scope(acm_only=acm_only, geometry_only=geometry_only, pieces_only=pieces_only)
+        scope = _require_one_scope(acm_only=acm_only, geometry_only=geometry_only, hulls_only=hulls_only)
         if every == (robot is not None):
             raise ROSConfigError("say either `--robot F` or `--all`")
         paths = [find_manifest(name) for name in robot_names()] if every else [_require_robot(robot)]
@@ -235,9 +235,9 @@ class LoweredFile:
 
 
 def relowered(path: Path, *, scope: Scope) -> tuple[list[LoweredFile], list[str]]:
-    """Returns a manifest and its pieces, before and after, and what a person should know about them."""
+    """Returns a manifest and its hulls, before and after, and what a person should know about them."""
     from lastgate.tools.cli.progress_bar import progress_bar
-    from lastgate.tools.lowering.convex_file import lower_convex_pieces
+    from lastgate.tools.lowering.convex_file import lower_convex_hulls
     from lastgate.tools.lowering.lower import lower_robot, read_description, sort_pairs_of_manifest
     from lastgate.tools.lowering.manifest_splice import read_manifest, splice
 
@@ -245,16 +245,16 @@ def relowered(path: Path, *, scope: Scope) -> tuple[list[LoweredFile], list[str]
     robot = read_manifest(before, source=str(path))
     files: list[LoweredFile] = []
     lowered: LoweredRobot | None = None
-    named: ConvexPiecesFile | None = None
+    named: ConvexHullsFile | None = None
     with progress_bar(robot.name) as progress:
-        if scope != "pieces":
+        if scope != "hulls":
             pairs_alone = scope == "pairs" and robot.collision_geometry
             lower = sort_pairs_of_manifest if pairs_alone else lower_robot
             lowered = lower(robot, path.parent, progress=progress)
-        if scope in ("all", "pieces"):
-            progress("cutting the links into convex pieces", 0.95)
+        if scope in ("all", "hulls"):
+            progress("cutting the links into convex hulls", 0.95)
             shapes = lowered.shapes if lowered else read_description(robot, path.parent).shapes
-            named, text = lower_convex_pieces(robot, shapes)
+            named, text = lower_convex_hulls(robot, shapes)
             beside = path.parent / named.file
             files.append(LoweredFile(beside, load_text(beside) if beside.exists() else "", text))
     # Lowered volumes are proved, so what the manifest says of the drawn ones goes with them.
@@ -267,7 +267,7 @@ def relowered(path: Path, *, scope: Scope) -> tuple[list[LoweredFile], list[str]
         frames=lowered.frames if lowered and scope != "pairs" else None,
         geometry=lowered.geometry if lowered and scope != "pairs" else None,
         pairs=lowered.pairs if lowered and scope != "geometry" else None,
-        pieces=named,
+        hulls=named,
         drawn_outside_m=lowered.drawn_outside_m if lowered and scope != "pairs" else None,
     )
     return [LoweredFile(path, before, after), *files], lowered.notes if lowered else []
@@ -312,11 +312,11 @@ def _require_robot(robot: str | None) -> Path:
     return find_manifest(robot)
 
 
-def _require_one_scope(*, acm_only: bool, geometry_only: bool, pieces_only: bool) -> Scope:
-    if acm_only + geometry_only + pieces_only > 1:
+def _require_one_scope(*, acm_only: bool, geometry_only: bool, hulls_only: bool) -> Scope:
+    if acm_only + geometry_only + hulls_only > 1:
         raise ROSConfigError("`--acm-only`, `--geometry-only` and `--pieces-only` are mutually exclusive")
     if acm_only:
         return "pairs"
     if geometry_only:
         return "geometry"
-    return "pieces" if pieces_only else "all"
+    return "hulls" if hulls_only else "all"

@@ -117,7 +117,7 @@ def _robots() -> Iterator[Finding]:
             "what": f"robot {name}",
             "found": True,
             "detail": f"{gate.n_dof} joints, {len(gate.checked_pairs)} pairs, "
-            + (f"{len(robot.loaded_pieces)} convex pieces" if robot.loaded_pieces else "volumes only")
+            + (f"{len(robot.loaded_hulls)} convex hulls" if robot.loaded_hulls else "volumes only")
             + f"; speeds {_speed_sources(robot)}"
             + (f"; volumes not proved: {robot.unproved_volumes}" if robot.unproved_volumes else ""),
         }

@@ -113,15 +113,29 @@ def status_command(*, robot: Instance = None, as_json: AsJson = False) -> int:
     if fields is None:
         raise ROSConfigError(f"the kernel `{robot}` is not alive")
     status_block = _core.read_status_block(robot)
-    state = KernelState(fields["state"])
-    fields["state"] = state.name.lower()
-    fields["warn_only"] = status_block is not None and status_block["warn_only"]
+    state = KernelState(fields.state)
+    is_warn_only = status_block is not None and status_block.warn_only
     if as_json:
-        print(json.dumps(fields))
+        print(
+            json.dumps(
+                {
+                    "stamp_s": fields.stamp_s,
+                    "state": state.name.lower(),
+                    "source": fields.source,
+                    "reason": fields.reason,
+                    "sequence": fields.sequence,
+                    "passed": fields.passed,
+                    "dropped": fields.dropped,
+                    "model_digest": fields.model_digest,
+                    "world_id": fields.world_id,
+                    "warn_only": is_warn_only,
+                }
+            )
+        )
     else:
-        why = f": {fields['reason']} ({fields['source']})" if fields["reason"] else ""
-        print(printable(f"{fields['state']}{why}, {fields['passed']} passed, {fields['dropped']} dropped"))
-    if fields["warn_only"]:
+        why = f": {fields.reason} ({fields.source})" if fields.reason else ""
+        print(printable(f"{state.name.lower()}{why}, {fields.passed} passed, {fields.dropped} dropped"))
+    if is_warn_only:
         print_warning("warn only: chunks that break a rule pass")
     if state is KernelState.INACTIVE:
         # It drops everything without a report, and nothing else says what it waits for.
@@ -133,11 +147,10 @@ def deadman_command(
     *,
     robot: Instance = None,
     deadline_s: DeadlineOption = SAFE_ACTION_DEADLINE_S,
-    check_period_s: Annotated[float, typer.Option(help="How often to look.")] = 0.05,
+    check_period_s: Annotated[float, typer.Option(help="How often to poll.")] = 0.05,
 ) -> int:
     """Stops the robot when accepted chunks cease; armed again after every reset."""
     from lastgate import _core
-    from lastgate.contracts import FailureKind
     from lastgate.kernel.client import KernelState
     from lastgate.kernel.estop.deadman import Deadman
     from lastgate.kernel.process import only_kernel
@@ -158,7 +171,7 @@ def deadman_command(
         evidence = deadman.poll(active=registration.kernel_state == KernelState.ACTIVE, now_s=now_s)
         if evidence is not None:
             registration.press(
-                "no accepted chunk in time", int(FailureKind.TIMEOUT), evidence.model_dump_json()
+                "no accepted chunk in time", _core.FailureKind.timeout, evidence.model_dump_json()
             )
     print_warning(_why_over(robot, registration))
     return 3

@@ -218,28 +218,28 @@ def shrink_command(
 def explain_recorded(recording: str, *, png: Path | None, as_json: bool) -> int:
     """Prints sentence and evidence of a rejected check and writes its picture."""
     from lastgate.contracts import ROSConfigError
-    from lastgate.tools.telemetry.card import rejection_card
+    from lastgate.tools.telemetry.rejection_report import rejection_report
 
     path, read, check = find_check(recording)
     gate = read.models[check.model_digest].gate()
     verdict = check.run(gate)
     assert check.chunk is not None  # `run` has refused it otherwise
-    card = rejection_card(gate, verdict, chunk=check.chunk, state=check.state, world=check.world)
+    report = rejection_report(gate, verdict, chunk=check.chunk, state=check.state, world=check.world)
     if verdict.to_bytes() != check.verdict:
         print_warning(f"check {check.number} comes out differently today: `lastgate replay {path}`")
     target = png if png is not None else Path(f"{path.stem}-{check.number}.png")
-    picture = card.png()
+    picture = report.png()
     try:
         target.write_bytes(picture)
     except OSError as error:
         raise ROSConfigError(f"cannot write `{target}`: {error.strerror}") from None
-    evidence = json.loads(card.evidence)
+    evidence = json.loads(report.evidence)
     if as_json:
         print(
             json.dumps(
                 {
                     "number": check.number,
-                    "sentence": card.sentence,
+                    "sentence": report.sentence,
                     "evidence": evidence,
                     "explanation": verdict.explain(),
                     "picture": str(target),
@@ -248,7 +248,7 @@ def explain_recorded(recording: str, *, png: Path | None, as_json: bool) -> int:
             )
         )
     else:
-        print(printable(card.sentence))
+        print(printable(report.sentence))
         print(json.dumps(evidence, indent=2))
         print_note(f"the picture is `{target}`")
         print_note(f"this is check {check.number}; rejected: {_rejected_numbers(read)}")

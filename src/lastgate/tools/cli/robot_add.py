@@ -96,20 +96,20 @@ def add_command(
             waive=waive or [],
             velocity_limits=velocity_limit or [],
         )
-        lowered_text, pieces, notes = _lowered(text, path)
+        lowered_text, hulls, notes = _lowered(text, path)
         robot = read_manifest(lowered_text, source=str(path))
-        joint_names, rejections = _require_armed(robot, pieces[1])
+        joint_names, rejections = _require_armed(robot, hulls[1])
         from lastgate.tools.cli.collision_lower import replace_file
         from lastgate.tools.cli.robot_report import write_report
 
         output_dir.mkdir(parents=True, exist_ok=True)
-        replace_file(path.with_name(pieces[0]), pieces[1])
+        replace_file(path.with_name(hulls[0]), hulls[1])
         replace_file(path, lowered_text)
         try:
             report = write_report(path, output_dir, samples=samples, notes=notes)
         except BaseException:
             path.unlink(missing_ok=True)
-            path.with_name(pieces[0]).unlink(missing_ok=True)
+            path.with_name(hulls[0]).unlink(missing_ok=True)
             raise
     except ROSConfigError as error:
         print_error(str(error))
@@ -222,13 +222,13 @@ def _look_like_degrees(robot: RobotDescription) -> list[str]:
     ]
 
 
-def _require_armed(robot: RobotDescription, pieces: str) -> tuple[tuple[str, ...], Rejections]:
+def _require_armed(robot: RobotDescription, hulls: str) -> tuple[tuple[str, ...], Rejections]:
     """Returns what a step holds and what the gate rejects; raises unless a gate arms, long before the first chunk."""
     from lastgate.gate import Gate
-    from lastgate.robots.convex_pieces_file import read_convex_pieces
+    from lastgate.robots.convex_hulls_file import read_convex_hulls
     from lastgate.tools.lowering.rejections import find_rejections
 
-    whole = robot.with_loaded_pieces(read_convex_pieces(pieces, source="convex pieces"))
+    whole = robot.with_loaded_hulls(read_convex_hulls(hulls, source="convex hulls"))
     return Gate(whole, step_s=0.02).joint_names, find_rejections(whole)
 
 
@@ -307,16 +307,16 @@ def _choices(text: str, visual: list[str], waive: list[str]) -> str:
 
 
 def _lowered(text: str, path: Path) -> tuple[str, tuple[str, str], list[str]]:
-    """Returns the manifest, the name and text of the pieces file, and notes."""
+    """Returns the manifest, the name and text of the hulls file, and notes."""
     from lastgate.tools.cli.progress_bar import progress_bar
-    from lastgate.tools.lowering.convex_file import lower_convex_pieces
+    from lastgate.tools.lowering.convex_file import lower_convex_hulls
     from lastgate.tools.lowering.lower import lower_robot
     from lastgate.tools.lowering.manifest_splice import read_manifest, splice
 
     robot = read_manifest(text, source=str(path))
     with progress_bar(robot.name) as progress:
         lowered = lower_robot(robot, path.parent, progress=progress)
-        named, pieces_text = lower_convex_pieces(robot, lowered.shapes)
+        named, hulls_text = lower_convex_hulls(robot, lowered.shapes)
     spliced = splice(
         text,
         source=str(path),
@@ -324,7 +324,7 @@ def _lowered(text: str, path: Path) -> tuple[str, tuple[str, str], list[str]]:
         frames=lowered.frames,
         geometry=lowered.geometry,
         pairs=lowered.pairs,
-        pieces=named,
+        hulls=named,
         drawn_outside_m=lowered.drawn_outside_m,
     )
-    return spliced, (named.file, pieces_text), lowered.notes
+    return spliced, (named.file, hulls_text), lowered.notes

@@ -91,10 +91,10 @@ def show_command(
     print(f"\nvolumes{unproved}")
     for link, count in _count([volume.link_name for volume in description.collision_geometry]).items():
         print(f"  {link}: {count}")
-    print("\nconvex pieces")
-    for link, count in _count([piece.link_name for piece in description.loaded_pieces]).items():
+    print("\nconvex hulls")
+    for link, count in _count([hull.link_name for hull in description.loaded_hulls]).items():
         print(f"  {link}: {count}")
-    if not description.loaded_pieces:
+    if not description.loaded_hulls:
         print("  none: pairs are evaluated by their volumes alone")
     print("\nallowed pairs, by reason")
     for reason, count in _count([str(pair.reason) for pair in description.allowed_collision_pairs]).items():
@@ -120,7 +120,7 @@ def _entry(name: str) -> dict[str, Any]:
         "joints": gate.n_dof,
         "links": len(gate.link_names),
         "volumes": len(robot.collision_geometry),
-        "convex_pieces": len(robot.loaded_pieces),
+        "convex_pieces": len(robot.loaded_hulls),
         "checked_pairs": len(gate.checked_pairs),
         "unproved_volumes": robot.unproved_volumes,
         "drawn_outside_m": robot.drawn_outside_m,

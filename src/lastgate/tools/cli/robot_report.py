@@ -82,7 +82,7 @@ def _report(
         )
     description = read_description(robot, path.parent)
     with progress_bar(robot.name) as progress:
-        # With its convex pieces, which the gate asks and the report of volumes does not.
+        # With its convex hulls, which the gate asks and the report of volumes does not.
         rates = measure(
             load_robot(path),
             path.parent,

@@ -222,16 +222,16 @@ class _Standing:
 
         for message in [] if self._statuses is None else read_messages(self._statuses):
             fields = _core.read_safety_status(message.payload)
-            if fields is None or fields["state"] not in (KernelState.LATCHED, KernelState.ACTIVE):
+            if fields is None or fields.state not in (KernelState.LATCHED, KernelState.ACTIVE):
                 continue
-            is_latched = fields["state"] == KernelState.LATCHED
-            now = (is_latched, fields["reason"], fields["source"]) if is_latched else (is_latched,)
+            is_latched = fields.state == KernelState.LATCHED
+            now = (is_latched, fields.reason, fields.source) if is_latched else (is_latched,)
             if now == self._said:
                 continue
             self._said = now
             if is_latched:
                 print_warning(
-                    f"a stop is latched: {fields['reason']} ({fields['source']}); "
+                    f"a stop is latched: {fields.reason} ({fields.source}); "
                     f"`lastgate reset --robot {self._name}`"
                 )
             else:

@@ -5,7 +5,6 @@ it."""
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from lastgate import _core
 from lastgate.contracts import ControlMode, RobotDescription, ROSConfigError
@@ -31,7 +30,7 @@ from lastgate.world import NoWorld, World
 # verdicts are not.
 POLL_S = 0.04
 STATUS_BLOCK_EVERY_S = 0.2
-# A world of more bytes than this is looked at once a second.
+# A world of more bytes than this is read once a second.
 LARGE_WORLD_BYTES = 1_000_000
 CHUNKS_KEPT = 64
 _STATE_WORDS: dict[KernelState, StateWord] = {
@@ -85,7 +84,7 @@ class KernelWatch:
         on_instance(instance)
         self._kernel_id: int | None = None
         self._rings: _Rings | None = None
-        self._status: dict[str, Any] | None = None
+        self._status: _core.SafetyStatusMessage | None = None
         self._forget()
         self._stops_listed: set[tuple[int, str, str]] = set()
         self._end = threading.Event()
@@ -130,31 +129,31 @@ class KernelWatch:
                 return
         assert self.instance is not None
         status_block = _core.read_status_block(self.instance)
-        if status_block is None or not status_block["alive"]:
+        if status_block is None or not status_block.alive:
             state: StateWord = "none" if self._kernel_id is None else "lost"
             self._store.note_status(
                 GateStatus(state=state, name=self.instance, note=f"the kernel `{self.instance}` is not alive")
             )
             return
-        if status_block["kernel_id"] != self._kernel_id:
+        if status_block.kernel_id != self._kernel_id:
             self._attach(status_block)
         self._show_status(status_block)
 
-    def _attach(self, status_block: dict[str, Any]) -> None:
+    def _attach(self, status_block: _core.StatusBlockState) -> None:
         assert self.instance is not None
         try:
             self._rings = _Rings(self.instance)
         except ROSConfigError:  # it ended or started in this very moment
             self._rings = None
             return
-        self._kernel_id = status_block["kernel_id"]
+        self._kernel_id = status_block.kernel_id
         self._status = None
         self._forget()
         self._note = ""
         try:
-            robot = self._given_robot or load_robot(status_block["robot"])
-            if robot.name != status_block["robot"]:
-                raise ROSConfigError(f"the kernel guards `{status_block['robot']}`, not `{robot.name}`")
+            robot = self._given_robot or load_robot(status_block.robot)
+            if robot.name != status_block.robot:
+                raise ROSConfigError(f"the kernel guards `{status_block.robot}`, not `{robot.name}`")
             if self._scene is None or self._scene.robot.name != robot.name:
                 self._scene = RobotScene(robot)
         except ROSConfigError as error:
@@ -162,26 +161,24 @@ class KernelWatch:
             self._note = f"the robot cannot be drawn: {str(error).splitlines()[0]}"
         self._store.set_scene(self._scene)
 
-    def _show_status(self, status_block: dict[str, Any]) -> None:
-        said = self._status or {}
-        state = KernelState(status_block["state"])
+    def _show_status(self, status_block: _core.StatusBlockState) -> None:
+        said = self._status
+        state = KernelState(status_block.state)
         self._store.note_status(
             GateStatus(
                 state=_STATE_WORDS[state],
                 name=self.instance or "",
-                source=said.get("source", "") if state is KernelState.LATCHED else "",
-                reason=said.get("reason", ""),
-                model_digest=status_block["model_digest"],
+                source=said.source if said is not None and state is KernelState.LATCHED else "",
+                reason="" if said is None else said.reason,
+                model_digest=status_block.model_digest,
                 held=tuple(
-                    (registration["name"], registration["reason"])
-                    for registration in status_block["sources"]
-                    if registration["asserted"]
+                    (registration.name, registration.reason)
+                    for registration in status_block.sources
+                    if registration.asserted
                 ),
-                sources=tuple(registration["name"] for registration in status_block["sources"]),
-                actuators=tuple(registration["name"] for registration in status_block["actuators"]),
-                note=" · ".join(
-                    filter(None, (WARN_ONLY_NOTE if status_block["warn_only"] else "", self._note))
-                ),
+                sources=tuple(registration.name for registration in status_block.sources),
+                actuators=tuple(registration.name for registration in status_block.actuators),
+                note=" · ".join(filter(None, (WARN_ONLY_NOTE if status_block.warn_only else "", self._note))),
             )
         )
 
@@ -215,8 +212,8 @@ class KernelWatch:
             for message in read_messages(ring):
                 fields = _core.decode_joint_state(message.payload)
                 if fields is not None:
-                    self._measured.update(fields["positions"])
-                    stamp_s = fields["stamp_s"] if stamp_s is None else max(stamp_s, fields["stamp_s"])
+                    self._measured.update(zip(fields.names, fields.positions, strict=True))
+                    stamp_s = fields.stamp_s if stamp_s is None else max(stamp_s, fields.stamp_s)
         arranged = None if self._scene is None else self._scene.arranged(self._measured)
         if stamp_s is not None and arranged is not None:
             self._store.note_state(*arranged, stamp_s=stamp_s)
@@ -235,9 +232,9 @@ class KernelWatch:
         if newest is not None and self._world is not None:
             self._store.note_world(self._world, is_stamped=True)
 
-    def _note_trace(self, rings: _Rings, trace: dict[str, Any], *, is_newest: bool) -> None:
-        native: _core.Verdict = trace["verdict"]
-        self._store.note_seen(trace["begun_wall_s"])
+    def _note_trace(self, rings: _Rings, trace: _core.TraceFrame, *, is_newest: bool) -> None:
+        native = trace.verdict
+        self._store.note_seen(trace.begun_wall_s)
         chunk = None if self._scene is None else _chunk(rings, trace)
         world = None if native.accepted else self._world_to_ask()
         named = None if self._scene is None or chunk is None else self._named(native, chunk, world)
@@ -247,7 +244,7 @@ class KernelWatch:
                 accepted=native.accepted,
                 while_latched=word == "estop_latched",
                 clearance_m=native.min_clearance_m if native.accepted else None,
-                duration_us=trace["duration_s"] * 1e6,
+                duration_us=trace.duration_s * 1e6,
             )
             if self._scene is not None and not native.accepted and word != "estop_latched":
                 self._list_unnamed(native, trace, word)
@@ -257,10 +254,10 @@ class KernelWatch:
             named,
             rows=self._scene.joint_rows(chunk) if shown else None,
             draw=shown,
-            duration_us=trace["duration_s"] * 1e6,
-            time_s=trace["begun_wall_s"],
-            rskill_id=trace["rskill_id"],
-            trace_id=trace["trace_id"],
+            duration_us=trace.duration_s * 1e6,
+            time_s=trace.begun_wall_s,
+            rskill_id=trace.rskill_id,
+            trace_id=trace.trace_id,
             picture=None if native.accepted else self._picture(named, chunk, world),
         )
 
@@ -268,7 +265,7 @@ class KernelWatch:
         self, native: _core.Verdict, chunk: ActionChunk, world: World | NoWorld | None
     ) -> Verdict | None:
         assert self._scene is not None
-        digest = (self._status or {}).get("model_digest", "")
+        digest = "" if self._status is None else self._status.model_digest
         try:
             return self._scene.verdict(native, chunk=chunk, world=world, model_digest=digest)
         except (LookupError, ValueError):
@@ -296,58 +293,58 @@ class KernelWatch:
         state = RobotState(positions=positions, gripper_positions=fingers, stamp_s=0.0)
         return lambda: scene.picture(verdict, chunk=chunk, state=state, world=world)
 
-    def _list_unnamed(self, native: _core.Verdict, trace: dict[str, Any], word: str) -> None:
+    def _list_unnamed(self, native: _core.Verdict, trace: _core.TraceFrame, word: str) -> None:
         raw = native.violation
         where = "" if raw.row == _core.NONE else f" at step {raw.row}"
         self._store.event_log.add(
-            time_s=trace["begun_wall_s"],
+            time_s=trace.begun_wall_s,
             source="kernel",
             code=word,
             sentence=f"{word}{where}: {raw.value:.4f}, allowed {raw.limit_min:.4f} to {raw.limit_max:.4f}; "
             "the chunk was overwritten before it could be read, or names something only the kernel knows",
-            rskill_id=trace["rskill_id"],
-            trace_id=trace["trace_id"],
+            rskill_id=trace.rskill_id,
+            trace_id=trace.trace_id,
         )
 
-    def _list_failure(self, failure: dict[str, Any] | None) -> None:
+    def _list_failure(self, failure: _core.FailureTriggerMessage | None) -> None:
         if failure is not None:
             self._store.event_log.add(
-                time_s=failure["stamp_s"],
+                time_s=failure.stamp_s,
                 source="kernel",
-                code=f"failure kind {failure['kind']}",
-                sentence=failure["evidence_json"],
-                rskill_id=failure["rskill_id"],
-                trace_id=failure["trace_id"],
-                evidence=failure["evidence_json"],
+                code=f"failure kind {failure.kind}",
+                sentence=failure.evidence_json,
+                rskill_id=failure.rskill_id,
+                trace_id=failure.trace_id,
+                evidence=failure.evidence_json,
             )
 
-    def _list_stop(self, status: dict[str, Any]) -> None:
+    def _list_stop(self, status: _core.SafetyStatusMessage) -> None:
         """Lists stops that no chunk caused: those of chunks are listed with the chunk."""
-        key = (status["sequence"], status["source"], status["reason"])
-        if status["state"] != KernelState.LATCHED or status["source"] in ("", "kernel"):
+        key = (status.sequence, status.source, status.reason)
+        if status.state != KernelState.LATCHED or status.source in ("", "kernel"):
             return
         if key in self._stops_listed or len(self._stops_listed) > 100_000:
             return
         self._stops_listed.add(key)
         self._store.event_log.add(
-            time_s=status["stamp_s"],
+            time_s=status.stamp_s,
             source="kernel",
             code="stop",
-            sentence=f"{status['source']}: {status['reason'] or 'no reason given'}",
+            sentence=f"{status.source}: {status.reason or 'no reason given'}",
         )
 
 
-def _chunk(rings: _Rings, trace: dict[str, Any]) -> ActionChunk | None:
-    found = rings.chunks.find(trace["door"], trace["chunk_sequence"])
-    if found is None or found[0] != _core.MESSAGE_ACTION_CHUNK:
+def _chunk(rings: _Rings, trace: _core.TraceFrame) -> ActionChunk | None:
+    found = rings.chunks.find(trace.channel, trace.chunk_sequence)
+    if found is None or found[0] != _core.MessageType.action_chunk:
         return None
     fields = _core.decode_action_chunk(found[1])
     if fields is None:
         return None
-    width = fields["n_dof"]
-    if fields["control_mode"] not in set(ControlMode) or not width or len(fields["flat"]) % width:
+    width = fields.n_dof
+    if fields.control_mode not in set(ControlMode) or not width or len(fields.flat) % width:
         return None
     try:
-        return chunk_of_message(fields, steps=len(fields["flat"]) // width)
+        return chunk_of_message(fields, steps=len(fields.flat) // width)
     except ROSConfigError:
         return None

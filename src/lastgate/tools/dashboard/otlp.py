@@ -322,13 +322,13 @@ def _number(value: Any) -> str:
 
 
 def send_frame(stream: socket.socket, head: bytes, body: bytes = b"") -> None:
-    """Sends two pieces of bytes."""
+    """Sends two parts of bytes."""
     stream.sendall(_SIZES.pack(len(head), len(body)) + head)
     stream.sendall(body)
 
 
 def receive_frame(stream: socket.socket) -> tuple[bytes, bytes]:
-    """Returns two pieces of bytes.
+    """Returns two parts of bytes.
 
     Raises:
         ConnectionError: The other side ended.

@@ -133,11 +133,11 @@ class RobotScene:
         self, verdict: Verdict, *, chunk: ActionChunk, state: RobotState, world: World | NoWorld | None
     ) -> bytes:
         """Draws a rejection, as PNG. Takes about a second."""
-        from lastgate.tools.telemetry.card import rejection_card
+        from lastgate.tools.telemetry.rejection_report import rejection_report
 
         if self._picture_gate is None:
             self._picture_gate = Gate(self.robot, step_s=_STEP_S)
-        return rejection_card(self._picture_gate, verdict, chunk=chunk, state=state, world=world).png()
+        return rejection_report(self._picture_gate, verdict, chunk=chunk, state=state, world=world).png()
 
     def _placed(self, rows: Float64, fingers: Float64) -> Float64:
         with self._lock:

@@ -34,7 +34,7 @@ from lastgate.tools.dashboard.control import Control
 from lastgate.tools.dashboard.span_decoder import SpanDecoder
 from lastgate.tools.dashboard.store import LiveStore
 
-# Browsers that may look at once. Each costs a look every tenth of a second, and the machine has a robot to mind.
+# Browsers that may look at once. Each costs a poll every tenth of a second, and the machine has a robot to mind.
 VIEWERS_MAX = 8
 FRAME_S = 0.1
 # A hidden page still says in the name of its tab when the gate is latched.
@@ -42,7 +42,7 @@ HIDDEN_FRAME_S = 1.0
 # Also the sign of life: the page calls itself lost after two seconds without one.
 AGES_EVERY_S = 0.5
 SERIES_EVERY_S = 0.5
-# The cards of points, cells and maps change at most this often.
+# The cards of points, voxels and maps change at most this often.
 CLOUD_EVERY_S = 1.0
 # A browser that does not take a message within this time is gone.
 SEND_TIMEOUT_S = 5.0

@@ -117,7 +117,7 @@ class LiveStore:
         self._series_noted = 0
         self._latencies_us: deque[float] = deque(maxlen=LATENCIES_MAX)
         self._buckets = [0] * (len(BUCKET_EDGES_US) + 1)
-        self._counts = {"accepted": 0, "refused": 0, "while_latched": 0, "lost": 0, "spans": 0}
+        self._counts = {"accepted": 0, "rejected": 0, "while_latched": 0, "lost": 0, "spans": 0}
         self._cards_drawn = 0
         self._cards: dict[str, PictureCard] = {}
         self._seen: set[int] = set()
@@ -172,7 +172,7 @@ class LiveStore:
         is_latched = violation is not None and violation.code is ViolationCode.estop_latched
         clearance_m = verdict.min_clearance_m
         self._note_numbers(
-            "accepted" if violation is None else "while_latched" if is_latched else "refused",
+            "accepted" if violation is None else "while_latched" if is_latched else "rejected",
             clearance_m=clearance_m if math.isfinite(clearance_m) else None,
             duration_us=duration_us,
         )
@@ -195,7 +195,7 @@ class LiveStore:
         self, *, accepted: bool, while_latched: bool, clearance_m: float | None, duration_us: float
     ) -> None:
         """Notes a verdict about a robot that is not known here, or one that a span tells of."""
-        word = "accepted" if accepted else "while_latched" if while_latched else "refused"
+        word = "accepted" if accepted else "while_latched" if while_latched else "rejected"
         self._note_numbers(word, clearance_m=clearance_m, duration_us=duration_us)
 
     def note_seen(self, begun_wall_s: float) -> None:
@@ -350,7 +350,7 @@ class LiveStore:
             self.note_card("map", png, facts, robot_at=robot_at)
 
     def cloud(self) -> dict[str, Any]:
-        """Returns points and cells; neither where the world has neither."""
+        """Returns points and voxels; neither where the world has neither."""
         with self._lock:
             world = self._world
         return {"type": "cloud", **({} if world is None else world.cloud_json())}

@@ -132,16 +132,16 @@ class WorldView:
 
     @classmethod
     def _of_message(cls, kind: int, payload: bytes, *, before: "WorldView | None") -> "WorldView | None":
-        if kind == _core.MESSAGE_WORLD_SNAPSHOT:
+        if kind == _core.MessageType.world_snapshot:
             return _of_snapshot(_core.decode_world_snapshot(payload), _core.decode_floor_map(payload))
-        if kind == _core.MESSAGE_WORLD_COLLISION:
+        if kind == _core.MessageType.world_collision:
             return _with_obstacles(before, _core.decode_world_collision(payload))
-        if kind == _core.MESSAGE_OCCUPANCY_VOXELS:
+        if kind == _core.MessageType.occupancy_voxels:
             fields = _core.decode_occupancy_voxels(payload)
             if fields is None:
                 return None
-            nothing = cls(stamp_s=fields["stamp_s"], sizes_m=np.empty((0, 3)), poses=np.empty((0, 7)))
-            return replace(before or nothing, grid=_grid(fields), frame_id=fields["frame_id"])
+            nothing = cls(stamp_s=fields.stamp_s, sizes_m=np.empty((0, 3)), poses=np.empty((0, 7)))
+            return replace(before or nothing, grid=_grid(fields), frame_id=fields.frame_id)
         return None
 
     def to_world(self) -> World | NoWorld:
@@ -212,7 +212,7 @@ class WorldView:
         return cloud
 
     def cloud_picture(self) -> tuple[bytes, Facts] | None:
-        """Returns the card of points and cells: a picture, and what is said beside it. None where there are none."""
+        """Returns the card of points and voxels: a picture, and what is said beside it. None where there are none."""
         clouds: list[Float64] = []
         facts: list[tuple[str, str]] = []
         if self.points is not None:
@@ -293,58 +293,56 @@ def _cells(occupancy: bytes, size_xyz: Sequence[int]) -> NDArray[np.uint8]:
     return np.frombuffer(occupancy, dtype=np.uint8).reshape(z, y, x)
 
 
-def _grid(fields: dict[str, Any]) -> GridView:
+def _grid(fields: _core.OccupancyVoxelsMessage) -> GridView:
     return GridView(
-        occupancy=_cells(fields["occupancy"], fields["size_xyz"]),
-        origin_xyz=fields["origin_xyz"],
-        resolution_m=fields["resolution_m"],
-        stamp_s=fields["stamp_s"],
+        occupancy=_cells(fields.occupancy, fields.size_xyz),
+        origin_xyz=fields.origin_xyz,
+        resolution_m=fields.resolution_m,
+        stamp_s=fields.stamp_s,
     )
 
 
-def _of_snapshot(fields: dict[str, Any] | None, floor: dict[str, Any] | None) -> WorldView | None:
+def _of_snapshot(
+    fields: _core.WorldSnapshotMessage | None, floor: _core.FloorMapMessage | None
+) -> WorldView | None:
     if fields is None:
         return None
-    if not len(fields["kinds"]) == len(fields["object_id"]) == len(fields["poses"]) // 7:
+    if not len(fields.kinds) == len(fields.object_id) == len(fields.poses) // 7:
         return None
-    points, points_stamp_s = fields["points"] or (None, 0.0)
     grid = None
-    if fields["voxels"] is not None:
-        occupancy, size, origin, resolution_m, unknown_is_free, outside_is_free, stamp_s = fields["voxels"]
+    if fields.has_voxels:
         grid = GridView(
-            occupancy=_cells(occupancy, size),
-            origin_xyz=tuple(origin),
-            resolution_m=resolution_m,
-            stamp_s=stamp_s,
-            unknown_is_free=unknown_is_free,
-            outside_is_free=outside_is_free,
+            occupancy=_cells(fields.occupancy, fields.size_xyz),
+            origin_xyz=fields.origin_xyz,
+            resolution_m=fields.resolution_m,
+            stamp_s=fields.voxels_stamp_s,
+            unknown_is_free=fields.unknown_is_free,
+            outside_is_free=fields.outside_is_free,
         )
     return WorldView(
-        stamp_s=fields["stamp_s"],
-        frame_id=fields["frame_id"],
-        world_id=fields["world_id"],
-        declared_absent=fields["declared_absent"],
-        kinds=tuple(_KIND_WORDS.get(kind, "unknown") for kind in fields["kinds"]),
-        sizes_m=np.array(fields["sizes_m"], dtype=np.float64).reshape(-1, 3),
-        poses=np.array(fields["poses"], dtype=np.float64).reshape(-1, 7),
-        labels=tuple(fields["object_id"]),
-        points=None if points is None else _numbers(points, 3),
-        points_stamp_s=points_stamp_s,
+        stamp_s=fields.stamp_s,
+        frame_id=fields.frame_id,
+        world_id=fields.world_id,
+        declared_absent=fields.declared_absent,
+        kinds=tuple(_KIND_WORDS.get(kind, "unknown") for kind in fields.kinds),
+        sizes_m=np.array(fields.sizes_m, dtype=np.float64).reshape(-1, 3),
+        poses=np.array(fields.poses, dtype=np.float64).reshape(-1, 7),
+        labels=tuple(fields.object_id),
+        points=_numbers(fields.points, 3) if fields.has_points else None,
+        points_stamp_s=fields.points_stamp_s,
         grid=grid,
         floor=None if floor is None else _floor(floor),
     )
 
 
-def _floor(fields: dict[str, Any]) -> FloorView:
-    columns, rows = fields["size"]
-    bits = np.frombuffer(fields["blocked_bits"], dtype=np.uint8).reshape(rows, -1)
+def _floor(fields: _core.FloorMapMessage) -> FloorView:
+    columns, rows = fields.size
+    bits = np.frombuffer(fields.blocked_bits, dtype=np.uint8).reshape(rows, -1)
     return FloorView(
         blocked=np.unpackbits(bits, axis=1, count=columns, bitorder="little").astype(bool),
-        resolution_m=fields["resolution_m"],
-        frame_id=fields["frame_id"],
-        base_cell=_base_cell(
-            _numbers(fields["window_in_base"], 4), fields["window_first"], fields["resolution_m"]
-        ),
+        resolution_m=fields.resolution_m,
+        frame_id=fields.frame_id,
+        base_cell=_base_cell(_numbers(fields.window_in_base, 4), fields.window_first, fields.resolution_m),
     )
 
 
@@ -371,22 +369,22 @@ def _base_cell(
     )
 
 
-def _with_obstacles(before: WorldView | None, fields: dict[str, Any] | None) -> WorldView | None:
+def _with_obstacles(before: WorldView | None, fields: _core.WorldCollisionMessage | None) -> WorldView | None:
     if fields is None:
         return None
-    radius = _numbers(fields["radius_m"], 1)
-    half_length = _numbers(fields["half_length_m"], 1)
-    xyzrpy = _numbers(fields["xyzrpy"], 6)
-    count = len(fields["object_id"])
+    radius = _numbers(fields.radius_m, 1)
+    half_length = _numbers(fields.half_length_m, 1)
+    xyzrpy = _numbers(fields.xyzrpy, 6)
+    count = len(fields.object_id)
     if not len(radius) == len(half_length) == len(xyzrpy) == count:
         return None
     return WorldView(
-        stamp_s=fields["stamp_s"],
-        frame_id=fields["frame_id"],
+        stamp_s=fields.stamp_s,
+        frame_id=fields.frame_id,
         kinds=tuple("capsule" if half > 0.0 else "sphere" for half in half_length[:, 0]),
         sizes_m=np.hstack([radius, half_length, np.zeros((count, 1))]),
         poses=np.hstack([xyzrpy[:, :3], _quaternions(xyzrpy[:, 3:])]),
-        labels=tuple(fields["object_id"]),
+        labels=tuple(fields.object_id),
         grid=None if before is None else before.grid,
     )
 

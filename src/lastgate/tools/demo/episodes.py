@@ -19,7 +19,7 @@ class EpisodeCounts:
 
     Attributes:
         with_contact: Episodes in which MuJoCo saw the robot touch the world or itself.
-        clean_refused: Chunks without a fault that the gate rejected.
+        clean_rejected: Chunks without a fault that the gate rejected.
         faulty_accepted: Chunks with a fault that it let through.
     """
 
@@ -27,7 +27,7 @@ class EpisodeCounts:
     chunks: int = 0
     faulty: int = 0
     faulty_accepted: int = 0
-    clean_refused: int = 0
+    clean_rejected: int = 0
     with_contact: int = 0
     contacts: int = 0
     refused: int = 0
@@ -53,7 +53,7 @@ def run_episodes(
         counts.chunks += len(record.decisions)
         counts.faulty += len(planted)
         counts.faulty_accepted += sum(decision.accepted for decision in planted)
-        counts.clean_refused += sum(
+        counts.clean_rejected += sum(
             not decision.accepted for decision in record.decisions if decision.fault == Fault.NONE
         )
         counts.refused += sum(not decision.accepted for decision in record.decisions)
@@ -85,12 +85,12 @@ def main() -> int:
     on = run(chosen.faults, True)
     print(
         f"gate on,  {on.faulty} of {on.chunks} chunks faulty: {on.contacts} contacts in {on.episodes} episodes; "
-        f"{on.faulty - on.faulty_accepted} of {on.faulty} faulty chunks rejected, {on.clean_refused} clean ones"
+        f"{on.faulty - on.faulty_accepted} of {on.faulty} faulty chunks rejected, {on.clean_rejected} clean ones"
     )
     sys.stdout.flush()
     clean = run(0.0, True)
     print(
-        f"gate on,  no faults: {clean.clean_refused} of {clean.chunks} clean chunks rejected, "
+        f"gate on,  no faults: {clean.clean_rejected} of {clean.chunks} clean chunks rejected, "
         f"{clean.contacts} contacts in {clean.episodes} episodes"
     )
     sys.stdout.flush()
@@ -102,7 +102,7 @@ def main() -> int:
     as_it_must_be = (
         on.contacts == 0
         and on.faulty_accepted == 0
-        and clean.clean_refused == 0
+        and clean.clean_rejected == 0
         and clean.contacts == 0
         and (off.with_contact > 0 or chosen.faults == 0.0)
     )

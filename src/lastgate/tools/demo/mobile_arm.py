@@ -209,7 +209,7 @@ class SimulatedMobileArm:
         return self._camera.view(self._data, CAMERA, stamp_s=self._time_s, frame_id="map")
 
     def close(self) -> None:
-        """Lets go of the graphics context."""
+        """Releases the graphics context."""
         if self._camera is not None:
             self._camera.close()
             self._camera = None

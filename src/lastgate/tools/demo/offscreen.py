@@ -59,7 +59,7 @@ class Offscreen:
         self.close()
 
     def close(self) -> None:
-        """Lets go of the graphics context."""
+        """Releases the graphics context."""
         self._renderer.free()
         self._context.free()
 

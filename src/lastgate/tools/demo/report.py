@@ -86,7 +86,7 @@ def render_page(record: Record) -> str:
         check_time_chart([d.check_us for d in decisions]),
         "<h2>Rejections</h2>",
         _rejection_table(decisions),
-        _rejection_cards(record),
+        _rejection_reports(record),
         "<h2>Contacts that MuJoCo saw</h2>",
         _contact_table(summary),
         "<h2>What this does not show</h2>",
@@ -182,7 +182,7 @@ def _rejection_table(decisions: Sequence[Decision]) -> str:
     return _table((("time", "n"), ("planted", ""), ("code", ""), ("what the gate says", "")), rows)
 
 
-def _rejection_cards(record: Record) -> str:
+def _rejection_reports(record: Record) -> str:
     """Returns the first rejection of each kind with its picture and its evidence."""
     parts = [
         '<p class="soft">The first of each kind, at the moment the rule is broken: what is to blame in red, what it '

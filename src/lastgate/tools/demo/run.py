@@ -19,8 +19,8 @@ from lastgate.integrations.mujoco_hal import MujocoHal
 from lastgate.robots import load_robot
 from lastgate.tools.demo.panda_scene import TIMESTEP_S, PandaScene, table_world
 from lastgate.tools.demo.policy import COLLISION_FAULTS, STEP_S, Fault, Policy, Proposal
-from lastgate.tools.telemetry.card import RejectionCard, rejection_card
 from lastgate.tools.telemetry.recorder import Recorder
+from lastgate.tools.telemetry.rejection_report import RejectionReport, rejection_report
 from lastgate.world import World
 
 ROBOT = "franka_panda"
@@ -68,7 +68,7 @@ class Record:
     max_tracking_error_rad: float = 0.0
     joint_travel_rad: float = 0.0
     # The first rejection of each planted fault and code, ready to be drawn.
-    cards: dict[tuple[str, str], RejectionCard] = field(default_factory=dict)
+    cards: dict[tuple[str, str], RejectionReport] = field(default_factory=dict)
 
 
 class Watcher(Protocol):
@@ -206,7 +206,9 @@ class Simulation:
     ) -> None:
         key = (proposal.fault.value, str(verdict.violations[0].code))
         if key not in self.record.cards:
-            self.record.cards[key] = rejection_card(self.gate, verdict, chunk=chunk, state=state, world=world)
+            self.record.cards[key] = rejection_report(
+                self.gate, verdict, chunk=chunk, state=state, world=world
+            )
 
     def close(self) -> None:
         """Ends the black box, if there is one."""

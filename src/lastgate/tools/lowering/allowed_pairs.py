@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs of links are never compared, each with the reason that can be shown."""
+"""Which pairs of links are never compared, each with the reason that can be proved."""
 
 from __future__ import annotations
 

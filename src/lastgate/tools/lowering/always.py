@@ -14,7 +14,7 @@ from lastgate.tools.lowering.distances import points_to_segment
 from lastgate.tools.lowering.kinematics import KinematicTree, TreeJoint, joint_motion
 from lastgate.tools.lowering.rigid import apply, inverse
 from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
-from lastgate.tools.lowering.surface_points import first_in_cells
+from lastgate.tools.lowering.surface_points import first_in_voxels
 from lastgate.tools.lowering.triangles import winding_number
 
 Array = NDArray[np.float64]
@@ -47,7 +47,7 @@ def prove_always(
     """Tries to cover the range of the one moving joint between two links by intervals in which they touch.
 
     A point of one link that lies deeper inside a shape of the other than it moves while the joint goes through an
-    interval stays inside it. Anything but one moving joint between the links, and every doubt, is no proof.
+    interval stays inside it. Anything but one moving joint between the links, and every unresolved case, is no proof.
     """
     down_a, down_b = tree.between(link_a, link_b)
     moving = [joint for joint in (*down_a, *down_b) if joint.is_moving]
@@ -82,10 +82,10 @@ def _side(shapes: LinkShapes, pose: Array, joint: TreeJoint) -> _Side:
 
 
 def _points(source: SourceShape) -> Array:
-    """Returns points that belong to a shape: its middle, or corners of a mesh."""
+    """Returns points that belong to a shape: its middle, or vertices of a mesh."""
     if source.kind != "mesh":
         return source.origin[:3, 3][None]
-    return first_in_cells(source.triangles_in_link().reshape(-1, 3), points_max=_POINTS_MAX)
+    return first_in_voxels(source.triangles_in_link().reshape(-1, 3), points_max=_POINTS_MAX)
 
 
 def _stays_inside(inner: _Side, outer: _Side, motion: Array, half: float) -> bool:
@@ -100,9 +100,9 @@ def _stays_inside(inner: _Side, outer: _Side, motion: Array, half: float) -> boo
 
 def _depths_m(source: SourceShape, points: Array) -> Array:
     """Returns a lower bound of how deep points lie inside a shape, not above zero outside."""
-    core = source.round_in_link()
-    if core is not None:
-        return core.radius_m - points_to_segment(points, core.start, core.end)
+    capsule = source.round_in_link()
+    if capsule is not None:
+        return capsule.radius_m - points_to_segment(points, capsule.start, capsule.end)
     local = apply(inverse(source.origin), points)
     if source.kind == "box":
         return (0.5 * np.array(source.size) - np.abs(local)).min(axis=1)

@@ -27,13 +27,13 @@ _STARTS_KEPT = 2
 _SMOOTHING = 1e-18
 # Axes this near to each other are the same: two degrees.
 _ALIGNED_COSINE = 0.9994
-# SLSQP's work grows with the square of the constraints; only the corners that can touch are kept.
-_CORNERS_MAX = 160
+# SLSQP's work grows with the square of the constraints; only the vertices that can touch are kept.
+_VERTICES_MAX = 160
 
 
 @dataclass(frozen=True)
 class Segment:
-    """The core of a capsule: two ends and the radius around them, in metres."""
+    """A capsule: the two ends of its axis and the radius around them, in metres."""
 
     start: Array
     end: Array
@@ -96,7 +96,7 @@ def frames_of(points: Array) -> list[Array]:
 
 
 def _start_axes(points: Array) -> Array:
-    """Returns the principal axes and the 13 directions of the cube's faces, edges and corners."""
+    """Returns the principal axes and the 13 directions of the cube's faces, edges and vertices."""
     axes = list(principal_axes(points))
     axes += [
         np.array([x, y, z]) / math.sqrt(x * x + y * y + z * z)
@@ -109,7 +109,7 @@ def _start_axes(points: Array) -> Array:
 
 
 def capsules_along(points: Array, axes: Array) -> list[Segment]:
-    """Returns per axis a containing capsule whose core is parallel to it."""
+    """Returns per axis a containing capsule whose own axis is parallel to it."""
     rows = _fitting.capsules_along(np.ascontiguousarray(points), np.ascontiguousarray(axes))
     return [Segment(row[:3], row[3:6], float(row[6])) for row in rows]
 
@@ -122,19 +122,19 @@ def cheap_capsule(points: Array) -> Segment:
 
 
 def capsule_around(points: Array, start: Array, end: Array) -> Segment:
-    """Returns the capsule with the given core that just contains every point."""
+    """Returns the capsule with the given axis that just contains every point."""
     return Segment(start, end, float(points_to_segment(points, start, end).max()))
 
 
 def descend(
     points: Array, start: Segment, objective: Objective, *, steps_max: int = 60, accuracy: float = 1e-9
 ) -> Segment:
-    """Returns a local optimum of an objective: ends and radius are free, every corner is a constraint.
+    """Returns a local optimum of an objective: ends and radius are free, every vertex is a constraint.
 
     The descent ends where a step changes the objective by less than the accuracy.
     """
     size_m = max(float(extent(points).max()), 1e-4)
-    active = _corners_that_can_touch(points, start) / size_m
+    active = _vertices_that_can_touch(points, start) / size_m
 
     def scaled_objective(z: Array) -> tuple[float, Array]:
         value, gradient = objective(z * size_m)
@@ -191,15 +191,15 @@ def volume_objective(row: Array, scale_m3: float) -> tuple[float, Array]:
     return factor * radius * radius * (length + 4.0 / 3.0 * radius), factor * gradient
 
 
-def _corners_that_can_touch(points: Array, start: Segment) -> Array:
-    if len(points) <= _CORNERS_MAX:
+def _vertices_that_can_touch(points: Array, start: Segment) -> Array:
+    if len(points) <= _VERTICES_MAX:
         return points
     distance = points_to_segment(points, start.start, start.end)
     # The farthest points of the start, and the extreme ones in evenly spread directions: both sets touch the
     # optimum. A point missed here costs volume, never containment: the radius is taken over all points.
-    farthest = np.argsort(-distance, kind="stable")[: _CORNERS_MAX // 2]
+    farthest = np.argsort(-distance, kind="stable")[: _VERTICES_MAX // 2]
     golden = math.pi * (3.0 - math.sqrt(5.0))
-    index = np.arange(_CORNERS_MAX // 2)
+    index = np.arange(_VERTICES_MAX // 2)
     z = 1.0 - (2.0 * index + 1.0) / len(index)
     ring = np.sqrt(1.0 - z * z)
     spread = np.stack([ring * np.cos(golden * index), ring * np.sin(golden * index), z], axis=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Few corners and a radius that contain many points, on the numbers as they are written."""
+"""Few vertices and a radius that contain many points, on the numbers as they are written."""
 
 from __future__ import annotations
 
@@ -11,68 +11,68 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull, QhullError, cKDTree
 
-from lastgate.contracts.convex_pieces import ConvexPiece
-from lastgate.robots.convex_pieces_file import UNITS_PER_M
+from lastgate.contracts.convex_hulls import LinkHull
+from lastgate.robots.convex_hulls_file import UNITS_PER_M
 from lastgate.tools.lowering.diagnostics import LoweringError
-from lastgate.tools.lowering.triangles import hull_corners
+from lastgate.tools.lowering.triangles import hull_vertices
 
 Array = NDArray[np.float64]
 
-# Corners this near to the farthest outside, as a share of its distance, are taken with it.
+# Vertices this near to the farthest outside, as a share of its distance, are taken with it.
 _NEARLY_WORST = 0.85
-# Points, corners and weights are below 10 m and summed in a few hundred roundings: 1e-12 m bounds the error.
+# Points, vertices and weights are below 10 m and summed in a few hundred roundings: 1e-12 m bounds the error.
 _ALLOWANCE_M = 1e-12
 
 
 @dataclass(frozen=True)
-class CornerChoice:
-    """Bounds on a piece: how many corners it may keep, and how near the rest must come to one that is left out."""
+class VertexChoice:
+    """Bounds on a hull: how many vertices it may keep, and how near the rest must come to one that is left out."""
 
-    corners_max: int
+    vertices_max: int
     left_out_m: float
 
 
-# The core checks each corner about ten times per question; the radius makes up for corners left out.
-COMMON_CORNERS = CornerChoice(corners_max=160, left_out_m=0.0002)
+# The core checks each vertex about ten times per question; the radius makes up for vertices left out.
+COMMON_VERTICES = VertexChoice(vertices_max=160, left_out_m=0.0002)
 
 
-def convex_piece(
-    link: str, points: Array, *, sphere_radius_m: float = 0.0, choice: CornerChoice = COMMON_CORNERS
-) -> ConvexPiece:
-    """Returns a piece that contains every point, or every sphere around one."""
-    corners = hull_corners(points)
-    units = np.unique(np.round(_chosen(corners, choice) * UNITS_PER_M).astype(np.int64), axis=0)
+def link_hull(
+    link: str, points: Array, *, sphere_radius_m: float = 0.0, choice: VertexChoice = COMMON_VERTICES
+) -> LinkHull:
+    """Returns a hull that contains every point, or every sphere around one."""
+    vertices = hull_vertices(points)
+    units = np.unique(np.round(_chosen(vertices, choice) * UNITS_PER_M).astype(np.int64), axis=0)
     written = units / UNITS_PER_M
-    needed_m = _farthest_m(corners, written) + sphere_radius_m + _ALLOWANCE_M
+    needed_m = _farthest_m(vertices, written) + sphere_radius_m + _ALLOWANCE_M
     radius = math.ceil(needed_m * UNITS_PER_M)
     while radius / UNITS_PER_M < needed_m:
         radius += 1
-    return ConvexPiece(link, radius / UNITS_PER_M, tuple((x, y, z) for x, y, z in written.tolist()))
+    return LinkHull(link, radius / UNITS_PER_M, tuple((x, y, z) for x, y, z in written.tolist()))
 
 
-def _farthest_m(points: Array, corners: Array) -> float:
-    """Returns a number that is never below the distance of any point from the hull of some corners."""
-    at_most_m = _at_most_m(points, corners)
+def _farthest_m(points: Array, vertices: Array) -> float:
+    """Returns a number that is never below the distance of any point from the hull of some vertices."""
+    at_most_m = _at_most_m(points, vertices)
     farthest_m = 0.0
     for index in np.argsort(-at_most_m, kind="stable"):
         if at_most_m[index] <= farthest_m:
             break
-        farthest_m = max(farthest_m, distance_to_hull_m(points[index], corners))
+        farthest_m = max(farthest_m, distance_to_hull_m(points[index], vertices))
     return farthest_m
 
 
-def _at_most_m(points: Array, corners: Array) -> Array:
-    """Returns per point a distance from the hull of some corners that it cannot exceed, quickly.
+def _at_most_m(points: Array, vertices: Array) -> Array:
+    """Returns per point a distance from the hull of some vertices that it cannot exceed, quickly.
 
-    That is the distance from the nearest corner, or from a point of the face it lies farthest beyond.
+    That is the distance from the nearest vertex, or from a point of the face it lies farthest beyond.
     """
-    nearest_m = cKDTree(corners).query(points)[0]
+    nearest_m = cKDTree(vertices).query(points)[0]
     try:
-        hull = ConvexHull(corners)
+        hull = ConvexHull(vertices)
     except (QhullError, ValueError):
         return nearest_m
     beyond = (points @ hull.equations[:, :3].T + hull.equations[:, 3]).argmax(axis=1)
-    origin, *ends = (corners[hull.simplices[beyond, corner]] for corner in range(3))
+    origin, *ends = (vertices[hull.simplices[beyond, vertex]] for vertex in range(3))
     along, across, offset = ends[0] - origin, ends[1] - origin, points - origin
     aa, bb, ab, ao, bo = (
         np.einsum("ij,ij->i", first, second)
@@ -88,74 +88,80 @@ def _at_most_m(points: Array, corners: Array) -> Array:
     return np.minimum(nearest_m, np.sqrt(np.einsum("ij,ij->i", foot, foot)))
 
 
-def distance_to_hull_m(point: Array, corners: Array) -> float:
-    """Returns a number that is never below the distance of a point from the hull of some corners.
+def distance_to_hull_m(point: Array, vertices: Array) -> float:
+    """Returns a number that is never below the distance of a point from the hull of some vertices.
 
     The weights may be off; any weights that are not negative and sum to one name a point of the hull.
     """
-    scale_m = max(float(np.abs(corners - point).max()), 1e-6)
+    scale_m = max(float(np.abs(vertices - point).max()), 1e-6)
     # The last row asks for a sum of one; its weight only steers the search.
-    rows = np.vstack([(corners - point).T / scale_m, np.full(len(corners), 100.0)])
+    rows = np.vstack([(vertices - point).T / scale_m, np.full(len(vertices), 100.0)])
     try:
-        weights, _ = nnls(rows, np.array([0.0, 0.0, 0.0, 100.0]), maxiter=100 * len(corners))
+        weights, _ = nnls(rows, np.array([0.0, 0.0, 0.0, 100.0]), maxiter=100 * len(vertices))
     except RuntimeError as error:
-        raise LoweringError(f"a point near {point} could not be placed in its convex piece") from error
+        raise LoweringError(f"a point near {point} could not be placed in its convex hull") from error
     total = float(weights.sum())
     if not total > 0.0:
-        return float(np.linalg.norm(corners - point, axis=1).min())
-    return float(np.linalg.norm((weights / total) @ corners - point))
+        return float(np.linalg.norm(vertices - point, axis=1).min())
+    return float(np.linalg.norm((weights / total) @ vertices - point))
 
 
-def _chosen(corners: Array, choice: CornerChoice) -> Array:
-    """Returns corners whose hull comes close to all of them: always those farthest outside, until none is far."""
-    if len(corners) <= 8:
-        return corners
+def _chosen(vertices: Array, choice: VertexChoice) -> Array:
+    """Returns vertices whose hull comes close to all of them: always those farthest outside, until none is far."""
+    if len(vertices) <= 8:
+        return vertices
     chosen = sorted(
-        {int(index) for axis in range(3) for index in (corners[:, axis].argmin(), corners[:, axis].argmax())}
+        {
+            int(index)
+            for axis in range(3)
+            for index in (vertices[:, axis].argmin(), vertices[:, axis].argmax())
+        }
     )
     spread = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
-    chosen = sorted({*chosen, *(int((corners @ direction).argmax()) for direction in spread)})
+    chosen = sorted({*chosen, *(int((vertices @ direction).argmax()) for direction in spread)})
     if len(chosen) < 4:
-        return _spread_out(corners, choice.corners_max)
-    while len(chosen) < choice.corners_max:
+        return _spread_out(vertices, choice.vertices_max)
+    while len(chosen) < choice.vertices_max:
         try:
             # Anew each time: Qhull's own way of adding points gives up on nearly flat ones.
-            faces = ConvexHull(corners[chosen]).equations
+            faces = ConvexHull(vertices[chosen]).equations
         except QhullError:
-            return _spread_out(corners, choice.corners_max) if len(chosen) < 16 else corners[sorted(chosen)]
-        outside = corners @ faces[:, :3].T + faces[:, 3]
+            return (
+                _spread_out(vertices, choice.vertices_max) if len(chosen) < 16 else vertices[sorted(chosen)]
+            )
+        outside = vertices @ faces[:, :3].T + faces[:, 3]
         worst_m = float(outside.max())
         if worst_m <= choice.left_out_m:
             break
-        added = _farthest_apart(corners, outside, chosen)
+        added = _farthest_apart(vertices, outside, chosen)
         if not added:
             break
-        chosen += added[: choice.corners_max - len(chosen)]
-    return corners[sorted(chosen)]
+        chosen += added[: choice.vertices_max - len(chosen)]
+    return vertices[sorted(chosen)]
 
 
-def _farthest_apart(corners: Array, outside: Array, chosen: list[int]) -> list[int]:
-    """Returns the corner farthest outside and others nearly as far that stand in other places: it spares hulls."""
+def _farthest_apart(vertices: Array, outside: Array, chosen: list[int]) -> list[int]:
+    """Returns the vertex farthest outside and others nearly as far that stand in other places: it spares hulls."""
     farthest = outside.max(axis=1)
     order = np.argsort(-farthest, kind="stable")
     order = order[farthest[order] >= _NEARLY_WORST * float(farthest[order[0]])]
     found: list[int] = []
     for index in order:
-        # A corner beyond a face that one found already lies beyond may be inside with that one added.
+        # A vertex beyond a face that one found already lies beyond may be inside with that one added.
         beyond = outside[index] > 0.0
         if not any((beyond & (outside[other] > 0.0)).any() for other in found):
             found.append(int(index))
     return [index for index in found if index not in chosen]
 
 
-def _spread_out(corners: Array, corners_max: int) -> Array:
-    """Returns corners of a flat or straight set, always the one farthest from those chosen."""
-    if len(corners) <= corners_max:
-        return corners
+def _spread_out(vertices: Array, vertices_max: int) -> Array:
+    """Returns vertices of a flat or straight set, always the one farthest from those chosen."""
+    if len(vertices) <= vertices_max:
+        return vertices
     chosen = [0]
-    distance = np.linalg.norm(corners - corners[0], axis=1)
-    while len(chosen) < corners_max:
+    distance = np.linalg.norm(vertices - vertices[0], axis=1)
+    while len(chosen) < vertices_max:
         worst = int(distance.argmax())
         chosen.append(worst)
-        distance = np.minimum(distance, np.linalg.norm(corners - corners[worst], axis=1))
-    return corners[sorted(chosen)]
+        distance = np.minimum(distance, np.linalg.norm(vertices - vertices[worst], axis=1))
+    return vertices[sorted(chosen)]

@@ -67,9 +67,9 @@ def drawn_outside(
 
 
 def _outside(shape: SourceShape, volumes: list[LinkCollisionGeometry]) -> float:
-    core = shape.round_in_link()
-    if core is not None:
-        return float(_distance(np.array([core.start, core.end]), volumes).max()) + core.radius_m
+    capsule = shape.round_in_link()
+    if capsule is not None:
+        return float(_distance(np.array([capsule.start, capsule.end]), volumes).max()) + capsule.radius_m
     triangles = shape.triangles_in_link()
     return float(_distance(surface_samples(triangles, _SPACING_M), volumes).max()) if len(triangles) else 0.0
 

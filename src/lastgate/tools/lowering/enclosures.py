@@ -25,7 +25,7 @@ class Enclosures:
 
     def __init__(self, soups: Sequence[Array | None], couples: Iterable[tuple[int, int, Pair]]) -> None:
         self._parts = [None if soup is None else MeshParts(soup) for soup in soups]
-        self._points = [np.zeros((1, 3)) if part is None else part.corners for part in self._parts]
+        self._points = [np.zeros((1, 3)) if part is None else part.vertices for part in self._parts]
         both_ways = [
             (inner, outer, pair)
             for first, second, pair in couples

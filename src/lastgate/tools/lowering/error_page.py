@@ -38,7 +38,7 @@ def render_page(results: dict[str, Any]) -> str:
     parts = [INTRODUCTION]
     for robot, entry in sorted(results.items()):
         parts.append(
-            f"\n## {robot}\n\n{entry['date']}, {entry['machine']}; {entry['pieces']} convex pieces.\n\n"
+            f"\n## {robot}\n\n{entry['date']}, {entry['machine']}; {entry['pieces']} convex hulls.\n\n"
         )
         kinds = [kind for kind in _HEADINGS if kind in entry["errors"]]
         parts.append(

@@ -96,15 +96,15 @@ def columns_of(robot: RobotDescription, gate: Gate) -> tuple[list[int], list[int
 
 
 class RobotUnderTest:
-    """One robot, its gates with and without pieces, and random questions about it."""
+    """One robot, its gates with and without hulls, and random questions about it."""
 
     def __init__(self, robot: RobotDescription, urdf_path: Path, *, seed: int = ERROR_SEED) -> None:
         plain = unhurried(robot)
         self.truth = MeshTruth(robot, urdf_path)
-        # The same pairs for both: a pair that only pieces can check would otherwise belong to neither.
+        # The same pairs for both: a pair that only hulls can check would otherwise belong to neither.
         volumes_only = {"convex_pieces": None, "allowed_collision_pairs": robot.unchecked_pairs}
         self.gates = {TIER_ONE: Gate(plain.model_copy(update=volumes_only), step_s=1.0)}
-        if robot.loaded_pieces:
+        if robot.loaded_hulls:
             self.gates[TIER_TWO] = Gate(plain, step_s=1.0)
         self._robot = robot
         self._limits = np.array(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far volumes stick out of a link's surface, summed over the space around it.
 
-Only a heuristic: it decides where a core lies and where a cut is worth a volume. Containment is proved
+Only a heuristic: it decides where a capsule lies and where a cut is worth a volume. Containment is proved
 elsewhere.
 """
 
@@ -24,9 +24,9 @@ from lastgate.tools.lowering.surface_points import surface_samples
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-# Cells of the grid around a link: about a millimetre for a finger, four for a long forearm.
-_CELLS = 400_000
-_CELL_MIN_M = 0.0008
+# Voxels of the grid around a link: about a millimetre for a finger, four for a long forearm.
+_VOXELS = 400_000
+_VOXEL_MIN_M = 0.0008
 # Room around the surface for what sticks out, as a share of the longest side.
 _PADDING = 0.3
 # Points a single evaluation checks; a stride through all that lie near keeps them evenly spread.
@@ -47,25 +47,30 @@ class ExcessField:
     @staticmethod
     def around(triangles: Array) -> ExcessField:
         """Returns the field of a surface; whatever the surface encloses weighs nothing and is left out."""
-        corners = triangles.reshape(-1, 3)
-        low, size = lowest(corners), extent(corners)
-        margin_m = max(_PADDING * float(size.max()), 2.0 * _CELL_MIN_M)
-        cell_m = max((float(np.prod(size + 2.0 * margin_m)) / _CELLS) ** (1.0 / 3.0), _CELL_MIN_M)
+        vertices = triangles.reshape(-1, 3)
+        low, size = lowest(vertices), extent(vertices)
+        margin_m = max(_PADDING * float(size.max()), 2.0 * _VOXEL_MIN_M)
+        voxel_m = max((float(np.prod(size + 2.0 * margin_m)) / _VOXELS) ** (1.0 / 3.0), _VOXEL_MIN_M)
         origin = low - margin_m
-        shape = tuple(math.ceil(float(extent) / cell_m) + 1 for extent in size + 2.0 * margin_m)
+        shape = tuple(math.ceil(float(extent) / voxel_m) + 1 for extent in size + 2.0 * margin_m)
         wall = np.zeros(shape, dtype=bool)
-        cells = np.floor((surface_samples(triangles, 0.5 * cell_m) - origin) / cell_m).astype(np.int64)
-        wall[cells[:, 0], cells[:, 1], cells[:, 2]] = True
+        voxel_indices = np.floor((surface_samples(triangles, 0.5 * voxel_m) - origin) / voxel_m).astype(
+            np.int64
+        )
+        wall[voxel_indices[:, 0], voxel_indices[:, 1], voxel_indices[:, 2]] = True
         regions, _ = ndimage.label(~wall)  # pyright: ignore[reportGeneralTypeIssues]
         outside = regions == regions[0, 0, 0]
-        distance_m = ndimage.distance_transform_edt(~wall) * cell_m
+        distance_m = ndimage.distance_transform_edt(~wall) * voxel_m
         index = np.argwhere(outside)
-        return ExcessField(origin + (index + 0.5) * cell_m, distance_m[outside])
+        return ExcessField(origin + (index + 0.5) * voxel_m, distance_m[outside])
 
-    def near(self, core: Segment, *, scale: float) -> ExcessField:
+    def near(self, capsule: Segment, *, scale: float) -> ExcessField:
         """Returns at most a bounded number of points within a multiple of a capsule's radius."""
-        reach_m = scale * core.radius_m
-        low, high = np.minimum(core.start, core.end) - reach_m, np.maximum(core.start, core.end) + reach_m
+        reach_m = scale * capsule.radius_m
+        low, high = (
+            np.minimum(capsule.start, capsule.end) - reach_m,
+            np.maximum(capsule.start, capsule.end) + reach_m,
+        )
         first = int(np.searchsorted(self._first_coordinates, low[0], side="left"))
         last = int(np.searchsorted(self._first_coordinates, high[0], side="right"))
         inside = np.ones(max(last - first, 0), dtype=bool)
@@ -73,17 +78,17 @@ class ExcessField:
             along = self.points[first:last, axis]
             inside &= (along >= low[axis]) & (along <= high[axis])
         chosen = first + np.flatnonzero(inside)
-        chosen = chosen[points_to_segment(self.points[chosen], core.start, core.end) <= reach_m]
+        chosen = chosen[points_to_segment(self.points[chosen], capsule.start, capsule.end) <= reach_m]
         stride = max(1, math.ceil(len(chosen) / _POINTS_MAX))
         return ExcessField(self.points[chosen[::stride]], self.weights[chosen[::stride]])
 
-    def covered(self, core: Segment) -> Mask:
+    def covered(self, capsule: Segment) -> Mask:
         """Returns which points a capsule covers."""
-        return _fitting.covered(self.points, core.row[None])
+        return _fitting.covered(self.points, capsule.row[None])
 
-    def excess(self, *cores: Segment) -> float:
+    def excess(self, *capsules: Segment) -> float:
         """Returns the summed weight of what capsules cover together."""
-        return self.weight(_fitting.covered(self.points, np.array([core.row for core in cores])))
+        return self.weight(_fitting.covered(self.points, np.array([capsule.row for capsule in capsules])))
 
     def weight(self, covered: Mask) -> float:
         """Returns the summed weight of the covered points."""

@@ -23,7 +23,7 @@ _NEAR_M = 0.002
 
 @dataclass(frozen=True)
 class _Hull:
-    corners: Array
+    vertices: Array
     volume_m3: float
 
     @classmethod
@@ -36,28 +36,28 @@ class _Hull:
         return cls(points[np.sort(hull.vertices)], float(hull.volume))
 
     def joined(self, other: _Hull) -> _Hull:
-        return _Hull.around(np.concatenate([self.corners, other.corners]))
+        return _Hull.around(np.concatenate([self.vertices, other.vertices]))
 
     def is_near(self, other: _Hull) -> bool:
-        between = np.maximum(self.corners.min(axis=0), other.corners.min(axis=0)) - np.minimum(
-            self.corners.max(axis=0), other.corners.max(axis=0)
+        between = np.maximum(self.vertices.min(axis=0), other.vertices.min(axis=0)) - np.minimum(
+            self.vertices.max(axis=0), other.vertices.max(axis=0)
         )
         return bool((between <= _NEAR_M).all())
 
 
-# What a join costs: whether it needs more corners than a piece may have, and the volume it adds.
+# What a join costs: whether it needs more vertices than a hull may have, and the volume it adds.
 _Cost = tuple[bool, float]
 
 
-def joined_hulls(clouds: list[Array], *, count_max: int, corners_max: int) -> list[Array]:
-    """Returns corners of at most so many hulls that contain the clouds: always the two are joined that add least."""
+def joined_hulls(clouds: list[Array], *, count_max: int, vertices_max: int) -> list[Array]:
+    """Returns vertices of at most so many hulls that contain the clouds: always the two are joined that add least."""
     hulls = {index: _Hull.around(points) for index, points in enumerate(clouds)}
     costs: dict[tuple[int, int], _Cost] = {}
 
     def cost(first: _Hull, second: _Hull) -> _Cost:
         both = first.joined(second)
         added_m3 = both.volume_m3 - first.volume_m3 - second.volume_m3
-        return len(both.corners) > corners_max, without_noise(added_m3)
+        return len(both.vertices) > vertices_max, without_noise(added_m3)
 
     def price(index: int, *, far: bool) -> None:
         for earlier, hull in hulls.items():
@@ -77,4 +77,4 @@ def joined_hulls(clouds: list[Array], *, count_max: int, corners_max: int) -> li
         costs = {pair: known for pair, known in costs.items() if not {first, second} & set(pair)}
         price(name, far=False)
         name += 1
-    return [hull.corners for hull in hulls.values()]
+    return [hull.vertices for hull in hulls.values()]

@@ -12,7 +12,7 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
 from lastgate.contracts import config_error_from
-from lastgate.contracts.convex_pieces import ConvexPiecesFile, volumes_digest
+from lastgate.contracts.convex_hulls import ConvexHullsFile, volumes_digest
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.contracts.robot import AllowedCollisionPair, RobotDescription
 from lastgate.contracts.shapes import CapsuleShape, LinkCollisionGeometry
@@ -21,7 +21,7 @@ from lastgate.tools.lowering.joint_frames import JointFrame
 
 GEOMETRY_KEY = "collision_geometry"
 PAIRS_KEY = "allowed_collision_pairs"
-PIECES_KEY = "convex_pieces"
+HULLS_KEY = "convex_pieces"
 DRAWN_KEY = "drawn_outside_m"
 
 
@@ -38,7 +38,7 @@ def splice(
     frames: dict[str, JointFrame] | None = None,
     geometry: Sequence[LinkCollisionGeometry] | None = None,
     pairs: Sequence[AllowedCollisionPair] | None = None,
-    pieces: ConvexPiecesFile | None = None,
+    hulls: ConvexHullsFile | None = None,
     drawn_outside_m: Mapping[str, float] | None = None,
 ) -> str:
     """Returns the manifest text with the given blocks replaced, or appended where they were absent.
@@ -62,12 +62,12 @@ def splice(
         blocks[DRAWN_KEY] = [
             f"  {quoted_name(link)}: {_number(apart)}" for link, apart in sorted(drawn_outside_m.items())
         ]
-    pieces = _with_volumes(pieces, _robot(before, source=source), geometry)
-    if pieces is not None:
-        blocks[PIECES_KEY] = [
-            f"  file: {pieces.file}",
-            f'  sha256: "{pieces.sha256}"',
-            *([] if pieces.volumes_sha256 is None else [f'  volumes_sha256: "{pieces.volumes_sha256}"']),
+    hulls = _with_volumes(hulls, _robot(before, source=source), geometry)
+    if hulls is not None:
+        blocks[HULLS_KEY] = [
+            f"  file: {hulls.file}",
+            f'  sha256: "{hulls.sha256}"',
+            *([] if hulls.volumes_sha256 is None else [f'  volumes_sha256: "{hulls.volumes_sha256}"']),
         ]
     # All edits are places in the text as it came: finding them is slow, so it is done once.
     root = _nodes(text, source=source)
@@ -89,10 +89,10 @@ def splice(
         changed = f"{changed}{separator}{appended}"
     after = _plain(changed, source=source) if changed != text else before
     robot = _robot(after, source=source)
-    if pieces is not None and robot.convex_pieces != pieces:
-        raise LoweringError(f"{source}: the pieces read back differ from those lowered; nothing was written")
-    if pieces is not None:
-        before, after = ({k: v for k, v in side.items() if k != PIECES_KEY} for side in (before, after))
+    if hulls is not None and robot.convex_pieces != hulls:
+        raise LoweringError(f"{source}: the hulls read back differ from those lowered; nothing was written")
+    if hulls is not None:
+        before, after = ({k: v for k, v in side.items() if k != HULLS_KEY} for side in (before, after))
     if drawn_outside_m is not None:
         if robot.drawn_outside_m != dict(drawn_outside_m):
             raise LoweringError(f"{source}: `{DRAWN_KEY}` read back differs; nothing was written")
@@ -102,12 +102,12 @@ def splice(
 
 
 def _with_volumes(
-    pieces: ConvexPiecesFile | None,
+    hulls: ConvexHullsFile | None,
     robot: RobotDescription,
     geometry: Sequence[LinkCollisionGeometry] | None,
-) -> ConvexPiecesFile | None:
-    """Returns what the manifest will say of its pieces: they stand for volumes that are lowered, and for no others."""
-    named = robot.convex_pieces if pieces is None and geometry is not None else pieces
+) -> ConvexHullsFile | None:
+    """Returns what the manifest will say of its hulls: they stand for volumes that are lowered, and for no others."""
+    named = robot.convex_pieces if hulls is None and geometry is not None else hulls
     if named is None:
         return None
     if geometry is not None:
@@ -146,7 +146,7 @@ def _value(node: MappingNode, key: str) -> tuple[Node, Node] | None:
 
 
 def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
-    """Returns a text with pieces of it replaced, the last first: what comes before keeps its place."""
+    """Returns a text with parts of it replaced, the last first: what comes before keeps its place."""
     for start, end, replacement in sorted(edits, reverse=True):
         text = text[:start] + replacement + text[end:]
     return text

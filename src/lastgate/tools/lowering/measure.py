@@ -2,7 +2,7 @@
 """Both error rates of a lowered robot against its collision meshes, by independent engines.
 
 What is compared: a manifest's volumes, placed by the kinematics of Pinocchio (URDF) or MuJoCo (MJCF), and the verdicts
-of the gate, which asks convex pieces too, against the meshes those load and Coal intersects as they are (no hulls). In
+of the gate, which asks convex hulls too, against the meshes those load and Coal intersects as they are (no hulls). In
 the counts of volumes nothing takes part but the numbers of the manifest and the distance between two segments.
 """
 
@@ -170,7 +170,7 @@ def measure(
     checked = [
         ordered(a, b) for i, a in enumerate(links) for b in links[i + 1 :] if ordered(a, b) not in allowed
     ]
-    cores = {link: _cores(robot, link) for link in links}
+    capsule_axes = {link: _capsule_axes(robot, link) for link in links}
     accepts = _gate_of(robot, rates)
     unchecked = {entry.links for entry in robot.unchecked_pairs}
     for first in range(0, samples, _BLOCK):
@@ -197,7 +197,7 @@ def measure(
             for link in links:
                 poses[link].append(oracle.pose(link))
         placed = {link: np.array(found) for link, found in poses.items()}
-        touching = {pair: _touching(cores, placed, pair) for pair in checked}
+        touching = {pair: _touching(capsule_axes, placed, pair) for pair in checked}
         _count(rates, truth, touching, allowed)
         if progress is not None:
             progress((first + count) / samples)
@@ -253,7 +253,7 @@ def _count(
         rates.false_rejection_pairs.update(rejected)
 
 
-def _cores(robot: RobotDescription, link: str) -> tuple[Array, Array, Array]:
+def _capsule_axes(robot: RobotDescription, link: str) -> tuple[Array, Array, Array]:
     start, end, radius = [], [], []
     for volume in robot.collision_geometry:
         if volume.link_name != link:
@@ -268,12 +268,12 @@ def _cores(robot: RobotDescription, link: str) -> tuple[Array, Array, Array]:
 
 
 def _touching(
-    cores: dict[str, tuple[Array, Array, Array]], placed: dict[str, Array], pair: Pair
+    capsule_axes: dict[str, tuple[Array, Array, Array]], placed: dict[str, Array], pair: Pair
 ) -> NDArray[np.bool_]:
     ends = []
     for link in pair:
         pose = placed[link]
-        start, end, radius = cores[link]
+        start, end, radius = capsule_axes[link]
         turn, shift = pose[:, :3, :3].transpose(0, 2, 1), pose[:, None, :3, 3]
         ends.append((start @ turn + shift, end @ turn + shift, radius))
     (start_a, end_a, radius_a), (start_b, end_b, radius_b) = ends

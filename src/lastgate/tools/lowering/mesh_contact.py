@@ -40,15 +40,15 @@ LINE_AREA_M2 = 1.0e-14
 
 
 def mesh_shape(triangles: Array) -> Any:
-    """Returns triangles (n, 3, 3) in Coal's form, each with corners of its own: Coal checks them one by one."""
+    """Returns triangles (n, 3, 3) in Coal's form, each with vertices of its own: Coal checks them one by one."""
     spread = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     solid = triangles[np.linalg.norm(spread, axis=1) > 2.0 * LINE_AREA_M2]
     triangles = solid if len(solid) else triangles
-    corners = triangles.reshape(-1, 3)
+    vertices = triangles.reshape(-1, 3)
     shape = load_coal().BVHModelOBBRSS()
-    shape.beginModel(len(triangles), len(corners))
-    shape.addVertices(corners)
-    shape.addTriangles(np.arange(len(corners)).reshape(-1, 3))
+    shape.beginModel(len(triangles), len(vertices))
+    shape.addVertices(vertices)
+    shape.addTriangles(np.arange(len(vertices)).reshape(-1, 3))
     shape.endModel()
     return shape
 
@@ -56,27 +56,27 @@ def mesh_shape(triangles: Array) -> Any:
 class _Mesh:
     """A set of triangles, and the hull around them once it is asked for."""
 
-    def __init__(self, coal: Any, corners: Array) -> None:
+    def __init__(self, coal: Any, vertices: Array) -> None:
         self._coal = coal
-        self._corners = corners
-        self.shape = mesh_shape(corners.reshape(-1, 3, 3))
+        self._vertices = vertices
+        self.shape = mesh_shape(vertices.reshape(-1, 3, 3))
 
     @cached_property
     def hull(self) -> Any:
         """A convex shape that contains every triangle; the triangles themselves where they are flat."""
         coal = self._coal
-        points = distinct(self._corners)
+        points = distinct(self._vertices)
         try:
             hull = ConvexHull(points)
         except (QhullError, ValueError):
             return self.shape
-        corners, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
-        for corner in points[hull.vertices]:
-            corners.append(corner)
-        # `vertices` is sorted, so the place of a corner in it is its number in the hull.
+        vertices, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
+        for vertex in points[hull.vertices]:
+            vertices.append(vertex)
+        # `vertices` is sorted, so the place of a vertex in it is its number in the hull.
         for face in np.searchsorted(hull.vertices, hull.simplices).tolist():
             faces.append(coal.Triangle(*face))
-        return coal.Convex(corners, faces)
+        return coal.Convex(vertices, faces)
 
 
 class LinkMeshes:

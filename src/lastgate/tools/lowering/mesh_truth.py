@@ -100,10 +100,10 @@ class MujocoPeer:
             body.add_freejoint()
             geom = body.add_geom()
             if soup is not None:
-                corners, faces = np.unique(soup.reshape(-1, 3), axis=0, return_inverse=True)
+                vertices, faces = np.unique(soup.reshape(-1, 3), axis=0, return_inverse=True)
                 spec.add_mesh(
                     name=f"mesh{index}",
-                    uservert=corners.ravel(),
+                    uservert=vertices.ravel(),
                     userface=faces.ravel().astype(np.int32),
                     inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX,
                 )

@@ -26,8 +26,8 @@ def mesh_triangles(mjcf: MjcfModel, mesh: int) -> Array:
     """
     model = mjcf.model
     vertex, face = int(model.mesh_vertadr[mesh]), int(model.mesh_faceadr[mesh])
-    corners = model.mesh_vert[vertex : vertex + int(model.mesh_vertnum[mesh])].astype(np.float64)
-    triangles = corners[model.mesh_face[face : face + int(model.mesh_facenum[mesh])]]
+    vertices = model.mesh_vert[vertex : vertex + int(model.mesh_vertnum[mesh])].astype(np.float64)
+    triangles = vertices[model.mesh_face[face : face + int(model.mesh_facenum[mesh])]]
     path = _file(mjcf, mesh)
     if path is not None and path.suffix.lower() in _BOTH_READ:
         drawn = pose_of(model.mesh_pos[mesh], model.mesh_quat[mesh])

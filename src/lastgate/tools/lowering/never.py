@@ -182,9 +182,9 @@ def _reaches(path: list[_Step], shapes: LinkShapes) -> list[float]:
     """Returns per moving joint of the path the largest possible distance of the shapes from its axis."""
     points = [shapes.triangles.reshape(-1, 3)]
     pad_m = 0.0
-    for core in shapes.round_shapes:
-        points.append(np.array([core.start, core.end]))
-        pad_m = max(pad_m, core.radius_m)
+    for capsule in shapes.round_shapes:
+        points.append(np.array([capsule.start, capsule.end]))
+        pad_m = max(pad_m, capsule.radius_m)
     cloud: Array | None = np.concatenate(points)
     radius_m = 0.0
     found: list[float] = []

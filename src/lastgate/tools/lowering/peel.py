@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts a layer off one side of a piece and lays it in strips.
+"""Cuts a layer off one side of a patch and lays it in strips.
 
 A capsule around a flat side bulges out of it, and so do the capsules of its halves: the first cut of a flat side
 sets nothing free, only several together do. A layer in narrow strips follows the side closely.
@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from lastgate.planning import _fitting
 from lastgate.tools.lowering.capsule_fit import Segment, cheap_capsule, frames_of
-from lastgate.tools.lowering.fit import Piece, cut_sides
+from lastgate.tools.lowering.fit import Patch, cut_sides
 from lastgate.tools.lowering.refit import HALF_M, NEAR_M, Partners, cost_of_depth
 from lastgate.tools.lowering.surface_points import surface_points
 from lastgate.tools.lowering.ties import without_noise
 
 Array = NDArray[np.float64]
 
-# How thick a layer may be, as shares of the piece's extent, and in how many strips it may lie. All of it is a layer
+# How thick a layer may be, as shares of the patch's extent, and in how many strips it may lie. All of it is a layer
 # too: nothing is left behind it.
 _THICKNESSES = (0.15, 0.3, 1.0)
 _STRIPS = (2, 3, 5)
-# Points that stand for the piece while layers are compared.
+# Points that stand for the patch while layers are compared.
 _POINTS_MAX = 600
 # A layer thinner than this is not worth cutting: the overlap of cuts would be a visible part of it.
 _LAYER_MIN_M = 0.004
@@ -40,12 +40,12 @@ class _Layer:
     borders: tuple[float, ...]  # between strips, along `across`
 
 
-def peeled(piece: Piece, partners: Partners, *, added_max: int) -> list[Piece]:
+def peeled(patch: Patch, partners: Partners, *, added_max: int) -> list[Patch]:
     """Returns the strips of the layer that costs least per volume added and the rest, or nothing if none helps."""
-    points = surface_points(piece.triangles, points_max=_POINTS_MAX)
-    whole = _cost([piece.core], partners)
+    points = surface_points(patch.triangles, points_max=_POINTS_MAX)
+    whole = _cost([patch.capsule], partners)
     best: tuple[float, _Layer] | None = None
-    for layer in _layers(points, _towards(piece.core, partners), added_max):
+    for layer in _layers(points, _towards(patch.capsule, partners), added_max):
         parts = [points[inside] for inside in _inside(points, layer)]
         if layer.is_whole:
             parts = parts[1:]
@@ -56,13 +56,13 @@ def peeled(piece: Piece, partners: Partners, *, added_max: int) -> list[Piece]:
         )
         if gain > 0.0 and (best is None or gain > best[0]):
             best = (gain, layer)
-    return [] if best is None else _cut(piece, best[1])
+    return [] if best is None else _cut(patch, best[1])
 
 
-def _towards(core: Segment, partners: Partners) -> Array:
-    """Returns the direction in which the volumes that a core overlaps lie, all in all."""
+def _towards(capsule: Segment, partners: Partners) -> Array:
+    """Returns the direction in which the volumes that a capsule overlaps lie, all in all."""
     _, slope = _fitting.overlap_cost(
-        core.row, np.ascontiguousarray(partners.rows), near_m=NEAR_M, half_m=HALF_M
+        capsule.row, np.ascontiguousarray(partners.rows), near_m=NEAR_M, half_m=HALF_M
     )
     return np.asarray(slope[:3] + slope[3:6])
 
@@ -99,20 +99,20 @@ def _inside(points: Array, layer: _Layer) -> list[NDArray[np.bool_]]:
     return [~above, *(above & (strip == index) for index in range(len(layer.borders) + 1))]
 
 
-def _cost(cores: list[Segment], partners: Partners) -> float:
-    """Returns what cores cost together: each partner counts by the one that is deepest in it."""
-    rows = np.array([core.row for core in cores])
+def _cost(capsules: list[Segment], partners: Partners) -> float:
+    """Returns what capsules cost together: each partner counts by the one that is deepest in it."""
+    rows = np.array([capsule.row for capsule in capsules])
     pose = np.eye(3, 4)[None]
     clearance = _fitting.clearances(pose, rows, np.ascontiguousarray(partners.rows))[0]
     return float(cost_of_depth(-clearance.min(axis=0)).sum())
 
 
-def _cut(piece: Piece, layer: _Layer) -> list[Piece]:
-    rest, above = np.empty((0, 3, 3)), piece.triangles
+def _cut(patch: Patch, layer: _Layer) -> list[Patch]:
+    rest, above = np.empty((0, 3, 3)), patch.triangles
     if not layer.is_whole:
-        rest, above = cut_sides(piece.triangles, layer.outwards, layer.offset)
+        rest, above = cut_sides(patch.triangles, layer.outwards, layer.offset)
     strips: list[Array] = []
     for border in layer.borders:
         strip, above = cut_sides(above, layer.across, border)
         strips.append(strip)
-    return [Piece(part, piece.fields) for part in (rest, *strips, above) if len(part)]
+    return [Patch(part, patch.fields) for part in (rest, *strips, above) if len(part)]

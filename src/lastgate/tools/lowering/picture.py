@@ -18,8 +18,8 @@ from lastgate.tools.lowering.shapes import LinkShapes
 
 Array = NDArray[np.float64]
 
-# Cells of the grid that corners move to, along the longest side of a link: finer than a picture shows.
-_CELLS = 40
+# Voxels of the grid that vertices move to, along the longest side of a link: finer than a picture shows.
+_VOXELS = 40
 _TICKS_M = (0.05, 0.1, 0.2, 0.5, 1.0)
 
 
@@ -48,16 +48,16 @@ def volume_surface(volume: LinkCollisionGeometry, rings: int) -> Array:
 def drawn_triangles(triangles: Array) -> Array:
     """Returns a surface for the eye: whole, and with no more triangles than a picture needs.
 
-    Corners move to a grid and triangles that fall together are left out; drawing every tenth would leave holes.
+    Vertices move to a grid and triangles that fall together are left out; drawing every tenth would leave holes.
     """
     if not len(triangles):
         return triangles
-    cell_m = float(extent(triangles.reshape(-1, 3)).max()) / _CELLS
-    cells = np.round(triangles / cell_m).astype(np.int64)
-    corners, which = np.unique(cells.reshape(-1, 3), axis=0, return_inverse=True)
+    voxel_m = float(extent(triangles.reshape(-1, 3)).max()) / _VOXELS
+    voxel_indices = np.round(triangles / voxel_m).astype(np.int64)
+    vertices, which = np.unique(voxel_indices.reshape(-1, 3), axis=0, return_inverse=True)
     named = np.unique(np.sort(which.reshape(-1, 3), axis=1), axis=0)
     distinct = (named[:, 0] != named[:, 1]) & (named[:, 1] != named[:, 2])
-    return corners.astype(np.float64)[named[distinct]] * cell_m
+    return vertices.astype(np.float64)[named[distinct]] * voxel_m
 
 
 def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: Path) -> None:
@@ -79,7 +79,7 @@ def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: P
     edges: list[tuple[float, ...]] = []
     for link, own in shapes.items():
         triangles = apply(poses[link], drawn_triangles(own.triangles))
-        # The last corner twice: faces of one length are one array.
+        # The last vertex twice: faces of one length are one array.
         faces += list(triangles[:, [0, 1, 2, 2]])
         fills += [(0.6, 0.6, 0.6, 1.0)] * len(triangles)
         edges += [(0.4, 0.4, 0.4, 1.0)] * len(triangles)
@@ -89,8 +89,8 @@ def save_picture(robot: RobotDescription, shapes: dict[str, LinkShapes], path: P
         faces += list(quads)
         fills += [(*colours[volume.link_name], 0.12)] * len(quads)
         edges += [(*colours[volume.link_name], 0.4)] * len(quads)
-    corners = np.concatenate(faces[meshes:])
-    low, high = corners.min(axis=0), corners.max(axis=0)
+    vertices = np.concatenate(faces[meshes:])
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
     # One spacing for all axes, so that a thin robot's labels do not lie on each other.
     tick_m = next((step_m for step_m in _TICKS_M if float((high - low).max()) <= 6.0 * step_m), _TICKS_M[-1])
     figure = pyplot.figure(figsize=(12, 6.5), dpi=110, layout="constrained")

@@ -2,8 +2,8 @@
 """A URDF as Pinocchio reads it, for tools that hold lowered volumes against meshes.
 
 Pinocchio says where each mesh file sits; what is in the file comes from the reader that everything here shares. Coal's
-own loader counts corners from the first again where one node of a file holds several meshes or nodes, so that
-triangles of the later ones join corners of the earlier ones.
+own loader counts vertices from the first again where one node of a file holds several meshes or nodes, so that
+triangles of the later ones join vertices of the earlier ones.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class PinocchioRobot:
 def _triangles(shape: Any) -> Array | None:
     if not hasattr(shape, "num_tris"):
         return None
-    corners = np.array([shape.vertex(index) for index in range(shape.num_vertices)])
+    vertices = np.array([shape.vertex(index) for index in range(shape.num_vertices)])
     found = [shape.tri_indices(index) for index in range(shape.num_tris)]
-    faces = np.array([[face[corner] for corner in range(3)] for face in found])
-    return corners[faces]
+    faces = np.array([[face[vertex] for vertex in range(3)] for face in found])
+    return vertices[faces]

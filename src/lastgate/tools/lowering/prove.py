@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves, on the numbers as written, that a link's volumes contain its shapes.
 
-Shares no code with the fitting: each corner is taken into the volume's own frame and measured there. A
-triangle is proved when its three corners lie in one volume, because a volume is convex; otherwise it is
+Shares no code with the fitting: each vertex is taken into the volume's own frame and measured there. A
+triangle is proved when its three vertices lie in one volume, because a volume is convex; otherwise it is
 halved until every part lies in one. Spheres and capsules are proved by their ends and radii, not by points on
 them.
 """
@@ -22,8 +22,8 @@ from lastgate.tools.lowering.shapes import LinkShapes
 
 Array = NDArray[np.float64]
 
-# Corners, frames and distances are below 10 m and pass through fewer than fifty roundings: 1e-13 m bounds the
-# error with room, and a volume must contain a corner by that much to count.
+# Vertices, frames and distances are below 10 m and pass through fewer than fifty roundings: 1e-13 m bounds the
+# error with room, and a volume must contain a vertex by that much to count.
 ALLOWANCE_M = 1e-13
 # Each halving takes the longest edge; a part this small that lies in no single volume is a hole.
 _EDGE_MIN_M = 2e-5
@@ -52,12 +52,14 @@ def prove_containment(shapes: LinkShapes, volumes: Sequence[LinkCollisionGeometr
     if not volumes:
         first = shapes.triangles.reshape(-1, 3)[0] if len(shapes.triangles) else shapes.round_shapes[0].start
         return Containment(shapes.link, len(shapes.triangles), 0, float("inf"), _point(first))
-    for core in shapes.round_shapes:
-        depth = np.array([_outside(volume, np.array([core.start, core.end])).max() for volume in volumes])
-        out_m = float(depth.min()) + core.radius_m
+    for capsule in shapes.round_shapes:
+        depth = np.array(
+            [_outside(volume, np.array([capsule.start, capsule.end])).max() for volume in volumes]
+        )
+        out_m = float(depth.min()) + capsule.radius_m
         # A sphere that keeps its own centre and radius has no rounding at all.
         if not out_m <= 0.0:
-            return Containment(shapes.link, len(shapes.triangles), 0, out_m, _point(core.start))
+            return Containment(shapes.link, len(shapes.triangles), 0, out_m, _point(capsule.start))
     return _prove_triangles(shapes, volumes)
 
 
@@ -67,16 +69,16 @@ def _prove_triangles(shapes: LinkShapes, volumes: Sequence[LinkCollisionGeometry
     while len(waiting):
         if len(waiting) > _PARTS_MAX:
             raise LoweringError(f"link `{shapes.link}`: the proof needs more than {_PARTS_MAX} parts at once")
-        corners = waiting.reshape(-1, 3)
-        corner_outside = np.stack([_outside(volume, corners).reshape(-1, 3) for volume in volumes])
-        # A corner outside every volume ends the search: no halving brings it in.
-        nearest = corner_outside.min(axis=0)
+        vertices = waiting.reshape(-1, 3)
+        vertex_outside = np.stack([_outside(volume, vertices).reshape(-1, 3) for volume in volumes])
+        # A vertex outside every volume ends the search: no halving brings it in.
+        nearest = vertex_outside.min(axis=0)
         if not float(nearest.max()) <= -ALLOWANCE_M:
-            part, corner = np.unravel_index(int(nearest.argmax()), nearest.shape)
-            worst = waiting[part, corner]
+            part, vertex = np.unravel_index(int(nearest.argmax()), nearest.shape)
+            worst = waiting[part, vertex]
             return Containment(shapes.link, len(shapes.triangles), parts, float(nearest.max()), _point(worst))
-        # Per volume: how far out the farthest corner of each part is.
-        best = corner_outside.max(axis=2).min(axis=0)
+        # Per volume: how far out the farthest vertex of each part is.
+        best = vertex_outside.max(axis=2).min(axis=0)
         open_parts = ~(best <= -ALLOWANCE_M)
         waiting, best = waiting[open_parts], best[open_parts]
         if not len(waiting):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lastgate.tools.lowering.fit import LinkCover, Piece
+from lastgate.tools.lowering.fit import LinkCover, Patch
 from lastgate.tools.lowering.peel import peeled
 from lastgate.tools.lowering.refit import PARTNERS_MAX, Partners, cost_of_depth, refit
 from lastgate.tools.lowering.sweep import Index, Pair, Sweep, capsule_rows
@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 # Refinement stops at this rate over the sweep; well under half of the 5 % the robot library is held to leaves room
 # for what the sample cannot see.
 FALSE_REJECTION_RATE_TARGET = 0.015
-# Pieces whose moves are measured per round.
-_PIECES_TRIED = 4
+# Patches whose moves are measured per round.
+_PATCHES_TRIED = 4
 # A state in which other links meet anyway teaches about a pair too, only less than one that could be set free.
 _MASKED_WEIGHT = 0.25
 # The share of states a volume must set free to be worth its place, and a mere move of one to be worth the change.
@@ -32,7 +32,7 @@ _MOVE_WORTH = 0.0001
 _ROUNDS_MAX = 3
 # Another round follows only one that left at most this share of the rate before it.
 _ROUND_WORTH = 0.95
-# Partner volumes this near a piece take part when it is moved: what it does not touch yet it must not run into.
+# Partner volumes this near a patch take part when it is moved: what it does not touch yet it must not run into.
 _REACH_M = 0.02
 
 
@@ -52,16 +52,16 @@ class PairState:
 class _Move:
     worth: float  # cost removed per volume added
     link: str
-    piece: Piece
-    pieces: list[Piece]
+    patch: Patch
+    patches: list[Patch]
 
 
-# From a piece, the volumes around it and the number of volumes its link may still get to the parts of the piece.
-_Division = Callable[[Piece, Partners, int], list[Piece]]
+# From a patch, the volumes around it and the number of volumes its link may still get to the parts of the patch.
+_Division = Callable[[Patch, Partners, int], list[Patch]]
 
 
 class Refinement:
-    """Moves and cuts pieces greedily by the cost of rejected clear configurations that each step removes."""
+    """Moves and cuts patches greedily by the cost of rejected clear configurations that each step removes."""
 
     def __init__(
         self, sweep: Sweep, covers: dict[str, LinkCover], pairs: Sequence[Pair], volumes_max: int
@@ -71,7 +71,7 @@ class Refinement:
         self.pairs = [pair for pair in pairs if all(link in covers for link in pair)]
         self.volumes_max = volumes_max
         self.states = {pair: self._evaluate(pair) for pair in self.pairs}
-        self._divisions: dict[tuple[int, str], tuple[Piece, list[Piece]]] = {}
+        self._divisions: dict[tuple[int, str], tuple[Patch, list[Patch]]] = {}
         self._weights = np.ones(sweep.count)
         self._worth_unit = float(sweep.count)
 
@@ -117,48 +117,48 @@ class Refinement:
             before = rate
 
     def _move_all(self, target: float, report: Callable[[float], None]) -> None:
-        """Moves each piece once, the most costly first, to where it costs least."""
-        for _, link, piece in self._blame():
+        """Moves each patch once, the most costly first, to where it costs least."""
+        for _, link, patch in self._blame():
             rate = self.false_rejection_rate()
             report(rate)
             if rate <= target:
                 return
-            moved = refit(piece, self._partners(link, piece))
-            if moved is not piece and self._removed(link, piece, [moved]) > _MOVE_WORTH * self._worth_unit:
-                self._replace(link, piece, [moved])
+            moved = refit(patch, self._partners(link, patch))
+            if moved is not patch and self._removed(link, patch, [moved]) > _MOVE_WORTH * self._worth_unit:
+                self._replace(link, patch, [moved])
 
     def _cut_all(self, target: float, report: Callable[[float], None]) -> None:
-        """Cuts, the most costly pieces first, while a cut is worth its volume."""
-        spent: list[Piece] = []
+        """Cuts, the most costly patches first, while a cut is worth its volume."""
+        spent: list[Patch] = []
         while True:
             rate = self.false_rejection_rate()
             report(rate)
-            blamed = [entry for entry in self._blame() if not any(entry[2] is piece for piece in spent)]
+            blamed = [entry for entry in self._blame() if not any(entry[2] is patch for patch in spent)]
             if rate <= target or not blamed:
                 return
-            tried = blamed[:_PIECES_TRIED]
-            moves = [move for _, link, piece in tried for move in self._moves(link, piece)]
+            tried = blamed[:_PATCHES_TRIED]
+            moves = [move for _, link, patch in tried for move in self._moves(link, patch)]
             best = max(moves, key=lambda move: move.worth, default=None)
             if best is None or not best.worth > _CUT_WORTH * self._worth_unit:
-                spent += [piece for _, _, piece in tried]
+                spent += [patch for _, _, patch in tried]
             else:
-                self._replace(best.link, best.piece, best.pieces)
+                self._replace(best.link, best.patch, best.patches)
 
-    def _replace(self, link: str, piece: Piece, pieces: list[Piece]) -> None:
-        self.covers[link].replace(piece, pieces)
+    def _replace(self, link: str, patch: Patch, patches: list[Patch]) -> None:
+        self.covers[link].replace(patch, patches)
         for pair in self.pairs:
             if link in pair:
                 self.states[pair] = self._evaluate(pair)
 
-    def _partners(self, link: str, piece: Piece) -> Partners:
-        """Returns the volumes that come near a piece in samples where the pair's meshes are clear."""
+    def _partners(self, link: str, patch: Patch) -> Partners:
+        """Returns the volumes that come near a patch in samples where the pair's meshes are clear."""
         found: list[tuple[str, list[Volume], Index, Index]] = []
         for pair in self.pairs:
             if link not in pair:
                 continue
             other = pair[1] if pair[0] == link else pair[0]
             volumes = _volumes(self.covers[other])
-            sides = ([piece.volume], volumes) if pair[0] == link else (volumes, [piece.volume])
+            sides = ([patch.volume], volumes) if pair[0] == link else (volumes, [patch.volume])
             samples, clearance = self.sweep.overlaps(pair, *sides, within_m=_REACH_M)
             state = self.states[pair]
             meeting = np.zeros(self.sweep.count, dtype=bool)
@@ -181,9 +181,9 @@ class Refinement:
                 rows.append(self.sweep.placed_rows(link, other, own, samples[chosen], volume[chosen]))
         return Partners(np.concatenate(rows), stride)
 
-    def _blame(self) -> list[tuple[float, str, Piece]]:
-        """Returns pieces by what the rejected clear samples cost in which they are the deepest to overlap."""
-        found: list[tuple[float, str, Piece]] = []
+    def _blame(self) -> list[tuple[float, str, Patch]]:
+        """Returns patches by what the rejected clear samples cost in which they are the deepest to overlap."""
+        found: list[tuple[float, str, Patch]] = []
         blame = {link: np.zeros(cover.count) for link, cover in self.covers.items()}
         for pair, state in self.states.items():
             if state.blame is None:
@@ -193,8 +193,8 @@ class Refinement:
         for link, cost in blame.items():
             cover = self.covers[link]
             found += [
-                (float(cost[len(cover.exact) + index]), link, piece)
-                for index, piece in enumerate(cover.pieces)
+                (float(cost[len(cover.exact) + index]), link, patch)
+                for index, patch in enumerate(cover.patches)
                 if cost[len(cover.exact) + index] > 0.0
             ]
         return sorted(found, key=lambda entry: (-without_noise(entry[0]), entry[1], entry[2].volume.xyz))
@@ -211,8 +211,8 @@ class Refinement:
             np.add.at(cost_b, deepest % len(cost_b), cost)
         return cost_a, cost_b
 
-    def _moves(self, link: str, piece: Piece) -> list[_Move]:
-        """Returns what a piece may become within the bound: two halves, the halves of those, or a layer in strips.
+    def _moves(self, link: str, patch: Patch) -> list[_Move]:
+        """Returns what a patch may become within the bound: two halves, the halves of those, or a layer in strips.
 
         A round, short link needs several cuts before the first state is set free; looking two deep sees that. A flat
         side needs a layer of its own.
@@ -222,34 +222,34 @@ class Refinement:
         for division in (self._halves, self._quarters, self._layers):
             if room <= 0 or (found and found[-1].worth > _CUT_WORTH * self._worth_unit):
                 break
-            pieces = self._division(link, piece, division, room)
-            added = len(pieces) - 1
+            patches = self._division(link, patch, division, room)
+            added = len(patches) - 1
             if 0 < added <= room:
-                found.append(_Move(self._removed(link, piece, pieces) / added, link, piece, pieces))
+                found.append(_Move(self._removed(link, patch, patches) / added, link, patch, patches))
         return found
 
-    def _halves(self, piece: Piece, _partners: Partners, _room: int) -> list[Piece]:
-        return list(piece.halves or ())
+    def _halves(self, patch: Patch, _partners: Partners, _room: int) -> list[Patch]:
+        return list(patch.halves or ())
 
-    def _quarters(self, piece: Piece, _partners: Partners, _room: int) -> list[Piece]:
-        return piece.quarters()
+    def _quarters(self, patch: Patch, _partners: Partners, _room: int) -> list[Patch]:
+        return patch.quarters()
 
-    def _layers(self, piece: Piece, partners: Partners, room: int) -> list[Piece]:
-        return peeled(piece, partners, added_max=room)
+    def _layers(self, patch: Patch, partners: Partners, room: int) -> list[Patch]:
+        return peeled(patch, partners, added_max=room)
 
-    def _division(self, link: str, piece: Piece, division: _Division, room: int) -> list[Piece]:
-        """Returns the parts of a piece, each moved to where it costs least when it was first asked for."""
-        key = (id(piece), division.__name__)
+    def _division(self, link: str, patch: Patch, division: _Division, room: int) -> list[Patch]:
+        """Returns the parts of a patch, each moved to where it costs least when it was first asked for."""
+        key = (id(patch), division.__name__)
         if key not in self._divisions:
-            partners = self._partners(link, piece)
-            parts = division(piece, partners, room)
-            self._divisions[key] = (piece, [refit(part, partners) for part in parts])
+            partners = self._partners(link, patch)
+            parts = division(patch, partners, room)
+            self._divisions[key] = (patch, [refit(part, partners) for part in parts])
         return self._divisions[key][1]
 
-    def _removed(self, link: str, piece: Piece, pieces: list[Piece]) -> float:
-        """Returns how much cost in clear samples, pair by pair, other pieces in the place of one would remove."""
+    def _removed(self, link: str, patch: Patch, patches: list[Patch]) -> float:
+        """Returns how much cost in clear samples, pair by pair, other patches in the place of one would remove."""
         cover = self.covers[link]
-        index = len(cover.exact) + next(i for i, own in enumerate(cover.pieces) if own is piece)
+        index = len(cover.exact) + next(i for i, own in enumerate(cover.patches) if own is patch)
         removed = 0.0
         for pair, state in self.states.items():
             if link not in pair:
@@ -259,7 +259,7 @@ class Refinement:
             rest_m = np.delete(state.depth_m, index, axis=1 if first else 2)
             after = np.full(self.sweep.count, -np.inf)
             after[state.samples] = rest_m.max(axis=(1, 2), initial=-np.inf)
-            volumes = [own.volume for own in pieces]
+            volumes = [own.volume for own in patches]
             sides = (volumes, other) if first else (other, volumes)
             samples, clearance = self.sweep.overlaps(pair, *sides)
             after[samples] = np.maximum(after[samples], -clearance.min(axis=(1, 2), initial=np.inf))
@@ -272,4 +272,4 @@ class Refinement:
 
 
 def _volumes(cover: LinkCover) -> list[Volume]:
-    return cover.exact + [piece.volume for piece in cover.pieces]
+    return cover.exact + [patch.volume for patch in cover.patches]

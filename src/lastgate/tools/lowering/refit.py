@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lastgate.planning import _fitting
 from lastgate.tools.lowering.capsule_fit import Segment, capsule_around, descend, volume_objective
-from lastgate.tools.lowering.fit import Piece
+from lastgate.tools.lowering.fit import Patch
 
 Array = NDArray[np.float64]
 
@@ -45,10 +45,10 @@ def cost_of_depth(depth_m: Array) -> Array:
     return np.where(depth_m >= 0.0, reached_m / (reached_m + HALF_M), 0.0)
 
 
-def refit(piece: Piece, partners: Partners) -> Piece:
-    """Returns the piece with the cheapest core found among partner volumes."""
+def refit(patch: Patch, partners: Partners) -> Patch:
+    """Returns the patch with the cheapest capsule found among partner volumes."""
     near, stride = np.ascontiguousarray(partners.rows), partners.stride
-    scale_m3 = max(piece.fields.whole.volume_m3, 1e-12)
+    scale_m3 = max(patch.fields.whole.volume_m3, 1e-12)
 
     def objective(row: Array) -> tuple[float, Array]:
         cost, gradient = _fitting.overlap_cost(np.ascontiguousarray(row), near, near_m=NEAR_M, half_m=HALF_M)
@@ -58,15 +58,15 @@ def refit(piece: Piece, partners: Partners) -> Piece:
             stride * gradient + _LINK_VOLUME_COST * volume_gradient,
         )
 
-    best, least = piece.core, objective(piece.core.row)[0]
-    _, slope = objective(piece.core.row)
+    best, least = patch.capsule, objective(patch.capsule.row)[0]
+    _, slope = objective(patch.capsule.row)
     away = -(slope[:3] + slope[3:6])
     length = float(np.linalg.norm(away))
     for push in _PUSHES if length > 0.0 else _PUSHES[:1]:
-        shift = away * (push * piece.core.radius_m / max(length, 1e-12))
-        start = capsule_around(piece.corners, piece.core.start + shift, piece.core.end + shift)
-        found: Segment = descend(piece.corners, start, objective, steps_max=_STEPS_MAX, accuracy=_ACCURACY)
+        shift = away * (push * patch.capsule.radius_m / max(length, 1e-12))
+        start = capsule_around(patch.vertices, patch.capsule.start + shift, patch.capsule.end + shift)
+        found: Segment = descend(patch.vertices, start, objective, steps_max=_STEPS_MAX, accuracy=_ACCURACY)
         value = objective(found.row)[0]
         if value < least:
             best, least = found, value
-    return piece if best is piece.core else piece.with_core(best)
+    return patch if best is patch.capsule else patch.with_core(best)

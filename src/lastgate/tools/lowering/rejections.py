@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which pairs make a gate reject every configuration, by what the gate uses: volumes, convex pieces and margins."""
+"""Which pairs make a gate reject every configuration, by what the gate uses: volumes, convex hulls and margins."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Rejections:
 
 
 def find_rejections(robot: RobotDescription, *, samples: int = REJECTION_SAMPLES) -> Rejections:
-    """Asks the gate of a robot, its convex pieces loaded; where it accepts nothing, asks about every pair alone."""
+    """Asks the gate of a robot, its convex hulls loaded; where it accepts nothing, asks about every pair alone."""
     configurations = KinematicTree.of(robot.base_frame, robot.joints).samples(samples, SWEEP_SEED)
     gate = Gate(robot, step_s=1.0)
     accepted = int(_accepted(gate, robot, configurations).sum())

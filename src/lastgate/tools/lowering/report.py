@@ -96,7 +96,7 @@ class RobotReport:
                 "samples": rates.samples,
                 "clear": rates.clear,
                 "missed": rates.missed,
-                "miss_rate_bound_95": None if rates.missed else rates.missed_rate_bound,
+                "missed_rate_bound_95": None if rates.missed else rates.missed_rate_bound,
                 "hidden_contacts": sum(rates.hidden.values()),
                 "waived_contacts": [[*pair, count] for pair, count in rates.waived.most_common()],
                 "exempt_contacts": None
@@ -178,7 +178,7 @@ class RobotReport:
             "",
             f"{rates.samples} random configurations inside the limits, evaluated by {rates.engines}.",
             "",
-            "| | volumes alone | the gate, which asks convex pieces too |",
+            "| | volumes alone | the gate, which asks convex hulls too |",
             "|---|---|---|",
             *_rate_rows(rates, missed),
             "",
@@ -281,12 +281,12 @@ def _growth(robot: RobotDescription, shapes: LinkShapes) -> LinkGrowth:
     proof = prove_containment(shapes, own)
     if not own:
         return LinkGrowth(shapes.link, 0, 0.0, 0.0, proof)
-    samples = [np.array([core.start, core.end]) for core in shapes.round_shapes]
+    samples = [np.array([capsule.start, capsule.end]) for capsule in shapes.round_shapes]
     if len(shapes.triangles):
         samples.append(surface_samples(shapes.triangles, _SPACING_M))
     surface = cKDTree(np.concatenate(samples))
     round_m = (
-        max((core.radius_m for core in shapes.round_shapes), default=0.0)
+        max((capsule.radius_m for capsule in shapes.round_shapes), default=0.0)
         if not len(shapes.triangles)
         else 0.0
     )
@@ -301,8 +301,8 @@ def _growth(robot: RobotDescription, shapes: LinkShapes) -> LinkGrowth:
 
 def _skin(volume: LinkCollisionGeometry, others: list[LinkCollisionGeometry]) -> Array:
     """Returns points on a volume's surface that no other volume of the link covers."""
-    corners = volume_surface(volume, 16).reshape(-1, 3)
-    points = np.unique(np.round(corners, 7), axis=0)
+    vertices = volume_surface(volume, 16).reshape(-1, 3)
+    points = np.unique(np.round(vertices, 7), axis=0)
     for other in others:
         start, end = _ends(other)
         along = end - start

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _STL_HEADER = 84
-_STL_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
+_STL_RECORD = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("rest", "<u2")])
 _ASCII_VERTEX = re.compile(rb"vertex\s+(\S+)\s+(\S+)\s+(\S+)", re.IGNORECASE)
 # Curves and surfaces of the format that are no polygons: leaving them out would lose a part.
 _OBJ_FREE_FORM = frozenset({"curv", "curv2", "surf", "cstype", "deg", "call"})
@@ -39,11 +39,11 @@ def _read_stl(path: Path) -> Array:
     count = int.from_bytes(data[80:_STL_HEADER], "little")
     if len(data) >= _STL_HEADER + count * _STL_RECORD.itemsize and len(data) >= _STL_HEADER:
         records = np.frombuffer(data, dtype=_STL_RECORD, count=count, offset=_STL_HEADER)
-        return records["corners"].astype(np.float64)
-    corners = np.array([[float(word) for word in found] for found in _ASCII_VERTEX.findall(data)])
-    if len(corners) % 3:
-        raise ValueError(f"{len(corners)} corners do not make triangles")
-    return corners.reshape(-1, 3, 3)
+        return records["vertices"].astype(np.float64)
+    vertices = np.array([[float(word) for word in found] for found in _ASCII_VERTEX.findall(data)])
+    if len(vertices) % 3:
+        raise ValueError(f"{len(vertices)} vertices do not make triangles")
+    return vertices.reshape(-1, 3, 3)
 
 
 def _read_obj(path: Path) -> Array:
@@ -172,13 +172,13 @@ def _triangle_faces(_part: etree._Element, runs: list[NDArray[np.int64]]) -> lis
 
 def _polylist_faces(part: etree._Element, runs: list[NDArray[np.int64]]) -> list[list[int]]:
     counts = [int(word) for word in (part.findtext("vcount") or "").split()]
-    corners = [index for run in runs for index in run.tolist()]
-    if sum(counts) != len(corners):
-        raise ValueError(f"<polylist> promises {sum(counts)} corners and has {len(corners)}")
+    vertices = [index for run in runs for index in run.tolist()]
+    if sum(counts) != len(vertices):
+        raise ValueError(f"<polylist> promises {sum(counts)} vertices and has {len(vertices)}")
     faces: list[list[int]] = []
     at = 0
     for count in counts:
-        faces += [[corners[at], corners[at + k], corners[at + k + 1]] for k in range(1, count - 1)]
+        faces += [[vertices[at], vertices[at + k], vertices[at + k + 1]] for k in range(1, count - 1)]
         at += count
     return faces
 

@@ -47,7 +47,7 @@ class SourceShape:
         return apply(self.origin, local)
 
     def round_in_link(self) -> Segment | None:
-        """Returns the exact core of a sphere or capsule, None for everything else."""
+        """Returns a sphere or capsule as an exact capsule, None for everything else."""
         if self.kind == "sphere":
             centre = self.origin[:3, 3].copy()
             return Segment(centre, centre.copy(), self.size[0])
@@ -80,5 +80,5 @@ class LinkShapes:
             link,
             tuple(sources),
             np.concatenate(filled) if filled else _NO_TRIANGLES,
-            tuple(core for core in rounds if core is not None),
+            tuple(capsule for capsule in rounds if capsule is not None),
         )

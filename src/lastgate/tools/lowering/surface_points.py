@@ -10,11 +10,11 @@ from lastgate.tools.lowering.extent import extent, lowest
 
 Array = NDArray[np.float64]
 
-# Triangles longer than this share of the part's extent get points between their corners: a cut through a long one
-# has no corner near it.
+# Triangles longer than this share of the part's extent get points between their vertices: a cut through a long one
+# has no vertex near it.
 _SPACING = 0.03
-# Cells along the longest side of the grid that thins points out, to begin with.
-_CELLS = 64
+# Voxels along the longest side of the grid that thins points out, to begin with.
+_VOXELS = 64
 
 
 def surface_samples(triangles: Array, spacing_m: float) -> Array:
@@ -37,21 +37,21 @@ def surface_samples(triangles: Array, spacing_m: float) -> Array:
 
 
 def surface_points(triangles: Array, *, points_max: int) -> Array:
-    """Returns a bounded number of points on a surface: the first in each cell of a grid over it."""
+    """Returns a bounded number of points on a surface: the first in each voxel of a grid over it."""
     size_m = max(float(extent(triangles.reshape(-1, 3)).max()), 1e-9)
-    return first_in_cells(surface_samples(triangles, _SPACING * size_m), points_max=points_max)
+    return first_in_voxels(surface_samples(triangles, _SPACING * size_m), points_max=points_max)
 
 
-def first_in_cells(points: Array, *, points_max: int) -> Array:
-    """Returns at most so many of the points, the first in each cell of a grid that grows coarser until they fit."""
+def first_in_voxels(points: Array, *, points_max: int) -> Array:
+    """Returns at most so many of the points, the first in each voxel of a grid that grows coarser until they fit."""
     low, size_m = lowest(points), max(float(extent(points).max()), 1e-9)
-    cells = _CELLS
+    voxels = _VOXELS
     while True:
-        cell = np.floor((points - low) / size_m * cells).astype(np.int64)
-        points = points[_first_of_each((cell[:, 0] * 128 + cell[:, 1]) * 128 + cell[:, 2])]
+        voxel = np.floor((points - low) / size_m * voxels).astype(np.int64)
+        points = points[_first_of_each((voxel[:, 0] * 128 + voxel[:, 1]) * 128 + voxel[:, 2])]
         if len(points) <= points_max:
             return points
-        cells = cells * 3 // 4
+        voxels = voxels * 3 // 4
 
 
 def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.int64]:

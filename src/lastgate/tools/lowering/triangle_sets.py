@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 
 # Readers that keep single precision are off by 6e-8 of a coordinate; node transforms add a few of those.
 _SAME_RELATIVE = 1e-6
-# A polygon that is not flat has another area when it is cut along another diagonal; corners that are joined wrongly
+# A polygon that is not flat has another area when it is cut along another diagonal; vertices that are joined wrongly
 # change the area of a link by far more.
 _SAME_AREA = 0.01
 
@@ -46,7 +46,7 @@ class Difference:
 def compare(first: Array, second: Array, *, cut_alike: bool = True) -> Difference | None:
     """Returns how two readings differ, None where they are the same triangles in any order.
 
-    Readers that are not `cut_alike` may cut polygons along other diagonals: corners and areas are compared then.
+    Readers that are not `cut_alike` may cut polygons along other diagonals: vertices and areas are compared then.
     """
     if first.shape == second.shape and np.array_equal(first, second):
         return None
@@ -60,13 +60,13 @@ def compare(first: Array, second: Array, *, cut_alike: bool = True) -> Differenc
     misplaced = int((away_a > same_m).sum() + (away_b > same_m).sum())
     if len(first) == len(second) and not misplaced:
         return None
-    if not cut_alike and len(first) == len(second) and _same_corners_and_area(first, second, same_m):
+    if not cut_alike and len(first) == len(second) and _same_vertices_and_area(first, second, same_m):
         return None
     return Difference(len(first), len(second), misplaced, float(max(away_a.max(), away_b.max())))
 
 
 def _marks(triangles: Array) -> Array:
-    """Returns nine numbers per triangle that do not depend on which corner comes first."""
+    """Returns nine numbers per triangle that do not depend on which vertex comes first."""
     return np.concatenate([triangles.min(axis=1), triangles.mean(axis=1), triangles.max(axis=1)], axis=1)
 
 
@@ -75,9 +75,9 @@ def _away(marks: Array, others: Array) -> Array:
     return np.asarray(found, dtype=np.float64)
 
 
-def _same_corners_and_area(first: Array, second: Array, same_m: float) -> bool:
-    corners_a, corners_b = first.reshape(-1, 3), second.reshape(-1, 3)
-    if max(_away(corners_a, corners_b).max(), _away(corners_b, corners_a).max()) > same_m:
+def _same_vertices_and_area(first: Array, second: Array, same_m: float) -> bool:
+    vertices_a, vertices_b = first.reshape(-1, 3), second.reshape(-1, 3)
+    if max(_away(vertices_a, vertices_b).max(), _away(vertices_b, vertices_a).max()) > same_m:
         return False
     area_a, area_b = _area(first), _area(second)
     return abs(area_a - area_b) <= _SAME_AREA * max(area_a, area_b)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Triangle sets (n, 3, 3): clipping by planes, hull corners, and polyhedra that contain curved primitives."""
+"""Triangle sets (n, 3, 3): clipping by planes, hull vertices, and polyhedra that contain curved primitives."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ def clip(triangles: Array, normal: Array, offset: float) -> Array:
     below = height <= 0.0
     count = below.sum(axis=1)
     kept = [triangles[count == 3]]
-    for corners_below in (1, 2):
-        chosen = np.flatnonzero(count == corners_below)
+    for vertices_below in (1, 2):
+        chosen = np.flatnonzero(count == vertices_below)
         if chosen.size == 0:
             continue
-        # Turn each triangle so that its lone corner (the only one on its side) comes first.
-        lone = below[chosen] if corners_below == 1 else ~below[chosen]
+        # Turn each triangle so that its lone vertex (the only one on its side) comes first.
+        lone = below[chosen] if vertices_below == 1 else ~below[chosen]
         first = lone.argmax(axis=1)
         order = (first[:, None] + np.arange(3)) % 3
-        corner = np.take_along_axis(triangles[chosen], order[:, :, None], axis=1)
+        vertex = np.take_along_axis(triangles[chosen], order[:, :, None], axis=1)
         level = np.take_along_axis(height[chosen], order, axis=1)
-        toward_1 = _crossing(corner[:, 0], corner[:, 1], level[:, 0], level[:, 1])
-        toward_2 = _crossing(corner[:, 0], corner[:, 2], level[:, 0], level[:, 2])
-        if corners_below == 1:
-            kept.append(np.stack([corner[:, 0], toward_1, toward_2], axis=1))
+        toward_1 = _crossing(vertex[:, 0], vertex[:, 1], level[:, 0], level[:, 1])
+        toward_2 = _crossing(vertex[:, 0], vertex[:, 2], level[:, 0], level[:, 2])
+        if vertices_below == 1:
+            kept.append(np.stack([vertex[:, 0], toward_1, toward_2], axis=1))
         else:
-            kept.append(np.stack([toward_1, corner[:, 1], corner[:, 2]], axis=1))
-            kept.append(np.stack([toward_1, corner[:, 2], toward_2], axis=1))
+            kept.append(np.stack([toward_1, vertex[:, 1], vertex[:, 2]], axis=1))
+            kept.append(np.stack([toward_1, vertex[:, 2], toward_2], axis=1))
     return np.concatenate(kept)
 
 
@@ -52,7 +52,7 @@ def _crossing(start: Array, end: Array, level_start: Array, level_end: Array) ->
     return start + fraction[:, None] * (end - start)
 
 
-def hull_corners(points: Array) -> Array:
+def hull_vertices(points: Array) -> Array:
     """Returns a subset of the points with the same convex hull; all of them where they lie in one plane."""
     if len(points) >= _HULL_POINTS_MIN:
         try:
@@ -72,21 +72,21 @@ def distinct(points: Array) -> Array:
 def hull_volume_m3(points: Array) -> float:
     """Returns the volume of the convex hull, 0 for flat sets."""
     try:
-        # A corner is shared by six triangles, and Qhull checks each point for every face it grows.
+        # A vertex is shared by six triangles, and Qhull checks each point for every face it grows.
         return float(ConvexHull(distinct(points)).volume)
     except QhullError:
         return 0.0
 
 
 def connected_bodies(triangles: Array) -> list[Array]:
-    """Returns the triangles in groups that share no corner, in the order of their first ones."""
-    _, corner = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
-    faces = corner.reshape(-1, 3)
+    """Returns the triangles in groups that share no vertex, in the order of their first ones."""
+    _, vertex = np.unique(triangles.reshape(-1, 3), axis=0, return_inverse=True)
+    faces = vertex.reshape(-1, 3)
     edges = (np.r_[faces[:, 0], faces[:, 1]], np.r_[faces[:, 1], faces[:, 2]])
-    count = int(corner.max()) + 1
+    count = int(vertex.max()) + 1
     joined = coo_matrix((np.ones(len(edges[0]), dtype=np.int8), edges), shape=(count, count))
-    body_of_corner = connected_components(joined, directed=False)[1]
-    body = body_of_corner[faces[:, 0]]
+    body_of_vertex = connected_components(joined, directed=False)[1]
+    body = body_of_vertex[faces[:, 0]]
     names, first = np.unique(body, return_index=True)
     return [triangles[body == name] for name in names[np.argsort(first)]]
 
@@ -130,8 +130,8 @@ def ellipsoid_triangles(semi_axes_m: Array) -> Array:
     hull = ConvexHull(np.unique(np.round(np.array(rings), 12), axis=0))
     # The offset of the nearest face is the radius of the inscribed sphere; dividing makes that sphere unit.
     inscribed = float((-hull.equations[:, 3]).min())
-    corners = hull.points[hull.simplices] / inscribed
-    return corners * semi_axes_m
+    vertices = hull.points[hull.simplices] / inscribed
+    return vertices * semi_axes_m
 
 
 def _hull_triangles(points: Array) -> Array:

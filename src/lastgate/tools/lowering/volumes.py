@@ -22,7 +22,7 @@ _UNIT = 10**DECIMALS
 # Distances here are sums of a few products of numbers below 10 m, wrong by less than 1e-14 m; a hundred times
 # that is kept in hand.
 FLOAT_ALLOWANCE_M = 1e-12
-# A core shorter than this is written as a sphere: the radius grows by at most half of it.
+# A capsule axis shorter than this is written as a sphere: the radius grows by at most half of it.
 _SPHERE_BELOW_M = 0.0008
 
 
@@ -37,7 +37,7 @@ class Volume:
 
     @cached_property
     def ends(self) -> tuple[Array, Array]:
-        """Both ends of the core segment in the link's frame."""
+        """Both ends of the capsule axis in the link's frame."""
         direction = rotation_from_rpy(*self.rpy)[:, 2]
         centre = np.array(self.xyz)
         return centre - 0.5 * self.length_m * direction, centre + 0.5 * self.length_m * direction
@@ -70,14 +70,14 @@ def round_to_written(value: float) -> float:
     return math.floor(value * _UNIT + 0.5 + 1e-6) / _UNIT + 0.0
 
 
-def volume_containing(points: Array, core: Segment, *, sphere_radius_m: float = 0.0) -> Volume:
-    """Returns the written volume near a fitted core that contains every point, or every sphere around one.
+def volume_containing(points: Array, capsule: Segment, *, sphere_radius_m: float = 0.0) -> Volume:
+    """Returns the written volume near a fitted capsule that contains every point, or every sphere around one.
 
-    The core is rounded first; the radius is then what the rounded core needs, rounded upwards.
+    The core is rounded first; the radius is then what the rounded capsule needs, rounded upwards.
     """
-    along = core.end - core.start
+    along = capsule.end - capsule.start
     length_m = float(np.linalg.norm(along))
-    centre = 0.5 * (core.start + core.end)
+    centre = 0.5 * (capsule.start + capsule.end)
     xyz = tuple(round_to_written(float(c)) for c in centre)
     rpy = (0.0, 0.0, 0.0)
     if length_m < _SPHERE_BELOW_M:

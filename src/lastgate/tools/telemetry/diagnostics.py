@@ -3,37 +3,38 @@
 
 from typing import Any
 
+from lastgate import _core
 from lastgate.kernel.client import KernelState
 
 OK, WARN, ERROR = 0, 1, 2
 
 
 def diagnostic_status(
-    status: dict[str, Any] | None, *, name: str, last_drop_reason: str, n_dof: int | None
+    status: _core.SafetyStatusMessage | None, *, name: str, last_drop_reason: str, n_dof: int | None
 ) -> dict[str, Any]:
     """Returns one status with the keys of the contract.
 
     Args:
-        status: The fields of the newest `SafetyStatus`; None when no kernel says anything, which is an error.
+        status: The newest `SafetyStatus`; None when no kernel says anything, which is an error.
         n_dof: None when it is not known here.
     """
     if status is None:
         lifecycle, level, message = "absent", ERROR, "no kernel answers"
     else:
-        state = KernelState(status["state"])
+        state = KernelState(status.state)
         lifecycle = state.name.lower()
         level = {KernelState.ACTIVE: OK, KernelState.LATCHED: ERROR}.get(state, WARN)
-        message = f"{status['reason']} ({status['source']})" if state is KernelState.LATCHED else lifecycle
-    told = status or {}
+        message = f"{status.reason} ({status.source})" if state is KernelState.LATCHED else lifecycle
+    digest = "" if status is None else status.model_digest
     values = {
         "lifecycle": lifecycle,
         "fault_latch": str(lifecycle == "latched").lower(),
-        "passed": str(told.get("passed", 0)),
-        "dropped": str(told.get("dropped", 0)),
+        "passed": str(0 if status is None else status.passed),
+        "dropped": str(0 if status is None else status.dropped),
         "last_drop_reason": last_drop_reason,
-        "envelope_loaded": str(bool(told.get("model_digest"))).lower(),
+        "envelope_loaded": str(bool(digest)).lower(),
         "n_dof": "" if n_dof is None else str(n_dof),
-        "model_digest": str(told.get("model_digest", "")),
+        "model_digest": digest,
     }
     return {
         "level": level,

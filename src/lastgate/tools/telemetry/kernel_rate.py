@@ -27,7 +27,7 @@ def rate_of_kernel(instance: str, robot: RobotDescription, skill: RSkillManifest
     before, _, after = with_step(flat_config(robot, step_s=None, skill=skill), 1.0).partition(line)
     for rate_hz in _RATES_TRIED_HZ:
         text = f"{before}\nstep_s: {1.0 / rate_hz!r}\n{after}"
-        if hashlib.sha256(text.encode()).hexdigest() == told["model_digest"]:
+        if hashlib.sha256(text.encode()).hexdigest() == told.model_digest:
             return float(rate_hz)
     raise ROSConfigError(
         f"the kernel `{instance}` runs another model than `{robot.name}` at a whole rate up to "

@@ -47,9 +47,9 @@ class KernelRecorder:
         told = None if status is None else _core.read_safety_status(status[3])
         if told is None:
             raise ROSConfigError(f"the kernel `{instance}` gives no status")
-        if told["model_digest"] != gate.model_digest:
+        if told.model_digest != gate.model_digest:
             raise ROSConfigError(
-                f"the kernel `{instance}` was built from another model: it has {told['model_digest'][:12]}, this "
+                f"the kernel `{instance}` was built from another model: it has {told.model_digest[:12]}, this "
                 f"robot, rate and skill have {gate.model_digest[:12]}"
             )
         self._gate = gate
@@ -102,16 +102,16 @@ class KernelRecorder:
     ) -> None:
         self.close()
 
-    def _seen(self, told: dict) -> RecordedInputs:
+    def _seen(self, told: _core.InputFrame) -> RecordedInputs:
         reasons: list[str] = []
         payload = _chunk_message(told)
-        if told["contact_count"]:
+        if told.contact_count:
             reasons.append("a contact was declared, which is not recorded from a kernel")
-        if told["held_count"]:
+        if told.attached_count:
             reasons.append("the robot held something, which is not recorded from a kernel")
         world = self._world_of(told, reasons)
-        verdict: _core.Verdict = told["verdict"]
-        if _is_stale_by_arrival(verdict, told["world_held_s"]):
+        verdict = told.verdict
+        if _is_stale_by_arrival(verdict, told.world_held_s):
             reasons.append("its world came too long ago, and only a kernel knows when one comes")
         chunk = _chunk_of(payload)
         if payload and chunk is None:
@@ -119,16 +119,16 @@ class KernelRecorder:
         code = sentence = evidence = ""
         if not verdict.accepted:
             code = _core.violation_word(verdict.violation.code)
-            if chunk is not None and not told["held_count"]:
+            if chunk is not None and not told.attached_count:
                 violation = self._gate.name_violation(verdict, chunk=chunk, world=self._named(world))
                 sentence, evidence = violation.sentence(), violation.evidence().model_dump_json()
         return RecordedInputs(
-            wall_ns=round(told["now_s"] * 1e9),
+            wall_ns=round(told.now_s * 1e9),
             chunk=payload,
             state=_state_of(told),
             world=world,
-            now_s=told["now_s"],
-            recovery=told["recovery"],
+            now_s=told.now_s,
+            recovery=told.recovery,
             held=(),
             contacts=(),
             verdict=verdict,
@@ -139,12 +139,12 @@ class KernelRecorder:
             not_repeatable="; ".join(reasons),
         )
 
-    def _world_of(self, told: dict, reasons: list[str]) -> KernelWorld | NoWorld | None:
-        if not told["world_given"]:
+    def _world_of(self, told: _core.InputFrame, reasons: list[str]) -> KernelWorld | NoWorld | None:
+        if not told.world_given:
             return None
-        if not told["world"]:
+        if not told.world_sources:
             return NO_WORLD  # the kernel was told that the world is not observed
-        sources = tuple(told["world"])
+        sources = tuple(told.world_sources)
         known = self._kernel_worlds.get(sources)
         if known is not None:
             return known
@@ -155,7 +155,7 @@ class KernelRecorder:
                 reasons.append("its world was handed over before the recording began")
                 return None
             parts.append((kind, found[1]))
-        made = KernelWorld(snapshot_id=told["world_id"], parts=tuple(parts))
+        made = KernelWorld(snapshot_id=told.world_id, parts=tuple(parts))
         while len(self._kernel_worlds) >= _WORLDS_REMEMBERED_MAX:
             del self._kernel_worlds[next(iter(self._kernel_worlds))]
         self._kernel_worlds[sources] = made
@@ -173,36 +173,36 @@ def _is_stale_by_arrival(verdict: _core.Verdict, held_s: float) -> bool:
     return not verdict.accepted and unavailable and held_s > 0.0 and violation.value == held_s
 
 
-def _chunk_message(told: dict) -> bytes:
-    if told["chunk_type"] == _core.MESSAGE_ACTION_CHUNK:
-        return told["chunk"]
+def _chunk_message(told: _core.InputFrame) -> bytes:
+    if told.chunk_type == _core.MessageType.action_chunk:
+        return told.chunk
     # A twist is evaluated as a chunk of one step.
-    row = np.array([_core.decode_twist(told["chunk"])], dtype=np.float64)
-    return _core.encode_action_chunk(row, int(ControlMode.BODY_TWIST), told["now_s"], "", "", "", "", 0)
+    row = np.array([_core.decode_twist(told.chunk)], dtype=np.float64)
+    return _core.encode_action_chunk(row, control_mode=ControlMode.BODY_TWIST.value, stamp_s=told.now_s)
 
 
 def _chunk_of(payload: bytes) -> ActionChunk | None:
     told = _core.decode_action_chunk(payload) if payload else None
     if told is None:
         return None
-    if len(told["flat"]) != told["horizon"] * told["n_dof"]:
+    if len(told.flat) != told.horizon * told.n_dof:
         return None
-    return chunk_of_message(told, steps=told["horizon"])
+    return chunk_of_message(told, steps=told.horizon)
 
 
-def _state_of(told: dict) -> RobotState | None:
-    if not told["state_given"]:
+def _state_of(told: _core.InputFrame) -> RobotState | None:
+    if not told.state_given:
         return None
 
-    def array(name: str) -> np.ndarray | None:
-        return np.array(told[name]) if told[name] else None
+    def array(numbers: list[float]) -> np.ndarray | None:
+        return np.array(numbers) if numbers else None
 
     return RobotState(
-        positions=np.array(told["positions"], dtype=np.float64),
-        stamp_s=told["stamp_s"],
-        velocities=array("velocities"),
-        gripper_positions=array("gripper_positions"),
-        stamps_s=array("stamps_s"),
+        positions=np.array(told.positions, dtype=np.float64),
+        stamp_s=told.stamp_s,
+        velocities=array(told.velocities),
+        gripper_positions=array(told.gripper_positions),
+        stamps_s=array(told.stamps_s),
     )
 
 

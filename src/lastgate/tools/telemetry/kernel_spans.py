@@ -40,30 +40,30 @@ class KernelSpans:
             message = self._traces.read(0.0)
         return count
 
-    def _forward_one(self, trace: dict) -> None:
-        verdict: _core.Verdict = trace["verdict"]
+    def _forward_one(self, trace: _core.TraceFrame) -> None:
+        verdict = trace.verdict
         if not verdict.accepted:
             self.last_drop_reason = _core.violation_word(verdict.violation.code)
         self._sender.put(
             CheckedChunk(
-                begun_ns=round(trace["begun_wall_s"] * 1e9),
-                duration_ns=round(trace["duration_s"] * 1e9),
+                begun_ns=round(trace.begun_wall_s * 1e9),
+                duration_ns=round(trace.duration_s * 1e9),
                 verdict=verdict,
-                traceparent=trace["trace_id"],
-                rskill_id=trace["rskill_id"],
-                warn_only=trace["warn_only"],
+                traceparent=trace.trace_id,
+                rskill_id=trace.rskill_id,
+                warn_only=trace.warn_only,
                 evidence=None if verdict.accepted else self._evidence(trace),
             )
         )
 
-    def _evidence(self, trace: dict) -> FailureEvidence | None:
+    def _evidence(self, trace: _core.TraceFrame) -> FailureEvidence | None:
         """Returns what the kernel said in names; None where its answer is gone already."""
         self._verdicts.drain()
-        for kind, payload in self._verdicts.of_channel(trace["door"]):
+        for kind, payload in self._verdicts.of_channel(trace.channel):
             # Answers are numbered by themselves, and say which chunk they are about.
-            told = _core.decode_verdict(payload) if kind == _core.MESSAGE_VERDICT else None
-            if told is not None and told["chunk_sequence"] == trace["chunk_sequence"] and told["evidence"]:
-                return _read(told["evidence"])
+            told = _core.decode_verdict(payload) if kind == _core.MessageType.verdict else None
+            if told is not None and told.chunk_sequence == trace.chunk_sequence and told.evidence:
+                return _read(told.evidence)
         return None
 
 

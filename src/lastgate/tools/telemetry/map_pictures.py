@@ -15,7 +15,7 @@ from lastgate.world.occupancy_grid import UNKNOWN_CELL
 _WIDTH, _HEIGHT = 480, 360
 # From behind and above, looking ahead: x of the base goes up in the picture.
 _CAMERA_XYZ = np.array([-2.2, 0.0, 1.8])
-_LOOKS_AT_XYZ = np.array([0.6, 0.0, 0.3])
+_AIMS_AT_XYZ = np.array([0.6, 0.0, 0.3])
 _FOCAL = 430.0
 _BACKGROUND = (18, 22, 30)
 _GRID_EDGE_MAX = 1024
@@ -66,7 +66,7 @@ def grid_png(grid: OccupancyGridIndex) -> bytes:
 
 
 def _projected(xyz: Float64) -> tuple[Float64, Float64, Float64]:
-    forward = _LOOKS_AT_XYZ - _CAMERA_XYZ
+    forward = _AIMS_AT_XYZ - _CAMERA_XYZ
     forward = forward / np.linalg.norm(forward)
     right = np.cross(forward, [0.0, 0.0, 1.0])
     right = right / np.linalg.norm(right)

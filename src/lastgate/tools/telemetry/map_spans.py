@@ -37,7 +37,7 @@ class MapSpans:
         self._sent_s: dict[str, float] = {}
 
     def send_cloud(self, world: World) -> bool:
-        """Sends points and occupied cells of a world in the base frame; False when one was sent less than 1 s ago."""
+        """Sends points and occupied voxels of a world in the base frame; False when one was sent less than 1 s ago."""
         if not self._is_due(CLOUD_SPAN):
             return False
         begun_ns = time.time_ns()
@@ -113,6 +113,6 @@ def _occupied_points(world: World) -> Float64:
     if world.points is not None:
         parts.append(world.points.xyz)
     if world.voxels is not None:
-        cells = np.flatnonzero(world.voxels.is_occupied)
-        parts.append(world.voxels.layout.centres_xyz(cells))
+        voxel_indices = np.flatnonzero(world.voxels.is_occupied)
+        parts.append(world.voxels.layout.centres_xyz(voxel_indices))
     return np.concatenate(parts)

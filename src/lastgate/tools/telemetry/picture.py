@@ -124,8 +124,8 @@ def _extent(scene: Scene) -> tuple[Float64, float]:
     """Returns the middle and half the edge of a cube around everything but the surroundings."""
     solid = [faces.reshape(-1, 3) for role, faces in scene.faces if role not in ("obstacle", "unknown")]
     extra = [group.reshape(-1, 3) for group in (scene.witness, scene.tool_path) if group is not None]
-    corners = np.concatenate([*solid, *extra])
-    low, high = corners.min(axis=0), corners.max(axis=0)
+    vertices = np.concatenate([*solid, *extra])
+    low, high = vertices.min(axis=0), vertices.max(axis=0)
     return 0.5 * (low + high), 0.55 * float((high - low).max())
 
 
@@ -145,10 +145,10 @@ def _draw_scene(axes: Any, scene: Scene, *, centre: Float64, reach_m: float, azi
             edges.append((*(0.75 * part for part in tint), 0.25 * _ALPHA[role]))
     # One collection: only within one are faces sorted by their distance from the camera.
     if shown:
-        # Of equally many corners: Matplotlib fills up what a shorter face lacks with whatever lies in memory, and NumPy
+        # Of equally many vertices: Matplotlib fills up what a shorter face lacks with what lies in memory, and NumPy
         # then warns of overflows now and then.
-        corners = max(len(face) for face in shown)
-        equal = np.array([np.vstack([face, *[face[-1:]] * (corners - len(face))]) for face in shown])
+        vertices = max(len(face) for face in shown)
+        equal = np.array([np.vstack([face, *[face[-1:]] * (vertices - len(face))]) for face in shown])
         axes.add_collection3d(Poly3DCollection(equal, facecolors=colours, edgecolors=edges, linewidths=0.3))
     axes.computed_zorder = False
     for role, faces in scene.frames:
@@ -211,7 +211,7 @@ def _draw_frame(
 
 def _normals(faces: Float64) -> Float64:
     normals = np.cross(faces[:, 1] - faces[:, 0], faces[:, 2] - faces[:, 0])
-    # A quad at the pole of a sphere has two equal corners; its other side still says where it faces.
+    # A quad at the pole of a sphere has two equal vertices; its other side still says where it faces.
     flat = np.linalg.norm(normals, axis=1) < 1e-15
     if faces.shape[1] > 3:
         normals[flat] = np.cross(faces[flat, 2] - faces[flat, 0], faces[flat, 3] - faces[flat, 0])

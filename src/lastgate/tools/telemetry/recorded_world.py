@@ -10,40 +10,42 @@ from lastgate import _core
 from lastgate.contracts import RobotFrames, ROSConfigError, WorldCollisionPrimitive
 from lastgate.world import Points, Voxels, World
 
-_SHAPES = ("sphere", "capsule", "box", "half_space")
-
 
 def recorded_world(parts: Sequence[tuple[int, bytes]], *, frames: RobotFrames, snapshot_id: int) -> World:
     """Returns the world that these messages made.
 
     Checks see what the kernel's own code makes of the messages, under the number it had then. Names and pictures come
-    from what Python can read of them; a floor map is checked against and not shown.
+    from what Python can read of them; an occupancy map is checked against and not shown.
 
     Raises:
         ROSConfigError: The messages are no world.
     """
     made = _core.world_of_messages(
-        list(parts), frames.base, snapshot_id, frames.root, list(frames.root_in_base_xyz_rpy)
+        [(_core.MessageType(kind), payload) for kind, payload in parts],
+        base_frame=frames.base,
+        id=snapshot_id,
+        root_frame=frames.root,
+        root_in_base_xyzrpy=list(frames.root_in_base_xyz_rpy),
     )
     if made is None:
         raise ROSConfigError("the messages of a recorded world cannot be read")
     fields = _shown_fields(parts)
-    world = World(world_id=made["world_id"], **fields)
+    world = World(world_id=made.world_id, **fields)
     if frames.is_root(world.frame_id) and not world.turn_problem(frames):
         world = world.moved_into_base(frames)
     world.number = snapshot_id
-    world.native = made["native"]
+    world.native = made.native
     return world
 
 
 def _shown_fields(parts: Sequence[tuple[int, bytes]]) -> dict[str, Any]:
     fields: dict[str, Any] = {"stamp_s": 0.0, "primitives": []}
     for kind, payload in parts:
-        if kind == _core.MESSAGE_WORLD_SNAPSHOT:
+        if kind == _core.MessageType.world_snapshot:
             fields |= _snapshot_fields(payload)
-        elif kind == _core.MESSAGE_OCCUPANCY_VOXELS:
+        elif kind == _core.MessageType.occupancy_voxels:
             fields["voxels"] = _wire_voxels(payload)
-        elif kind == _core.MESSAGE_WORLD_COLLISION:
+        elif kind == _core.MessageType.world_collision:
             fields["primitives"] = _wire_obstacles(payload)
     return fields
 
@@ -52,7 +54,7 @@ def _snapshot_fields(payload: bytes) -> dict[str, Any]:
     told = _core.decode_world_snapshot(payload)
     if told is None:
         raise ROSConfigError("the snapshot of a recorded world cannot be read")
-    sizes, poses = np.reshape(told["sizes_m"], (-1, 3)), np.reshape(told["poses"], (-1, 7))
+    sizes, poses = np.reshape(told.sizes_m, (-1, 3)), np.reshape(told.poses, (-1, 7))
     obstacles = [
         WorldCollisionPrimitive.model_validate(
             {
@@ -61,31 +63,30 @@ def _snapshot_fields(payload: bytes) -> dict[str, Any]:
                 "object_id": name or None,
             }
         )
-        for kind, size, pose, name in zip(told["kinds"], sizes, poses, told["object_id"], strict=True)
+        for kind, size, pose, name in zip(told.kinds, sizes, poses, told.object_id, strict=True)
     ]
     fields: dict[str, Any] = {
-        "stamp_s": told["stamp_s"],
-        "frame_id": told["frame_id"],
-        "primitives": obstacles[: told["obstacle_count"]],
+        "stamp_s": told.stamp_s,
+        "frame_id": told.frame_id,
+        "primitives": obstacles[: told.obstacle_count],
         "zones": [
             {"name": zone.object_id, "shape": zone.shape, "pose": zone.pose}
-            for zone in obstacles[told["obstacle_count"] :]
+            for zone in obstacles[told.obstacle_count :]
         ],
     }
     fields["zones"] = [_zone(zone) for zone in fields["zones"]]
-    if told["points"] is not None:
-        raw, stamp_s = told["points"]
-        xyz = np.frombuffer(raw, np.float64).reshape(-1, 3)
-        fields["points"] = Points(xyz=xyz, stamp_s=stamp_s, declared_empty=not len(xyz))
-    if told["voxels"] is not None:
-        raw, (x, y, z), origin, resolution_m, unknown_is_free, outside_is_free, stamp_s = told["voxels"]
+    if told.has_points:
+        xyz = np.frombuffer(told.points, np.float64).reshape(-1, 3)
+        fields["points"] = Points(xyz=xyz, stamp_s=told.points_stamp_s, declared_empty=not len(xyz))
+    if told.has_voxels:
+        x, y, z = told.size_xyz
         fields["voxels"] = Voxels(
-            occupancy=np.frombuffer(raw, np.uint8).reshape(z, y, x),
-            origin_xyz=tuple(origin),
-            resolution_m=resolution_m,
-            stamp_s=stamp_s,
-            unknown="free" if unknown_is_free else "occupied",
-            outside="free" if outside_is_free else "occupied",
+            occupancy=np.frombuffer(told.occupancy, np.uint8).reshape(z, y, x),
+            origin_xyz=told.origin_xyz,
+            resolution_m=told.resolution_m,
+            stamp_s=told.voxels_stamp_s,
+            unknown="free" if told.unknown_is_free else "occupied",
+            outside="free" if told.outside_is_free else "occupied",
         )
     return fields
 
@@ -98,7 +99,7 @@ def _zone(fields: dict[str, Any]) -> Any:
 
 def _shape_of(kind: int, size: list[float]) -> dict[str, Any]:
     # The inverse of `shape_size_m`: doubling is exact.
-    name = _SHAPES[kind]
+    name = _core.PrimitiveKind(kind).name
     first, second, third = size
     match name:
         case "sphere":

@@ -19,7 +19,7 @@ from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.contracts.extras import install_command
 from lastgate.gate import Gate
 from lastgate.gate.declared_contact import DeclaredContact
-from lastgate.robots.convex_pieces_file import written_pieces
+from lastgate.robots.convex_hulls_file import written_hulls
 from lastgate.tools.telemetry.recording_chain import LINK_SCHEMA, LINK_SCHEMA_NAME, LINK_TOPIC, Chain, Linked
 from lastgate.tools.telemetry.recording_messages import encode_message, full_name, new_message, schema_text
 from lastgate.world import NoWorld, World
@@ -102,13 +102,12 @@ def chunk_message(chunk: ActionChunk, *, stamp_s: float) -> bytes:
     try:
         return _core.encode_action_chunk(
             chunk.rows,
-            int(chunk.mode),
-            stamp_s,
-            chunk.ee_name,
-            chunk.frame_id,
-            chunk.rskill_id,
-            chunk.trace_id,
-            0,
+            control_mode=int(chunk.mode),
+            stamp_s=stamp_s,
+            ee_name=chunk.ee_name,
+            frame_id=chunk.frame_id,
+            rskill_id=chunk.rskill_id,
+            trace_id=chunk.trace_id,
         )
     except ValueError:
         return b""
@@ -323,7 +322,7 @@ class RecordingFile:
             "flat_config": self._gate.flat_config,
             "robot": robot.model_dump(mode="json"),
             "skill": None if self._gate.skill is None else said_by_skill(self._gate.skill),
-            "convex_pieces": written_pieces(robot.loaded_pieces, comments=[]),
+            "convex_pieces": written_hulls(robot.loaded_hulls, comments=[]),
         }
         payload = json.dumps(model).encode()
         self._chain.begin(payload)
@@ -337,7 +336,9 @@ class RecordingFile:
         velocities = (
             state.velocities if state.velocities is not None and len(state.velocities) == len(names) else None
         )
-        message = _core.encode_joint_state(names, state.positions, velocities, state.stamp_s)
+        message = _core.encode_joint_state(
+            names, positions=state.positions, velocities=velocities, stamp_s=state.stamp_s
+        )
         self._add(JOINT_TOPIC, inputs.wall_ns, message, number)
         return message
 
@@ -354,7 +355,7 @@ class RecordingFile:
                 return WORLD_NEVER_FILLED, 0, ""
             # What the check computed with, so that no second computation has to give the same bits.
             placed = self._gate.world_in_base(world)
-            snapshot_id, parts = world.number, ((_core.MESSAGE_WORLD_SNAPSHOT, placed.to_message()),)
+            snapshot_id, parts = world.number, ((_core.MessageType.world_snapshot, placed.to_message()),)
         else:
             snapshot_id, parts = world.snapshot_id, world.parts
         message = new_message(

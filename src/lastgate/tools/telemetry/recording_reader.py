@@ -22,7 +22,7 @@ from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.gate import Gate
 from lastgate.gate.declared_contact import DeclaredContact
 from lastgate.gate.verdict import Verdict
-from lastgate.robots.convex_pieces_file import read_convex_pieces
+from lastgate.robots.convex_hulls_file import read_convex_hulls
 from lastgate.tools.telemetry.recorded_world import recorded_world
 from lastgate.tools.telemetry.recording_chain import LINK_TOPIC, Chain, Link, Linked, fault_of
 from lastgate.tools.telemetry.recording_file import (
@@ -263,8 +263,8 @@ class _Reading:
                 f"the robot of the recording cannot be read: {error.errors()[0]['msg']}"
             ) from None
         if robot.convex_pieces is not None:
-            pieces = read_convex_pieces(told["convex_pieces"], source="the recording")
-            robot = robot.with_loaded_pieces(pieces)
+            hulls = read_convex_hulls(told["convex_pieces"], source="the recording")
+            robot = robot.with_loaded_hulls(hulls)
         self.recording.models[digest] = RecordedModel(
             digest=digest,
             flat_config=told["flat_config"],
@@ -277,17 +277,17 @@ class _Reading:
         told = _core.decode_action_chunk(data)
         if told is None:
             raise ROSConfigError(f"chunk {sequence} cannot be read")
-        rows = np.array(told["flat"], dtype=np.float64)
-        if rows.size != told["horizon"] * told["n_dof"]:
+        rows = np.array(told.flat, dtype=np.float64)
+        if rows.size != told.horizon * told.n_dof:
             return  # a kernel rejected it for that; no array could say it, and its check says so
-        rows = rows.reshape(told["horizon"], told["n_dof"])
+        rows = rows.reshape(told.horizon, told.n_dof)
         self._chunks[sequence] = ActionChunk(
             rows,
-            mode=told["control_mode"],
-            ee_name=told["ee_name"],
-            frame_id=told["frame_id"],
-            rskill_id=told["rskill_id"],
-            trace_id=told["trace_id"],
+            mode=told.control_mode,
+            ee_name=told.ee_name,
+            frame_id=told.frame_id,
+            rskill_id=told.rskill_id,
+            trace_id=told.trace_id,
         )
 
     def _take_world(self, sequence: int, data: bytes) -> None:

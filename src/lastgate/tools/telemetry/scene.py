@@ -14,11 +14,11 @@ from lastgate.gate.verdict import Violation
 from lastgate.robots.kernel_config import capsule_ends
 from lastgate.tools.telemetry.surfaces import (
     capsule_faces,
-    cell_faces,
     hull_faces,
     moved_faces,
     pose_matrix,
     split_quads,
+    voxel_faces,
     world_shape_faces,
 )
 from lastgate.world import NoWorld, World
@@ -27,8 +27,8 @@ Role = Literal["robot", "first", "second", "obstacle", "unknown"]
 
 # A card is a picture of one place: what is farther away than an arm reaches is left out.
 _REACH_M = 1.5
-# More cells or points than this are a blur, and take seconds to sort.
-_CELLS_SHOWN_MAX = 1500
+# More voxels or points than this are a blur, and take seconds to sort.
+_VOXELS_SHOWN_MAX = 1500
 _POINTS_SHOWN_MAX = 4000
 _PART_M = 0.08
 
@@ -108,11 +108,11 @@ def _add_robot(scene: Scene, gate: Gate, violation: Violation, poses: dict[str, 
         # An end effector may be called like its link, or like nothing else.
         if end.name == violation.subject:
             roles[end.link] = "first"
-    tighter = {piece.link_name for piece in robot.loaded_pieces} if violation.collision_kind else set()
-    for piece in robot.loaded_pieces:
-        if piece.link_name in roles and piece.link_name in tighter:
-            faces = hull_faces(np.array(piece.corners_m))
-            scene.faces.append((roles[piece.link_name], moved_faces(faces, poses[piece.link_name])))
+    tighter = {hull.link_name for hull in robot.loaded_hulls} if violation.collision_kind else set()
+    for hull in robot.loaded_hulls:
+        if hull.link_name in roles and hull.link_name in tighter:
+            faces = hull_faces(np.array(hull.vertices_m))
+            scene.faces.append((roles[hull.link_name], moved_faces(faces, poses[hull.link_name])))
     for volume in robot.collision_geometry:
         role = roles.get(volume.link_name, "robot")
         if role == "robot" or volume.link_name not in tighter:
@@ -137,8 +137,8 @@ def _add_zones(scene: Scene, gate: Gate, violation: Violation) -> None:
             )
             scene.frames.append(("second", faces))
     if violation.box is not None:
-        low, high = (np.array(corner) for corner in violation.box)
-        scene.frames.append(("second", low + (high - low) * cell_faces(np.zeros((1, 3)), 1.0)))
+        low, high = (np.array(vertex) for vertex in violation.box)
+        scene.frames.append(("second", low + (high - low) * voxel_faces(np.zeros((1, 3)), 1.0)))
 
 
 def _add_world(scene: Scene, world: World, violation: Violation) -> None:
@@ -173,21 +173,21 @@ def _add_voxels(scene: Scene, world: World, blamed: str | None) -> None:
     assert voxels is not None
     layout = voxels.layout
     half = 0.5 * layout.resolution_m
-    cell = None
+    voxel = None
     if blamed is not None and blamed.startswith("voxel_"):
-        cell = int(blamed.removeprefix("voxel_"))
+        voxel = int(blamed.removeprefix("voxel_"))
         scene.faces.append(
-            ("second", cell_faces(layout.centres_xyz(np.array([cell])) - half, layout.resolution_m))
+            ("second", voxel_faces(layout.centres_xyz(np.array([voxel])) - half, layout.resolution_m))
         )
     groups: list[tuple[Role, NDArray[np.bool_]]] = [("obstacle", voxels.is_occupied)]
     if blamed == "unseen space" and voxels.unknown == "occupied":
         groups.append(("unknown", voxels.is_unknown))
     for role, chosen in groups:
-        cells = np.flatnonzero(chosen)
-        cells = cells[cells != cell] if cell is not None else cells
-        centres = layout.centres_xyz(cells)
-        near = _nearest(centres, scene.focus, _CELLS_SHOWN_MAX)
-        scene.faces.append((role, cell_faces(centres[near] - half, layout.resolution_m)))
+        voxel_indices = np.flatnonzero(chosen)
+        voxel_indices = voxel_indices[voxel_indices != voxel] if voxel is not None else voxel_indices
+        centres = layout.centres_xyz(voxel_indices)
+        near = _nearest(centres, scene.focus, _VOXELS_SHOWN_MAX)
+        scene.faces.append((role, voxel_faces(centres[near] - half, layout.resolution_m)))
 
 
 def _nearest(xyz: Float64, focus: Float64, count_max: int) -> NDArray[np.intp]:

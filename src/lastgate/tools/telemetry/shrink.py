@@ -78,7 +78,7 @@ def shrink(check: RecordedCheck, gate: Gate, *, tries_max: int = TRIES_MAX) -> t
     """Returns the smallest case found that is rejected by the same rule for the same pair, and its violation.
 
     Raises:
-        ROSConfigError: The check was accepted, cannot be repeated, or depends on a map of the floor.
+        ROSConfigError: The check was accepted, cannot be repeated, or depends on an occupancy map.
     """
     if check.accepted:
         raise ROSConfigError(f"check {check.number} was accepted: there is nothing to shrink")
@@ -126,13 +126,13 @@ class _Shrinker:
     def smallest(self, case: SmallCase) -> tuple[SmallCase, Violation]:
         if self._rejection(case) is None:
             raise ROSConfigError(
-                "the case is not rejected once it is taken apart: a map of the floor cannot be shrunk"
+                "the case is not rejected once it is taken apart: an occupancy map cannot be shrunk"
             )
         for step in (
             self._without_world,
             self._with_few_obstacles,
             self._with_few_points,
-            self._with_few_cells,
+            self._with_few_voxels,
             self._without_extras,
             self._with_few_rows,
             self._with_round_numbers,
@@ -204,7 +204,7 @@ class _Shrinker:
             return with_these([blamed])
         return with_these(self._fewest(range(len(cloud)), with_these))
 
-    def _with_few_cells(self, case: SmallCase) -> SmallCase:
+    def _with_few_voxels(self, case: SmallCase) -> SmallCase:
         if not isinstance(case.world, WorldParts) or case.world.voxels is None:
             return case
         world, grid = case.world, case.world.voxels
@@ -215,9 +215,9 @@ class _Shrinker:
         flat = grid.message_occupancy()
 
         def with_these(kept: Sequence[int]) -> SmallCase:
-            cells = np.zeros_like(flat)
-            cells[list(kept)] = flat[list(kept)]
-            occupancy = cells.reshape(grid.occupancy.shape)
+            voxel_indices = np.zeros_like(flat)
+            voxel_indices[list(kept)] = flat[list(kept)]
+            occupancy = voxel_indices.reshape(grid.occupancy.shape)
             return replace(case, world=replace(world, voxels=replace(grid, occupancy=occupancy)))
 
         blamed = _index_in(self._wanted.against, "voxel_")
@@ -285,7 +285,7 @@ class _Shrinker:
 
 
 def _kind_of(against: str) -> str:
-    """Returns a name without its number: a cell or point has another once others are gone."""
+    """Returns a name without its number: a voxel or point has another once others are gone."""
     for prefix in ("voxel_", "point_", "world_"):
         if _index_in(against, prefix) is not None:
             return prefix

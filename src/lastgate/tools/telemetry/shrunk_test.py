@@ -13,21 +13,21 @@ from lastgate.contracts.schema import Schema
 from lastgate.gate import Gate
 from lastgate.gate.verdict import Violation
 from lastgate.robots import load_robot, robot_names
-from lastgate.robots.convex_pieces_file import written_pieces
+from lastgate.robots.convex_hulls_file import written_hulls
 from lastgate.tools.telemetry.recording_file import said_by_skill
 from lastgate.tools.telemetry.recording_reader import RecordedModel
 from lastgate.tools.telemetry.shrink import SmallCase
 from lastgate.world import NoWorld, Voxels
 
-# A grid with more cells than this that are not free is written packed.
-_CELLS_WRITTEN_MAX = 64
+# A grid with more voxels than this that are not free is written packed.
+_VOXELS_WRITTEN_MAX = 64
 
 
 def pytest_text(case: SmallCase, violation: Violation, *, model: RecordedModel, origin: str) -> str:
     """Returns the source of a test module with one test: the case is rejected, by this rule, for this pair."""
     body = [
         *_gate_lines(model),
-        *_held_lines(case),
+        *_attached_lines(case),
         f"chunk = lg.ActionChunk({_array(case.chunk.rows)}{_chunk_fields(case)})",
         f"state = {_state(case)}",
         *_world_lines(case),
@@ -52,8 +52,8 @@ def pytest_text(case: SmallCase, violation: Violation, *, model: RecordedModel, 
 
 def _late_imports(text: str) -> list[str]:
     lines = []
-    if "read_convex_pieces(" in text:
-        lines.append("from lastgate.robots.convex_pieces_file import read_convex_pieces")
+    if "read_convex_hulls(" in text:
+        lines.append("from lastgate.robots.convex_hulls_file import read_convex_hulls")
     return lines
 
 
@@ -86,11 +86,11 @@ def _gate_lines(model: RecordedModel) -> list[str]:
         same = False
     if same:
         return [f'gate = lg.Gate(lg.load_robot("{robot}"), step_s={gate.step_s!r}{extra})']
-    pieces = written_pieces(model.robot.loaded_pieces, comments=[])
+    hulls = written_hulls(model.robot.loaded_hulls, comments=[])
     lines = [f"robot = lg.RobotDescription(**json.loads({_packed(model.robot.model_dump_json())}))"]
     if model.robot.convex_pieces is not None:
         lines.append(
-            f'robot = robot.with_loaded_pieces(read_convex_pieces({_packed(pieces)}.decode(), source="the recording"))'
+            f'robot = robot.with_loaded_hulls(read_convex_hulls({_packed(hulls)}.decode(), source="the recording"))'
         )
     return [*lines, f"gate = lg.Gate.from_flat_config(robot, {_packed(model.flat_config)}.decode())"]
 
@@ -101,7 +101,7 @@ def _packed(text: str) -> str:
     )
 
 
-def _held_lines(case: SmallCase) -> list[str]:
+def _attached_lines(case: SmallCase) -> list[str]:
     return [
         f"gate.attach({held.link!r}, {_schema(held.shape)}, object_id={held.object_id!r}, "
         f"origin_xyz_rpy={held.origin_xyz_rpy!r}, touch_links={held.touch_links!r})"
@@ -153,7 +153,7 @@ def _world_lines(case: SmallCase) -> list[str]:
             f"points=lg.Points(xyz={_array(points.xyz)}, stamp_s={_number(points.stamp_s)}{declared})"
         )
     if world.voxels is not None:
-        lines += _cell_lines(world.voxels)
+        lines += _voxel_lines(world.voxels)
         fields.append(_voxels(world.voxels))
     if world.frame_id:
         fields.append(f"frame_id={world.frame_id!r}")
@@ -161,23 +161,23 @@ def _world_lines(case: SmallCase) -> list[str]:
     return [*lines, f"world = lg.World({', '.join(fields)})"]
 
 
-def _cell_lines(voxels: Voxels) -> list[str]:
+def _voxel_lines(voxels: Voxels) -> list[str]:
     flat = voxels.message_occupancy()
     taken = np.flatnonzero(flat)
-    if len(taken) > _CELLS_WRITTEN_MAX:
+    if len(taken) > _VOXELS_WRITTEN_MAX:
         packed = base64.b85encode(zlib.compress(flat.tobytes(), 9)).decode()
         return [
-            f"cells = np.frombuffer(zlib.decompress(base64.b85decode({packed!r})), np.uint8)"
+            f"voxels = np.frombuffer(zlib.decompress(base64.b85decode({packed!r})), np.uint8)"
             f".reshape({voxels.occupancy.shape!r})"
         ]
-    lines = [f"cells = np.zeros({voxels.occupancy.shape!r}, np.uint8)"]
-    return [*lines, *(f"cells.reshape(-1)[{cell}] = {flat[cell]}" for cell in taken.tolist())]
+    lines = [f"voxels = np.zeros({voxels.occupancy.shape!r}, np.uint8)"]
+    return [*lines, *(f"voxels.reshape(-1)[{voxel}] = {flat[voxel]}" for voxel in taken.tolist())]
 
 
 def _voxels(voxels: Voxels) -> str:
     origin = ", ".join(_number(value) for value in voxels.origin_xyz)
     return (
-        f"voxels=lg.Voxels(occupancy=cells, origin_xyz=({origin}), resolution_m={_number(voxels.resolution_m)}, "
+        f"voxels=lg.Voxels(occupancy=voxels, origin_xyz=({origin}), resolution_m={_number(voxels.resolution_m)}, "
         f"stamp_s={_number(voxels.stamp_s)}, unknown={voxels.unknown!r}, outside={voxels.outside!r})"
     )
 

@@ -15,15 +15,15 @@ _FACES_AROUND = 20
 # Parts along one edge of a face that is cut: a table of two metres in parts of a hand's breadth.
 _PARTS_MAX = 24
 
-_CORNERS_OF_CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=np.float64)
+_VERTICES_OF_VOXEL = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=np.float64)
 # Each face counter-clockwise from outside, so that its normal points out.
-_FACES_OF_CUBE = np.array(
+_FACES_OF_VOXEL = np.array(
     [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]], dtype=np.intp
 )
 
 
 def moved_faces(faces: Float64, pose: Float64) -> Float64:
-    """Returns faces (N, corners, 3) after a 3 x 4 pose."""
+    """Returns faces (N, vertices, 3) after a 3 x 4 pose."""
     return faces @ pose[:, :3].T + pose[:, 3]
 
 
@@ -55,15 +55,15 @@ def capsule_faces(first_end: Float64, second_end: Float64, radius_m: float) -> F
 
 def box_faces(pose: Float64, size_m: Sequence[float]) -> Float64:
     """Returns the six faces of a box around the origin of its pose."""
-    corners = (_CORNERS_OF_CUBE - 0.5) * np.asarray(size_m)
-    return moved_faces(corners[_FACES_OF_CUBE], pose)
+    vertices = (_VERTICES_OF_VOXEL - 0.5) * np.asarray(size_m)
+    return moved_faces(vertices[_FACES_OF_VOXEL], pose)
 
 
-def cell_faces(low_corners: Float64, edge_m: float) -> Float64:
-    """Returns the faces of equal cubes, (N, 3) low corners, without those that two of them share."""
-    if not len(low_corners):
+def voxel_faces(low_vertices: Float64, edge_m: float) -> Float64:
+    """Returns the faces of equal voxels, (N, 3) low vertices, without those that two of them share."""
+    if not len(low_vertices):
         return np.empty((0, 4, 3))
-    faces = (low_corners[:, None, None, :] + edge_m * _CORNERS_OF_CUBE[_FACES_OF_CUBE]).reshape(-1, 4, 3)
+    faces = (low_vertices[:, None, None, :] + edge_m * _VERTICES_OF_VOXEL[_FACES_OF_VOXEL]).reshape(-1, 4, 3)
     centres = np.round(faces.mean(axis=1) / (0.5 * edge_m)).astype(np.int64)
     _, which, counts = np.unique(centres, axis=0, return_inverse=True, return_counts=True)
     return faces[counts[which.reshape(-1)] == 1]
@@ -86,24 +86,24 @@ def split_quads(quads: Float64, edge_m: float) -> Float64:
         int(np.clip(np.ceil(max(sides[k], sides[k + 2]) / edge_m), 1, _PARTS_MAX)) for k in (0, 1)
     )
     u, v = np.linspace(0.0, 1.0, across + 1), np.linspace(0.0, 1.0, along + 1)
-    a, b, c, d = (quads[:, corner, None, None, :] for corner in range(4))
+    a, b, c, d = (quads[:, vertex, None, None, :] for vertex in range(4))
     s, t = u[None, :, None, None], v[None, None, :, None]
     grid = (1 - s) * (1 - t) * a + s * (1 - t) * b + s * t * c + (1 - s) * t * d
     parts = [grid[:, :-1, :-1], grid[:, 1:, :-1], grid[:, 1:, 1:], grid[:, :-1, 1:]]
     return np.stack(parts, axis=3).reshape(-1, 4, 3)
 
 
-def hull_faces(corners: Float64) -> Float64:
-    """Returns the triangles around the hull of some corners; flat or too few corners have none."""
+def hull_faces(vertices: Float64) -> Float64:
+    """Returns the triangles around the hull of some vertices; flat or too few vertices have none."""
     from scipy.spatial import ConvexHull, QhullError
 
-    if len(corners) < 4:
+    if len(vertices) < 4:
         return np.empty((0, 3, 3))
     try:
-        hull = ConvexHull(corners)
+        hull = ConvexHull(vertices)
     except QhullError:
         return np.empty((0, 3, 3))
-    triangles = corners[hull.simplices]
+    triangles = vertices[hull.simplices]
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
     inwards = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
     triangles[inwards] = triangles[inwards][:, ::-1]

@@ -101,7 +101,7 @@ def test_file_that_is_something_else_is_refused(tmp_path):
         SpatialMemory(tmp_path / "no" / "such" / "folder.sqlite")
 
 
-def test_row_that_somebody_spoiled_is_refused_not_returned(tmp_path):
+def test_row_that_another_program_spoiled_is_refused_not_returned(tmp_path):
     path = tmp_path / "seen.sqlite"
     with SpatialMemory(path) as memory:
         memory.remember(seen("mug"))

@@ -90,7 +90,7 @@ def test_age_is_told_where_the_time_is_known(panda_gate):
     assert AgentTools(memory_of(SPHERE), panda_gate).recall_object("sphere").matches[0].age_s is None
 
 
-def test_place_without_a_map_is_told_with_what_nobody_knows(panda_gate):
+def test_place_without_a_map_is_told_with_what_is_not_known(panda_gate):
     memory = memory_of()
     memory.name_place(Place(name="dock", pose=lg.Pose6D(xyz=(1, 2, 0), frame_id="map")))
     answer = AgentTools(memory, panda_gate).resolve_place("dock")

@@ -331,7 +331,7 @@ def test_one_changed_character_anywhere_in_a_clear_state_is_noticed():
 
 
 @pytest.mark.parametrize("name", ["", "\ud800", None, 7, "x" * 1000, "tab\t", "nul\x00"])
-def test_a_stop_from_a_name_nobody_can_spell_is_still_a_stop_that_survives_and_can_be_released(name):
+def test_a_stop_from_a_name_that_is_no_text_is_still_a_stop_that_survives_and_can_be_released(name):
     latch = SafetyLatch()
     latch.assert_source(source=name, reason=name, now_s=1.0)
     latch = SafetyLatch.from_json(latch.to_json())

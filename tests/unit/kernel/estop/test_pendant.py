@@ -11,7 +11,7 @@ from lastgate.kernel.estop.pendant import Pendant, open_pendant
 
 
 class Contact:
-    """Is a contact that a test closes, opens and breaks."""
+    """A contact that a test closes, opens and breaks."""
 
     def __init__(self) -> None:
         self.closed = True

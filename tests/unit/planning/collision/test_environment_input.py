@@ -95,7 +95,7 @@ def test_other_sources_are_evaluated_too():
     refused("outside", outside="nowhere")
 
 
-def test_changed_cells_make_the_same_grid_as_all_of_them_again():
+def test_changed_voxels_make_the_same_grid_as_all_of_them_again():
     rng = np.random.default_rng(11)
     occupancy = (rng.random((30, 30, 30)) < 0.02).astype(np.uint8)
     shape = {
@@ -111,10 +111,10 @@ def test_changed_cells_make_the_same_grid_as_all_of_them_again():
     changed[added[:, 2], added[:, 1], added[:, 0]] = 1
     ends = np.repeat(rng.uniform(-0.2, 1.7, (2000, 3)), 2, axis=0).reshape(2000, 6)
     expected = _core.ObstacleField.from_voxels(changed, **shape).distances(ends, 0.5)
-    assert (field.with_cells(added, removed).distances(ends, 0.5) == expected).all()
+    assert (field.with_voxels(added, removed).distances(ends, 0.5) == expected).all()
     assert not (field.distances(ends, 0.5) == expected).all()
     outside = np.array([[30, 0, 0]], dtype=np.uint32)
     with pytest.raises(ValueError, match="outside the grid"):
-        field.with_cells(outside, outside)
-    with pytest.raises(ValueError, match="no cells"):
-        _core.ObstacleField.from_points(np.zeros((1, 3))).with_cells(added, removed)
+        field.with_voxels(outside, outside)
+    with pytest.raises(ValueError, match="no voxels"):
+        _core.ObstacleField.from_points(np.zeros((1, 3))).with_voxels(added, removed)

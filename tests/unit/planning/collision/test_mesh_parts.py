@@ -55,11 +55,11 @@ def test_mesh_wound_at_random_is_solid_and_nothing_beside_it_is():
         assert not MeshParts(soup).hold(np.array([[0.21, 0.0, 0.0]]))
 
 
-def test_patches_that_share_no_corner_enclose_together():
+def test_patches_that_share_no_vertex_enclose_together():
     soup = box(0.4)
     shrunk = soup.mean(axis=1, keepdims=True) + 0.999 * (soup - soup.mean(axis=1, keepdims=True))
     parts = MeshParts(shrunk)
-    assert len(parts.corners) == 12
+    assert len(parts.vertices) == 12
     assert parts.hold(np.zeros((1, 3)))
     assert not parts.hold(np.array([[0.3, 0.0, 0.0]]))
 

@@ -17,7 +17,7 @@ from lastgate.planning.collision import (
     TwoTierCollisionChecker,
 )
 
-# A call is made longer until it takes this long; whoever holds the lock for it lets nobody else run meanwhile.
+# A call is made longer until it takes this long; a thread that holds the lock for it lets no other run meanwhile.
 LONG_S = 0.2
 
 

@@ -5,23 +5,23 @@ import itertools
 
 import numpy as np
 import pytest
-from fixtures.shape_robots import box, cylinder, pieces_of, placed
+from fixtures.shape_robots import box, cylinder, hulls_of, placed
 
 from lastgate import _core
 from lastgate.planning import _fitting
 from lastgate.planning.collision import SphereGenConfig
 from lastgate.planning.collision.link_solid import LinkSolid
-from lastgate.planning.collision.sphere_cutting import GrowingCover, cover_pieces
+from lastgate.planning.collision.sphere_cutting import GrowingCover, cover_hulls
 
 CUBE = np.array(list(itertools.product((-0.1, 0.1), repeat=3)))
 
 
-def box_corners(low, high) -> np.ndarray:
+def box_vertices(low, high) -> np.ndarray:
     return np.array(list(itertools.product(*zip(low, high, strict=True))), dtype=np.float64)
 
 
 def solid_of(*boxes) -> LinkSolid:
-    return LinkSolid([box_corners(low, high) for low, high in boxes], [0.0] * len(boxes))
+    return LinkSolid([box_vertices(low, high) for low, high in boxes], [0.0] * len(boxes))
 
 
 def distance_from_boxes(points: np.ndarray, boxes) -> np.ndarray:
@@ -82,17 +82,17 @@ def test_overshoot_beside_a_seam_is_that_of_the_union() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_deep_sphere_holds_its_corners_and_stands_out_less_than_the_smallest(seed: int) -> None:
+def test_deep_sphere_holds_its_vertices_and_stands_out_less_than_the_smallest(seed: int) -> None:
     rng = np.random.default_rng(seed)
     solid = solid_of(((-0.1, -0.1, -0.3), (0.1, 0.1, 0.3)))
     # A slice near the surface: the smallest sphere around it lies in its middle and stands far out.
     low = np.array([0.06, -0.05, rng.uniform(-0.2, 0.1)])
     high = low + np.array([0.04, 0.1, 0.08])
-    corners = np.column_stack([box_corners(low, high), np.full(8, 0.001)])
+    vertices = np.column_stack([box_vertices(low, high), np.full(8, 0.001)])
     x, y, z, radius_m, stands_out_m = _fitting.deep_sphere(
-        corners, solid.centres, solid.planes, solid.hull_ends, solid.surface
+        vertices, solid.centres, solid.planes, solid.hull_ends, solid.surface
     )
-    away = np.linalg.norm(corners[:, :3] - [x, y, z], axis=1)
+    away = np.linalg.norm(vertices[:, :3] - [x, y, z], axis=1)
     assert (away + 0.001 <= radius_m + 1e-12).all()
     middle = 0.5 * (low + high)
     smallest_m = float(np.linalg.norm(high - middle)) + 0.001
@@ -101,11 +101,11 @@ def test_deep_sphere_holds_its_corners_and_stands_out_less_than_the_smallest(see
 
 
 def test_halves_stand_out_no_more_than_the_whole() -> None:
-    pieces = pieces_of("arm", [box(0.3, 0.2, 0.1), cylinder(0.05, 0.4, placed((0.1, 0.0, 0.1)))])
+    hulls = hulls_of("arm", [box(0.3, 0.2, 0.1), cylinder(0.05, 0.4, placed((0.1, 0.0, 0.1)))])
     before = np.inf
     for count in (1, 2, 4, 8, 16, 32, 64):
         config = SphereGenConfig(radius_m_max=0.001, spheres_per_link_max=count)
-        worst = max(sphere.overshoot_m for sphere in cover_pieces(pieces, config))
+        worst = max(sphere.overshoot_m for sphere in cover_hulls(hulls, config))
         # A millimetre is how near a bound is brought to the truth.
         assert worst <= before + 0.001
         before = worst
@@ -113,8 +113,8 @@ def test_halves_stand_out_no_more_than_the_whole() -> None:
 
 
 def test_one_sphere_can_be_cut_and_the_rest_stays() -> None:
-    pieces = pieces_of("arm", [box(0.3, 0.2, 0.1)])
-    cover = GrowingCover(pieces, SphereGenConfig(radius_m_max=0.01, spheres_per_link_max=5))
+    hulls = hulls_of("arm", [box(0.3, 0.2, 0.1)])
+    cover = GrowingCover(hulls, SphereGenConfig(radius_m_max=0.01, spheres_per_link_max=5))
     cover.cut(4)
     rows = cover.rows()
     assert cover.count == len(rows) == 4
@@ -127,19 +127,19 @@ def test_one_sphere_can_be_cut_and_the_rest_stays() -> None:
     assert cover.count == len(cover.rows()) == 5
 
 
-def test_more_pieces_than_spheres_are_covered_together() -> None:
+def test_more_hulls_than_spheres_are_covered_together() -> None:
     shapes = [box(0.02, 0.02, 0.02, placed((0.05 * k, 0.01 * (k % 3), 0.0))) for k in range(12)]
-    spheres = cover_pieces(pieces_of("arm", shapes), SphereGenConfig.coarse())
+    spheres = cover_hulls(hulls_of("arm", shapes), SphereGenConfig.coarse())
     assert len(spheres) <= 8
-    corners = np.concatenate([CUBE * 0.1 + [0.05 * k, 0.01 * (k % 3), 0.0] for k in range(12)])
-    gaps = [np.linalg.norm(corners - sphere.centre, axis=1) - sphere.radius_m for sphere in spheres]
+    vertices = np.concatenate([CUBE * 0.1 + [0.05 * k, 0.01 * (k % 3), 0.0] for k in range(12)])
+    gaps = [np.linalg.norm(vertices - sphere.centre, axis=1) - sphere.radius_m for sphere in spheres]
     assert np.min(gaps, axis=0).max() <= 0.0
     # One sphere around all of them would be 28 cm wide.
     assert max(sphere.radius_m for sphere in spheres) < 0.08
 
 
-def corners_of(kind: str, rng: np.random.Generator) -> np.ndarray:
-    if kind == "prism":  # faces of many corners
+def vertices_of(kind: str, rng: np.random.Generator) -> np.ndarray:
+    if kind == "prism":  # faces of many vertices
         angle = np.linspace(0.0, 2.0 * np.pi, 60, endpoint=False)
         ring = np.stack([0.05 * np.cos(angle), 0.05 * np.sin(angle)], axis=1)
         return np.concatenate([np.column_stack([ring, np.full(60, z)]) for z in (-0.1, 0.1)])
@@ -158,12 +158,12 @@ def test_planes_of_a_hull_are_those_that_qhull_finds(kind: str) -> None:
     rng = np.random.default_rng(8)
     for _ in range(4):
         turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
-        corners = np.ascontiguousarray(corners_of(kind, rng) @ turn)
-        planes = _core.hull_planes(corners)
-        theirs = ConvexHull(corners).equations
-        middle = corners.mean(axis=0)
+        vertices = np.ascontiguousarray(vertices_of(kind, rng) @ turn)
+        planes = _core.hull_planes(vertices)
+        theirs = ConvexHull(vertices).equations
+        middle = vertices.mean(axis=0)
         points = middle + rng.uniform(0.0, 1.5, (500, 1)) * (
-            rng.dirichlet(np.full(len(corners), 0.005), 500) @ corners - middle
+            rng.dirichlet(np.full(len(vertices), 0.005), 500) @ vertices - middle
         )
         ours = (planes[:, 3] - points @ planes[:, :3].T).min(axis=1)
         np.testing.assert_allclose(
@@ -181,14 +181,14 @@ def test_section_of_a_cube_is_a_square_and_across_its_diagonal_a_hexagon() -> No
     }
     axis = np.ones(3) / np.sqrt(3.0)
     hexagon = _fitting.plane_section(CUBE, CUBE @ axis, axis)
-    # Its corners are the middles of edges, which no other crossing lies outside of.
+    # Its vertices are the middles of edges, which no other crossing lies outside of.
     assert {tuple(np.round(row, 9) + 0.0) for row in hexagon} >= {
         tuple(np.array(p) + 0.0) for p in itertools.permutations((0.0, 0.1, -0.1))
     }
     np.testing.assert_allclose(hexagon @ axis, 0.0, atol=1e-15)
 
 
-def test_section_of_corners_on_one_side_is_empty() -> None:
+def test_section_of_vertices_on_one_side_is_empty() -> None:
     axis = np.array([0.0, 0.0, 1.0])
     assert _fitting.plane_section(CUBE, CUBE @ axis + 0.2, axis).shape == (0, 3)
 
@@ -197,7 +197,7 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
     planes = _core.hull_planes(CUBE)
     rows = np.column_stack([CUBE, np.zeros(8)])
     surface = np.empty((0, 3))
-    with pytest.raises(ValueError, match="every corner needs a height"):
+    with pytest.raises(ValueError, match="every vertex needs a height"):
         _fitting.plane_section(CUBE, np.zeros(3), np.array([0.0, 0.0, 1.0]))
     for ends in ([len(planes) + 1], [2, 1, len(planes)], [-1, len(planes)], []):
         with pytest.raises(ValueError, match="hull_ends"):
@@ -205,6 +205,6 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
         with pytest.raises(ValueError, match="hull_ends"):
             _fitting.overshoot_bound(CUBE[0], 0.1, planes, np.array(ends, dtype=np.int64))
     ends = np.array([len(planes)], dtype=np.int64)
-    for corners, centres in ((rows[:0], rows), (rows, rows[:0])):
-        with pytest.raises(ValueError, match="a corner and a centre"):
-            _fitting.deep_sphere(corners, centres, planes, ends, surface)
+    for vertices, centres in ((rows[:0], rows), (rows, rows[:0])):
+        with pytest.raises(ValueError, match="a vertex and a centre"):
+            _fitting.deep_sphere(vertices, centres, planes, ends, surface)

@@ -47,7 +47,7 @@ def at_home():
 
 
 class RecordingBody:
-    """Is wherever it was last told to be; counts chunks and holds."""
+    """Wherever it was last told to be; counts chunks and holds."""
 
     def __init__(self, world=lg.NO_WORLD, positions=HOME):
         self.positions, self._world, self.time_s = np.array(positions), world, 0.0

@@ -23,7 +23,7 @@ def wall_with_a_gap(q):
     return ~((np.abs(q[:, 0] - 2.0) < 0.1) & (q[:, 1] < 3.5))
 
 
-def looks_along(path, count=400):
+def samples_along(path, count=400):
     path = np.array(path)
     return np.vstack([a + np.linspace(0, 1, count)[:, None] * (b - a) for a, b in itertools.pairwise(path)])
 
@@ -37,8 +37,8 @@ def test_path_goes_through_the_gap_and_its_shortcut_is_shorter_and_clear(seed):
     for way in (path, short):
         assert np.array_equal(way[0], start)
         assert np.array_equal(way[-1], goal)
-        # Between two looks it may cut a corner, by no more than they are apart; the gate sees that, not the search.
-        x, y = looks_along(way).T
+        # Between two samples it may cut a corner, by no more than they are apart; the gate sees that, not the search.
+        x, y = samples_along(way).T
         assert not ((np.abs(x - 2.0) < 0.08) & (y < 3.48)).any()
     length = [np.abs(np.diff(np.array(way), axis=0)).sum() for way in (path, short)]
     assert length[1] <= length[0] + 1e-9

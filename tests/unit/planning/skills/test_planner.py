@@ -19,7 +19,7 @@ def to(panda, positions):
     return build_joint_goal(panda, dict(zip(names, map(float, positions), strict=True)))
 
 
-def is_shown(gate, trajectory, world):
+def is_certified(gate, trajectory, world):
     """Asks a gate of the test's own about the whole trajectory, in chunks."""
     before = trajectory.start
     for first in range(0, len(trajectory.rows), 100):
@@ -36,7 +36,7 @@ def test_straight_way_is_planned_and_stays_inside_the_share_of_the_limits(panda,
     world = world_of(TABLE)
     plan = planner.plan(to(panda, TURNED), state=at_home, world=world, now_s=0.0)
     assert np.array_equal(plan.end, TURNED)
-    assert is_shown(gate, plan, world)
+    assert is_certified(gate, plan, world)
     rates = np.abs(np.diff(np.vstack([plan.start, plan.rows]), axis=0)).max(axis=0) / STEP_S
     limits = joint_velocity_limits(panda, panda.safety)[:7]
     assert (rates <= SPEED_SHARE * np.array(limits) * (1 + 1e-9)).all()
@@ -45,19 +45,19 @@ def test_straight_way_is_planned_and_stays_inside_the_share_of_the_limits(panda,
 def test_pillar_in_the_way_is_gone_round(panda, gate, planner, at_home):
     world = world_of(TABLE, PILLAR)
     straight = planner.plan(to(panda, TURNED), state=at_home, world=world_of(TABLE), now_s=0.0)
-    assert not is_shown(gate, straight, world)
+    assert not is_certified(gate, straight, world)
     plan = planner.plan(to(panda, TURNED), state=at_home, world=world, now_s=0.0)
     assert np.array_equal(plan.end, TURNED)
-    assert is_shown(gate, plan, world)
+    assert is_certified(gate, plan, world)
     assert plan.length > straight.length
 
 
-def test_plan_keeps_more_distance_than_the_gate_demands(panda, planner, at_home):
+def test_plan_keeps_more_distance_than_the_gate_requires(panda, planner, at_home):
     world = world_of(TABLE, PILLAR)
     plan = planner.plan(to(panda, TURNED), state=at_home, world=world, now_s=0.0)
     wider = lg.SafetyEnvelope(self_collision_margin_m=0.005, world_collision_margin_m=0.005)
     strict = lg.Gate(panda, step_s=STEP_S, skill=lg.RSkillManifest(name="s", version="1.0.0", envelope=wider))
-    assert is_shown(strict, plan, world)
+    assert is_certified(strict, plan, world)
 
 
 def test_goal_inside_an_obstacle_is_refused(panda, planner, at_home):
@@ -67,7 +67,7 @@ def test_goal_inside_an_obstacle_is_refused(panda, planner, at_home):
         planner.plan(to(panda, TURNED), state=at_home, world=world, now_s=0.0)
 
 
-def test_start_inside_an_obstacle_is_refused(panda, planner, at_home):
+def test_start_inside_an_obstacle_is_rejected(panda, planner, at_home):
     hand = planner.gate.link_poses(HOME)["panda_hand"][:, 3]
     world = world_of(box("crate", tuple(hand), (0.1, 0.1, 0.1)))
     with pytest.raises(lg.ROSPlanningError, match="stands where a plan cannot begin"):

@@ -22,7 +22,7 @@ def trajectory(gate, end=TURNED, count=20, **changes):
     return Trajectory(**fields | changes)
 
 
-def test_every_waypoint_crosses_the_gate_as_a_chunk_of_its_own(gate, monkeypatch):
+def test_every_step_crosses_the_gate_as_a_chunk_of_its_own(gate, monkeypatch):
     body, plan = RecordingBody(world_of(TABLE)), trajectory(gate)
     checked = []
     check = type(gate).check
@@ -42,13 +42,13 @@ def test_every_waypoint_crosses_the_gate_as_a_chunk_of_its_own(gate, monkeypatch
 def test_verdict_that_allowed_a_motion_allows_no_second_one(gate, monkeypatch):
     body = RecordingBody()
     chunk = lg.ActionChunk(HOME[np.newaxis])
-    verdict = move_through_gate(chunk, gate=gate, body=body, what="a waypoint")
+    verdict = move_through_gate(chunk, gate=gate, body=body, what="a step")
     assert gate.claim(verdict) is None
     assert len(body.chunks) == 1
     # A check that answers with a verdict of before moves nothing.
     monkeypatch.setattr(type(gate), "check", lambda *_, **__: verdict)
     with pytest.raises(lg.ROSSafetyViolation, match="executed before"):
-        move_through_gate(chunk, gate=gate, body=body, what="a waypoint")
+        move_through_gate(chunk, gate=gate, body=body, what="a step")
     assert (len(body.chunks), body.holds) == (1, 1)
 
 
@@ -73,7 +73,7 @@ def test_obstacle_that_appears_on_the_way_ends_the_replay_with_the_robot_held(ga
         (0, math.nan, lg.ROSSafetyViolation),
     ],
 )
-def test_waypoint_out_of_limits_is_refused_with_the_error_of_its_kind(gate, column, value, error):
+def test_step_out_of_limits_is_rejected_with_the_error_of_its_kind(gate, column, value, error):
     rows = np.linspace(HOME, HOME, 4)[1:]
     rows[2, column] = value
     body = RecordingBody()
@@ -82,7 +82,7 @@ def test_waypoint_out_of_limits_is_refused_with_the_error_of_its_kind(gate, colu
     assert (len(body.chunks), body.holds) == (2, 1)
 
 
-def test_stale_state_is_refused_before_anything_moves(gate):
+def test_stale_state_is_rejected_before_anything_moves(gate):
     body = RecordingBody()
     body.state_age_s = 5.0
     with pytest.raises(lg.ROSSafetyViolation, match="state_unavailable"):
@@ -90,7 +90,7 @@ def test_stale_state_is_refused_before_anything_moves(gate):
     assert (body.chunks, body.holds) == ([], 1)
 
 
-def test_robot_that_is_elsewhere_is_not_pulled_to_the_first_waypoint(gate):
+def test_robot_that_is_elsewhere_is_not_pulled_to_the_first_step(gate):
     body = RecordingBody(positions=HOME + np.array([0.5, 0, 0, 0, 0, 0, 0]))
     with pytest.raises(lg.ROSWorkspaceViolation, match="joint_velocity_limit"):
         replay_trajectory(trajectory(gate), gate=gate, body=body)

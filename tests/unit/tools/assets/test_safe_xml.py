@@ -44,7 +44,7 @@ def test_real_description_is_read():
     assert load_xml(resolve_asset(PANDA_REF, "urdf")).getroot().get("name") == "panda"
 
 
-def test_prefix_nobody_bound_is_read():
+def test_prefix_that_is_not_bound_is_read():
     root = read_xml(b"<robot><drake:joint gear='1'/><link name='a'/></robot>", source="arm.urdf")
     assert [child.tag for child in root] == ["drake:joint", "link"]
 

@@ -178,11 +178,11 @@ def test_same_file_again_writes_nothing(vendor: Vendor):
 
 def test_different_file_of_that_name_is_never_overwritten(vendor: Vendor, tmp_path: Path):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "arm.urdf").write_text("somebody's work")
+    (tmp_path / "out" / "arm.urdf").write_text("another person's work")
     with pytest.raises(ROSConfigError, match=r"already there and differs; nothing was written"):
         vendor("arm", "file:arm.urdf")
     assert [(path.name, path.read_text()) for path in (tmp_path / "out").iterdir()] == [
-        ("arm.urdf", "somebody's work")
+        ("arm.urdf", "another person's work")
     ]
 
 

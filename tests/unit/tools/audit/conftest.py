@@ -7,5 +7,5 @@ from fixtures.recorded_datasets import write_small
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory) -> Path:
-    """Is a dataset of twenty episodes with two faults of each kind; nobody writes to it."""
+    """A dataset of twenty episodes with two faults of each kind; tests only read it."""
     return write_small(tmp_path_factory.mktemp("synth") / "small")

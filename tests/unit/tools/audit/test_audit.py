@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An audit finds every planted fault and invents none, whoever does the work and whatever the files are."""
+"""An audit finds every planted fault and invents none, however many workers there are and whatever the files are."""
 
 import json
 import re
@@ -104,7 +104,7 @@ def test_dataset_without_faults_is_clean_and_says_so(small, tmp_path, capsys):
     assert run([*command, *world, "--workers", "1", "-o", str(tmp_path / "report")]) == 0
     out = capsys.readouterr().out
     assert "findings                    0" in out
-    assert "state_age" in out  # nobody stamped these states, and the report says that age was not checked
+    assert "state_age" in out  # these states have no stamp, and the report says that age was not checked
 
 
 def test_dataset_without_its_world_misses_only_the_contacts_with_it(small):
@@ -288,7 +288,7 @@ def test_pickled_objects_in_npz_are_not_loaded(small, tmp_path):
     assert "allow_pickle" in result["trouble"]
 
 
-# ---- Whoever does it -----------------------------------------------------------------------------------
+# ---- Workers -------------------------------------------------------------------------------------
 
 
 def test_cut_off_audit_goes_on_and_writes_the_same(small, tmp_path, small_parts, monkeypatch):

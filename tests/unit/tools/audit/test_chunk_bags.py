@@ -20,7 +20,7 @@ EVERY_S = 0.32
 
 
 def chunk(**changes) -> np.ndarray:
-    """Returns rows that are clean but for the given cells of joint 0: `row_3=1.0`."""
+    """Returns rows that are clean but for the given rows of joint 0: `row_3=1.0`."""
     rows = np.tile(START, (ROWS, 1))
     for name, value in changes.items():
         rows[int(name.removeprefix("row_")), 0] = value

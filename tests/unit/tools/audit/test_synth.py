@@ -87,7 +87,7 @@ def test_clean_legs_touch_nothing_in_mujoco(roadmap, scene):
         assert not scene.contacts_along(roadmap.poses[a], rows, samples_per_row=4), (a, b)
 
 
-def test_planted_contact_between_rows_is_at_no_row_and_is_between_two(roadmap, scene):
+def test_planted_contact_between_steps_is_at_no_step_and_is_between_two(roadmap, scene):
     for detour in roadmap.detours[PlantedFault.WORLD_BETWEEN_ROWS]:
         start = roadmap.poses[detour.start]
         assert not any(scene.contacts_at(row) for row in (start, *detour.rows))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A walk reports every run of rows that breaks a rule, once, and skips no instant between two rows."""
+"""A walk reports every run of rows that breaks a rule, once, and skips no instant between two steps."""
 
 import numpy as np
 import pytest
@@ -54,8 +54,8 @@ def test_faults_of_different_rules_in_one_chunk_are_all_found(gate):
     ]
 
 
-def test_contact_between_two_rows_of_different_chunks_is_found(gate):
-    # The arm swings past a bead between rows 256 and 257, where one chunk ends and the next begins.
+def test_contact_between_two_steps_of_different_chunks_is_found(gate):
+    # The arm swings past a bead between steps 256 and 257, where one chunk ends and the next begins.
     bead = lg.WorldCollisionPrimitive(
         shape=lg.SphereShape(shape="sphere", radius_m=0.001),
         pose=lg.Pose6D(xyz=tuple(gate.link_poses(START)["panda_hand"][:, 3])),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`lastgate bench`: times of the gate and its peers on any robot, and no times where somebody is wrong."""
+"""`lastgate bench`: times of the gate and its peers on any robot, and no times where a checker is wrong."""
 
 import json
 import sys
@@ -12,7 +12,7 @@ import lastgate as lg
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.tools.bench import peers as bench_peers
 from lastgate.tools.bench import speed
-from lastgate.tools.bench.scene import CLEARANCE_M, STEP_S, distance_m, placed_cores, scene_of
+from lastgate.tools.bench.scene import CLEARANCE_M, STEP_S, distance_m, placed_axes, scene_of
 from lastgate.tools.cli.app import run
 
 ROBOTS = ("franka_panda", "so101_follower", "pusht_2d")
@@ -26,9 +26,9 @@ def short_rounds(monkeypatch):
 @pytest.mark.parametrize("name", ROBOTS)
 def test_scene_is_free_and_its_obstacles_are_near(name):
     scene = scene_of(lg.Gate(lg.load_robot(name), step_s=STEP_S))
-    cores = placed_cores(scene.gate, np.vstack([scene.home[None], scene.rows]), scene.fingers)
+    capsule_axes = placed_axes(scene.gate, np.vstack([scene.home[None], scene.rows]), scene.fingers)
     gaps = [
-        distance_m(lg.World(primitives=[obstacle], stamp_s=1.0), cores)
+        distance_m(lg.World(primitives=[obstacle], stamp_s=1.0), capsule_axes)
         for obstacle in scene.worlds[1].primitives
     ]
     assert [len(world.primitives) for world in scene.worlds] == [14, 100]

@@ -456,7 +456,7 @@ def test_json_verdict_of_a_rejected_chunk_carries_evidence_that_the_schema_reads
 
 
 @pytest.mark.parametrize("text", ["{}", '{"stamp_s": 1.0}'])
-def test_world_that_nobody_filled_is_refused_and_one_said_to_be_empty_is_not(
+def test_world_that_no_source_filled_is_refused_and_one_said_to_be_empty_is_not(
     text, lastgate, tmp_path, planar_arm
 ):
     chunk, world = _write(tmp_path / "chunk.npy", SMALL_TURN), tmp_path / "world.json"

@@ -282,7 +282,7 @@ def test_warnings_about_many_pairs_are_one_sentence() -> None:
     ]
 
 
-def test_robot_that_refuses_everything_says_what_to_do(cli: typer.Typer, tmp_path: Path) -> None:
+def test_robot_that_rejects_everything_says_what_to_do(cli: typer.Typer, tmp_path: Path) -> None:
     # A plate on the tip that the base never leaves, so that their meshes meet in every state.
     block = '<collision><geometry><box size="3 3 0.3"/></geometry></collision>'
     text = URDF.read_text().replace('<link name="tip">', f'<link name="tip">{block}')

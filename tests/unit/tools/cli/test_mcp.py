@@ -17,7 +17,7 @@ import pytest
         (("--robot", "franka_panda", "--detector", "json:__doc__"), "no function `__doc__`"),
     ],
 )
-def test_server_that_cannot_be_made_says_so_before_anybody_connects(lastgate, arguments, why):
+def test_server_that_cannot_be_made_says_so_before_a_client_connects(lastgate, arguments, why):
     said = lastgate("mcp", *arguments)
     assert said.code == 2
     assert why in said.err

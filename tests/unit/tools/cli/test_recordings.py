@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.recording_forger import rewritten, unbound, unchanged
-from fixtures.rejected_chunks import HOME, NOW_S, REFUSALS, gate_with, towards
+from fixtures.rejected_chunks import HOME, NOW_S, REJECTIONS, gate_with, towards
 
 import lastgate as lg
 from lastgate.tools.telemetry.recorder import Recorder
@@ -19,10 +19,10 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Records one accepted chunk and two refused ones."""
     path = tmp_path_factory.mktemp("box") / "box.mcap"
     state = lg.RobotState(positions=HOME, stamp_s=NOW_S)
-    refused = REFUSALS["world_half_space"]()
+    rejected = REJECTIONS["world_half_space"]()
     with Recorder(gate_with(), path, in_background=False) as recorder:
         recorder.check(lg.ActionChunk(towards(j1=0.1)), state=state, world=lg.NO_WORLD, now_s=NOW_S)
-        recorder.check(refused.chunk, state=state, world=refused.world, now_s=NOW_S)
+        recorder.check(rejected.chunk, state=state, world=rejected.world, now_s=NOW_S)
         recorder.check(lg.ActionChunk(np.full((1, 7), np.nan)), state=state, world=lg.NO_WORLD, now_s=NOW_S)
     return path
 
@@ -38,16 +38,16 @@ def test_replay_of_a_whole_recording_exits_0(lastgate, box):
 def test_replay_of_a_verdict_that_differs_exits_1(lastgate, tmp_path, monkeypatch):
     from dataclasses import replace
 
-    refused = REFUSALS["world_voxel"]()
-    honest = refused.gate.check(
-        lg.ActionChunk(towards(j1=0.1)), state=refused.state, world=lg.NO_WORLD, now_s=NOW_S
+    rejected = REJECTIONS["world_voxel"]()
+    honest = rejected.gate.check(
+        lg.ActionChunk(towards(j1=0.1)), state=rejected.state, world=lg.NO_WORLD, now_s=NOW_S
     ).native
     write = RecordingFile.write
     monkeypatch.setattr(RecordingFile, "write", lambda self, seen: write(self, replace(seen, verdict=honest)))
     path = tmp_path / "lie.mcap"
-    with Recorder(refused.gate, path, in_background=False) as recorder:
+    with Recorder(rejected.gate, path, in_background=False) as recorder:
         for _ in range(7):
-            recorder.check(refused.chunk, state=refused.state, world=refused.world, now_s=NOW_S)
+            recorder.check(rejected.chunk, state=rejected.state, world=rejected.world, now_s=NOW_S)
     outcome = lastgate("replay", path)
     assert outcome.code == 1
     assert "check 1 differs\n  recorded: accepted" in outcome.out
@@ -119,7 +119,7 @@ def test_recording_in_which_nothing_can_be_repeated_exits_2(lastgate, tmp_path):
     assert "larger than a message" in outcome.err
 
 
-def test_shrink_prints_the_first_refusal_or_the_one_that_is_named(lastgate, box, tmp_path):
+def test_shrink_prints_the_first_rejection_or_the_one_that_is_named(lastgate, box, tmp_path):
     first = lastgate("shrink", box)
     assert first.code == 0, first.err
     assert "def test_world_collision_panda_leftfinger_and" in first.out
@@ -173,6 +173,6 @@ def test_record_without_a_kernel_exits_2(lastgate, tmp_path):
 
 
 def test_telemetry_without_a_kernel_exits_2(lastgate):
-    outcome = lastgate("telemetry", "--robot", "nobody")
+    outcome = lastgate("telemetry", "--robot", "absent")
     assert outcome.code == 2
     assert "hint: `lastgate kernel run" in outcome.err

@@ -27,7 +27,7 @@ _numbers = itertools.count()
 
 @dataclass
 class Page:
-    """Is a running server with what it shows and what its buttons act on."""
+    """A running server with what it shows and what its buttons act on."""
 
     store: LiveStore
     control: Control

@@ -106,7 +106,7 @@ def test_foreign_origin_writes_nothing(serve, path):
     assert not page.control.latched
 
 
-def test_anybody_here_may_stop_and_only_the_token_resets(serve):
+def test_any_local_client_may_stop_and_only_the_token_resets(serve):
     page = serve()
     status, _, body = page.ask("POST", "/api/estop", json.dumps({"reason": "smoke"}).encode())
     assert (status, json.loads(body)) == (200, {"success": True, "message": "latched"})

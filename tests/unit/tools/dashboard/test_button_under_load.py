@@ -50,7 +50,7 @@ def kernel(start_kernel):
 
 @pytest.fixture
 def page(kernel, tmp_path):
-    """Is a page as a person starts it; gives its port and its process."""
+    """A page as a person starts it; gives its port and its process."""
     process = subprocess.Popen(
         [PROGRAM, "dashboard", "--port", "0", "--instance", kernel.instance],
         stdout=subprocess.PIPE,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a browser is sent: everything once, then what changed, and less while nobody sees it."""
+"""What a browser is sent: everything once, then what changed, and less while the tab is hidden."""
 
 import json
 import time
@@ -59,7 +59,7 @@ def test_robot_that_stands_still_is_sent_once_and_its_ages_go_on(panda, serve):
         end = time.monotonic() + 2.5
         kinds: Counter[str] = Counter()
         while time.monotonic() < end:
-            # The same again, as a sensor at rest says it: nobody has to draw that.
+            # The same again, as a sensor at rest says it: no browser has to draw that.
             page.store.note_state(START + 1e-7, FINGERS)
             page.store.note_world(WorldView.of_world(lg.NO_WORLD), is_stamped=False)
             kinds.update(message["type"] for message in heard(socket, 0.1))

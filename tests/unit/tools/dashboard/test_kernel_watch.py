@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a real kernel: what went through it is shown, its stop stops it, and nobody's channel is taken.
+"""The page of a real kernel: what went through it is shown, its stop stops it, and it takes no client's channel.
 
 Compared: what the kernel answered to its client with what the page tells. Not trusted: the watcher.
 """
@@ -49,7 +49,7 @@ def entry_of(store: LiveStore, code: str):
     return until(lambda: next((entry for entry in store.event_log.after(0) if entry.code == code), None))
 
 
-def test_accepted_and_refused_chunks_states_and_worlds_are_shown(start_kernel, watch):
+def test_accepted_and_rejected_chunks_states_and_worlds_are_shown(start_kernel, watch):
     kernel = start_kernel(lg.load_robot("franka_panda"), on_violation="hold", on_stale="drop")
     store, _ = watch(kernel)
     seen = {"primitives": [SPHERE], "points": np.full((4, 3), 2.0)}
@@ -80,7 +80,7 @@ def test_picture_of_a_refusal_is_drawn_from_what_was_seen_in_the_rings(start_ker
     assert store.event_log.picture(entry.number)().startswith(b"\x89PNG")
 
 
-def test_what_was_refused_before_somebody_looked_is_in_the_event_log(start_kernel, watch):
+def test_what_was_rejected_before_a_page_was_open_is_in_the_event_log(start_kernel, watch):
     kernel = start_kernel(lg.load_robot("franka_panda"), without_world=True, on_violation="hold")
     kernel.observe(START)
     assert not kernel.submit(np.full((3, 7), np.nan)).accepted
@@ -219,10 +219,10 @@ def worlds() -> list[lg.World]:
     floor = lg.WorldCollisionPrimitive(
         shape=lg.HalfSpaceShape(), pose=lg.Pose6D(xyz=(0.0, 0.0, -1.0)), object_id="floor"
     )
-    cells = np.zeros((4, 5, 6), np.uint8)
-    cells[1:4, 1:4, 1:4] = 1
-    cells[0, 0, 0] = 255
-    voxels = lg.Voxels(occupancy=cells, origin_xyz=(0.0, 0.5, 1.0), resolution_m=0.1, stamp_s=6.0)
+    voxel_array = np.zeros((4, 5, 6), np.uint8)
+    voxel_array[1:4, 1:4, 1:4] = 1
+    voxel_array[0, 0, 0] = 255
+    voxels = lg.Voxels(occupancy=voxel_array, origin_xyz=(0.0, 0.5, 1.0), resolution_m=0.1, stamp_s=6.0)
     return [
         lg.World(primitives=[box, pole, floor, SPHERE], stamp_s=5.0, world_id="shapes"),
         lg.World(voxels=voxels, points=np.eye(3), stamp_s=5.0, world_id="clouds"),
@@ -232,7 +232,7 @@ def worlds() -> list[lg.World]:
 @pytest.mark.parametrize("world", worlds(), ids=lambda world: world.world_id)
 def test_world_looks_the_same_from_its_message_as_from_the_object(world):
     direct = WorldView.of_world(world)
-    told = WorldView.of_message(_core.MESSAGE_WORLD_SNAPSHOT, world.to_message(), before=None)
+    told = WorldView.of_message(_core.MessageType.world_snapshot, world.to_message(), before=None)
     assert told is not None
     assert told.obstacles_json() == direct.obstacles_json()
     assert told.cloud_json() == direct.cloud_json()
@@ -242,8 +242,8 @@ def test_world_looks_the_same_from_its_message_as_from_the_object(world):
 
 
 def test_cells_inside_are_not_sent_and_unknown_ones_are_not_drawn():
-    cells = WorldView.of_world(worlds()[1]).cloud_json()["cells"]
-    assert cells["total"] == 27 - 1
+    voxel_array = WorldView.of_world(worlds()[1]).cloud_json()["cells"]
+    assert voxel_array["total"] == 27 - 1
 
 
 @pytest.mark.parametrize("kind", [0, 1, 3, 4, 5])
@@ -266,7 +266,7 @@ def test_obstacle_with_numbers_that_cannot_be_drawn_is_left_out():
 
 
 @pytest.mark.parametrize("warn_only", [True, False])
-def test_page_is_told_that_nothing_is_refused(start_kernel, watch, warn_only):
+def test_page_is_told_that_nothing_is_rejected(start_kernel, watch, warn_only):
     kernel = start_kernel(lg.RobotDescription(**stacked(2)), without_world=True, warn_only=warn_only)
     store, _ = watch(kernel)
     until(lambda: state_of(store) == "active")

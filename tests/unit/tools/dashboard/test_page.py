@@ -35,7 +35,7 @@ COOLDOWN_S = 0.5
 
 
 class Shown:
-    """Is a simulated gate with a page before it, moved by hand."""
+    """A simulated gate with a page before it, moved by hand."""
 
     def __init__(self, scene: RobotScene, serve: Callable[..., Any]) -> None:
         self.scene = scene
@@ -119,9 +119,9 @@ def shoot(page: Any, name: str) -> Image.Image:
     SHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SHOTS / f"{name}.png")
     box = page.locator("#scene").bounding_box()
-    corners = (box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"])
+    vertices = (box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"])
     with Image.open(SHOTS / f"{name}.png") as whole:
-        return whole.convert("RGB").crop(tuple(round(number) for number in corners))
+        return whole.convert("RGB").crop(tuple(round(number) for number in vertices))
 
 
 def share_of(image: Image.Image, is_wanted: Callable[[np.ndarray], np.ndarray]) -> float:
@@ -184,7 +184,7 @@ def test_entry_opens_with_its_picture_and_evidence(shown, visit):
     assert told["evidence"]["collision_kind"] == "world"
     assert told["rskill_id"] == "reach"
     assert page.locator("#entry-advice").text_content() == find_violation("world_collision").what_to_do
-    shoot(page, "rejection-card")
+    shoot(page, "rejection-report")
     page.click("#estop")  # within reach although a card is open
     until(lambda: shown.control.latched)
     page.click("#entry-close")
@@ -275,10 +275,10 @@ def test_hostile_names_are_shown_as_text(shown, visit):
 
 def test_cloud_cells_and_map_are_drawn_in_the_view_and_on_their_cards(shown, visit):
     random = np.random.default_rng(3)
-    cells = np.zeros((8, 30, 30), np.uint8)
-    cells[0] = 1
-    cells[:, :3, :] = 1
-    cells[7, 20:, 20:] = 255
+    voxel_array = np.zeros((8, 30, 30), np.uint8)
+    voxel_array[0] = 1
+    voxel_array[:, :3, :] = 1
+    voxel_array[7, 20:, 20:] = 255
     blocked = np.zeros((60, 90), int)
     blocked[[0, -1]] = blocked[:, [0, -1]] = 100
     blocked[20:30, 40:60] = 100
@@ -292,7 +292,11 @@ def test_cloud_cells_and_map_are_drawn_in_the_view_and_on_their_cards(shown, vis
     shown.world = lg.World(
         points=random.uniform((-0.6, -0.9, 0.2), (-0.4, 0.9, 0.9), (3000, 3)),
         voxels=lg.Voxels(
-            occupancy=cells, origin_xyz=(0.5, -0.8, -0.3), resolution_m=0.05, stamp_s=1.0, unknown="free"
+            occupancy=voxel_array,
+            origin_xyz=(0.5, -0.8, -0.3),
+            resolution_m=0.05,
+            stamp_s=1.0,
+            unknown="free",
         ),
         floor_map=lg.FloorMap(grid=grid, map_in_base=placed, height_m=(-0.1, 1.0), age_s_max=10.0),
         stamp_s=1.0,

@@ -60,7 +60,7 @@ def test_five_seconds_are_simulated_and_chunks_are_streamed(summary):
     assert summary["joint_travel_rad"] > 1.0, "an arm that stands still proves nothing"
 
 
-def test_every_planted_chunk_is_refused_and_no_good_one(summary):
+def test_every_planted_chunk_is_rejected_and_no_good_one(summary):
     assert summary["planted"] >= 4
     assert summary["planted_refused"] == summary["planted"]
     assert summary["good_refused"] == 0
@@ -75,14 +75,14 @@ def test_mujoco_sees_no_contact_with_the_gate(summary):
     )
 
 
-def test_whole_tour_plants_every_kind_and_each_is_refused(whole_tour):
+def test_whole_tour_plants_every_kind_and_each_is_rejected(whole_tour):
     for kind, counts in whole_tour["planted_by_kind"].items():
         assert counts["proposed"] >= 1, f"{kind} was never planted"
         assert counts["refused"] == counts["proposed"], f"{kind} got through"
     assert is_clean(whole_tour)
 
 
-def test_planted_collisions_are_refused_as_collisions(whole_tour):
+def test_planted_collisions_are_rejected_as_collisions(whole_tour):
     kinds = whole_tour["planted_by_kind"]
     assert set(kinds["self_collision"]["reasons"]) == {"self_collision"}
     assert set(kinds["into_obstacle"]["reasons"]) == {"world_collision"}
@@ -114,7 +114,7 @@ def scene() -> PandaScene:
     return PandaScene(load_robot("franka_panda"), table_world())
 
 
-def test_chunk_between_rows_is_free_at_every_row_and_touches_between_two(scene):
+def test_chunk_between_steps_is_free_at_every_step_and_touches_between_two(scene):
     policy = Policy(scene, seed=1)
     start = np.array(POSES["antenna"])
     rows = policy._plant(Fault.BETWEEN_ROWS, start).rows
@@ -140,7 +140,7 @@ def test_page_needs_nothing_from_elsewhere_and_says_the_numbers(written, summary
     assert "None, in any simulation step." in page
 
 
-def test_page_shows_a_card_of_every_kind_of_refusal_and_both_error_counts(written, summary):
+def test_page_shows_a_report_of_every_kind_of_rejection_and_both_error_counts(written, summary):
     page = (written / "demo.html").read_text()
     pictures = re.findall(r'<img alt="([^"]+)" src="data:image/png;base64,([^"]+)"', page)
     refused = {d["code"] for d in json.loads((written / "demo.json").read_text())["decisions"]} - {""}

@@ -39,7 +39,7 @@ CLUTTER = [
 
 
 class Seen:
-    """Is what the cameras saw of a table, and the arm in front of it."""
+    """What the cameras saw of a table, and the arm in front of it."""
 
     def __init__(self, gate, things):
         self.scene = PandaScene(gate.robot, things)
@@ -95,9 +95,9 @@ def test_clutter_itself_was_seen_not_only_the_shadow_behind_it(gate, cluttered):
     voxels = as_declared(cluttered.filtered.voxels, "free")
     verdict = verdict_on(gate, cluttered, THROUGH, voxels)
     (violation,) = verdict.violations
-    cell = int(violation.against.removeprefix("voxel_"))
-    assert voxels.message_occupancy()[cell] == 1
-    x, y, z = voxels.layout.centres_xyz(np.array([cell]))[0]
+    voxel = int(violation.against.removeprefix("voxel_"))
+    assert voxels.message_occupancy()[voxel] == 1
+    x, y, z = voxels.layout.centres_xyz(np.array([voxel]))[0]
     assert 0.43 <= x <= 0.67
     assert -0.12 <= y <= 0.12
     assert 0.0 <= z <= 0.27
@@ -117,7 +117,7 @@ def test_robot_that_is_not_filtered_out_is_in_its_own_way(gate, cluttered):
     assert not any(cluttered.filtered.left_by_owner.values())
 
 
-def test_space_that_nobody_carved_stays_unknown_and_is_not_entered(gate, cluttered):
+def test_space_that_no_camera_carved_stays_unknown_and_is_not_entered(gate, cluttered):
     occupied_only = np.where(cluttered.voxels.is_occupied, 1, 255).astype(np.uint8)
     uncarved = lg.Voxels.in_layout(LAYOUT, occupied_only, stamp_s=0.0)
     filtered = SelfFilter(gate, padding_m=0.08).at(cluttered.state).clear_voxels(uncarved)

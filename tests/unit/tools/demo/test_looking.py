@@ -83,10 +83,10 @@ def test_target_is_within_two_per_cent_of_the_middle_of_the_image(planner, targe
         plan, replay = look_at(planner, arm, camera="wrist", target_xyz=target, standoff_m=standoff_m)
         arm.settle()
         (found,) = SegmentationDetector().detect("marker", arm.view("wrist"))
-    print(f"{target}: off by {found.off_centre} of the image, {replay.waypoints} waypoints")
+    print(f"{target}: off by {found.off_centre} of the image, {replay.waypoints} steps")
     assert np.abs(found.off_centre).max() <= 0.02
     assert found.xyz == pytest.approx(target, abs=0.015)
-    # Every waypoint that was executed had crossed the gate, alone, and was accepted.
+    # Every step that was executed had crossed the gate, alone, and was accepted.
     assert replay.waypoints == arm.executed == len(plan.trajectory.rows) > 0
     replayed = watched.checked[-replay.waypoints :]
     assert [chunk.rows[0].tolist() for chunk, _ in replayed] == plan.trajectory.rows.tolist()

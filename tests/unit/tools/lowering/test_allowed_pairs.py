@@ -70,11 +70,11 @@ def test_links_that_can_meet_are_refuted_and_those_that_cannot_are_proved(chain:
 
 
 def test_distance_is_exact_below_its_bound_and_the_bound_above() -> None:
-    corners = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]])
+    vertices = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]])
     sides = np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])
     meshes = LinkMeshes(
         {
-            link: LinkShapes.of(link, [SourceShape("mesh", np.eye(4), (), corners[sides])])
+            link: LinkShapes.of(link, [SourceShape("mesh", np.eye(4), (), vertices[sides])])
             for link in ("a", "b")
         }
     )
@@ -199,12 +199,12 @@ def test_a_contact_in_the_sweep_spares_the_search_for_a_proof(
 
 def test_hulls_that_meet_do_not_make_meshes_meet_and_flat_meshes_have_none() -> None:
     """A sphere in a cup is inside the cup's hull and touches nothing; lowered, it does."""
-    corners = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.0, 0.2)])
+    vertices = np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (0.0, 0.2)])
     bottom, sides = [(0, 2, 6), (0, 6, 4)], [(0, 1, 3), (0, 3, 2), (4, 5, 7), (4, 7, 6), (0, 1, 5), (0, 5, 4)]
     for faces in (bottom + sides, bottom):
         meshes = LinkMeshes(
             {
-                "cup": LinkShapes.of("cup", [SourceShape("mesh", np.eye(4), (), corners[np.array(faces)])]),
+                "cup": LinkShapes.of("cup", [SourceShape("mesh", np.eye(4), (), vertices[np.array(faces)])]),
                 "sphere": sphere("sphere", 0.0, 0.05),
             }
         )
@@ -223,9 +223,9 @@ def test_srdf_claim_is_kept_only_if_the_meshes_do_not_meet(
     sorting = sort_by_structure(chain, ["a", "b", "c"], claims)
     sweep = Sweep(chain, LinkMeshes(shapes), chain.samples(SWEEP_SAMPLES, SWEEP_SEED))
     volumes = {
-        link: [Volume(core.radius_m, 0.0, tuple(core.start), (0.0, 0.0, 0.0))]
+        link: [Volume(capsule.radius_m, 0.0, tuple(capsule.start), (0.0, 0.0, 0.0))]
         for link, link_shapes in shapes.items()
-        for core in link_shapes.round_shapes
+        for capsule in link_shapes.round_shapes
     }
     verify_srdf(sorting, sweep, volumes)
     assert sorting.allowed["a", "c"].reason == reason

@@ -60,7 +60,7 @@ Damage = Callable[[Path], None]
 
 
 def edit(name: str, old: str, new: str) -> Damage:
-    """Returns a damage that replaces a piece of one file, which must be there."""
+    """Returns a damage that replaces a part of one file, which must be there."""
 
     def damage(folder: Path) -> None:
         text = (folder / name).read_text()

@@ -40,7 +40,7 @@ def test_what_is_no_mesh_encloses_nothing_and_no_couples_are_no_pairs() -> None:
 
 
 @pytest.mark.parametrize(("x_m", "is_inside"), [(0.0, True), (5.0, False)])
-def test_part_far_from_the_first_corner_and_parts_of_opposite_winding_are_found(
+def test_part_far_from_the_first_vertex_and_parts_of_opposite_winding_are_found(
     x_m: float, is_inside: bool
 ) -> None:
     scattered = np.concatenate([PEA + np.array([30.0, 0.0, 0.0]), PEA])

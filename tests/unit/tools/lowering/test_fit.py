@@ -27,17 +27,17 @@ def link(kind: str, size: tuple[float, ...], xyz: tuple[float, float, float] = (
 def test_l01_capsule_around_a_rod_is_long_and_thin() -> None:
     rng = np.random.default_rng(0)
     rod = np.c_[rng.uniform(-0.2, 0.2, 200), rng.normal(0.0, 0.005, (200, 2))]
-    core = fit_capsule(rod)
-    assert core.length_m > 0.30
-    assert core.radius_m < 0.05
-    assert points_to_segment(rod, core.start, core.end).max() <= core.radius_m + 1e-9
+    capsule = fit_capsule(rod)
+    assert capsule.length_m > 0.30
+    assert capsule.radius_m < 0.05
+    assert points_to_segment(rod, capsule.start, capsule.end).max() <= capsule.radius_m + 1e-9
 
 
 def test_l01_capsule_around_a_diagonal_rod_follows_the_diagonal() -> None:
     rng = np.random.default_rng(1)
     along = rng.uniform(-0.3, 0.3, (200, 1)) * np.array([[1.0, 1.0, 1.0]]) / np.sqrt(3.0)
-    core = fit_capsule(along + rng.normal(0.0, 0.004, (200, 3)))
-    direction = (core.end - core.start) / core.length_m
+    capsule = fit_capsule(along + rng.normal(0.0, 0.004, (200, 3)))
+    direction = (capsule.end - capsule.start) / capsule.length_m
     assert abs(direction @ np.ones(3)) / np.sqrt(3.0) > 0.99
 
 
@@ -48,14 +48,14 @@ def test_points_that_are_empty_or_not_finite_are_refused(points: np.ndarray) -> 
 
 
 @pytest.mark.parametrize("volumes_max", [1, 4, 8])
-def test_l02_every_corner_of_a_box_is_inside(volumes_max: int) -> None:
+def test_l02_every_vertex_of_a_box_is_inside(volumes_max: int) -> None:
     box = link("box", (0.1, 0.2, 0.3), (0.01, 0.02, 0.03))
     volumes = lowered(box, volumes_max)
     assert len(volumes) <= volumes_max
     assert prove_containment(box, volumes).proved
     centre = np.array([0.01, 0.02, 0.03])
-    corners = centre + np.array(list(itertools.product((-0.05, 0.05), (-0.1, 0.1), (-0.15, 0.15))))
-    assert np.isin(np.round(corners, 9), np.round(box.triangles.reshape(-1, 3), 9)).all()
+    vertices = centre + np.array(list(itertools.product((-0.05, 0.05), (-0.1, 0.1), (-0.15, 0.15))))
+    assert np.isin(np.round(vertices, 9), np.round(box.triangles.reshape(-1, 3), 9)).all()
 
 
 def test_l03_sphere_is_taken_over_exactly() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checker of MJCF robots: sees contacts, misses, hidden and waived ones, and where links are."""
+"""The checker of MJCF robots: sees contacts, missed, hidden and waived ones, and where links are."""
 
 from pathlib import Path
 

@@ -106,7 +106,7 @@ def test_robot_of_two_trees_stands_in_the_world(tmp_path: Path) -> None:
             LIMITS[2:],
             r"one limit for all 2 joints: `--velocity-limit 'shoulder\*=VALUE'` \(rad/s\)",
         ),
-        ("", "", (*LIMITS, "nobody=1.0"), "`--velocity-limit nobody=…` matches no moving joint"),
+        ("", "", (*LIMITS, "absent=1.0"), "`--velocity-limit absent=…` matches no moving joint"),
         (
             'type="slide" axis="0 1 0" range="0 0.04"',
             'type="slide" axis="0 1 0"',

@@ -4,13 +4,13 @@
 import numpy as np
 import pytest
 
-from lastgate.tools.lowering.fit import LinkFields, Piece
+from lastgate.tools.lowering.fit import LinkFields, Patch
 from lastgate.tools.lowering.lower import _entry
 from lastgate.tools.lowering.peel import peeled
 from lastgate.tools.lowering.prove import prove_containment
 from lastgate.tools.lowering.refit import Partners
 from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
-from lastgate.tools.lowering.surface_points import first_in_cells, surface_points
+from lastgate.tools.lowering.surface_points import first_in_voxels, surface_points
 from lastgate.tools.lowering.triangles import box_triangles
 
 SLAB = box_triangles(np.array([0.5, 0.12, 0.12]))
@@ -23,20 +23,20 @@ def spheres_at_height(z_m: float) -> Partners:
     return Partners(np.c_[centre, centre, np.full(len(x), 0.005)], 1)
 
 
-def touching(pieces: list[Piece], partners: Partners) -> int:
+def touching(patches: list[Patch], partners: Partners) -> int:
     found = np.zeros(len(partners.rows), dtype=bool)
-    for piece in pieces:
-        start, end = piece.volume.ends
+    for patch in patches:
+        start, end = patch.volume.ends
         along = end - start
         offset = partners.rows[:, :3] - start
         share = np.clip(offset @ along / max(float(along @ along), 1e-18), 0.0, 1.0)
-        gap_m = np.linalg.norm(offset - share[:, None] * along, axis=1) - piece.volume.radius_m
+        gap_m = np.linalg.norm(offset - share[:, None] * along, axis=1) - patch.volume.radius_m
         found |= gap_m <= partners.rows[:, 6]
     return int(found.sum())
 
 
 def test_strips_set_free_what_passes_close_over_a_flat_side() -> None:
-    whole = Piece(SLAB, LinkFields(SLAB))
+    whole = Patch(SLAB, LinkFields(SLAB))
     near = spheres_at_height(0.074)
     parts = peeled(whole, near, added_max=8)
     assert len(parts) >= 2
@@ -45,7 +45,7 @@ def test_strips_set_free_what_passes_close_over_a_flat_side() -> None:
 
 
 def test_strips_contain_the_surface() -> None:
-    parts = peeled(Piece(SLAB, LinkFields(SLAB)), spheres_at_height(0.074), added_max=8)
+    parts = peeled(Patch(SLAB, LinkFields(SLAB)), spheres_at_height(0.074), added_max=8)
     link = LinkShapes.of("link", [SourceShape("mesh", np.eye(4), (), SLAB)])
     volumes = [_entry("link", part.volume) for part in parts]
     assert prove_containment(link, volumes).proved
@@ -53,16 +53,16 @@ def test_strips_contain_the_surface() -> None:
 
 
 def test_nothing_is_cut_where_nothing_touches_anyway() -> None:
-    assert peeled(Piece(SLAB, LinkFields(SLAB)), spheres_at_height(0.5), added_max=8) == []
+    assert peeled(Patch(SLAB, LinkFields(SLAB)), spheres_at_height(0.5), added_max=8) == []
 
 
 @pytest.mark.parametrize("added_max", [1, 2, 4])
 def test_bound_on_added_volumes_is_kept(added_max: int) -> None:
-    parts = peeled(Piece(SLAB, LinkFields(SLAB)), spheres_at_height(0.074), added_max=added_max)
+    parts = peeled(Patch(SLAB, LinkFields(SLAB)), spheres_at_height(0.074), added_max=added_max)
     assert 1 < len(parts) <= 1 + added_max
 
 
-def test_points_of_a_surface_lie_on_it_also_where_no_corner_is() -> None:
+def test_points_of_a_surface_lie_on_it_also_where_no_vertex_is() -> None:
     points = surface_points(SLAB, points_max=500)
     assert 200 < len(points) <= 500
     beyond = np.abs(points) / np.array([0.25, 0.06, 0.06])
@@ -72,5 +72,5 @@ def test_points_of_a_surface_lie_on_it_also_where_no_corner_is() -> None:
 
 def test_points_are_thinned_out_to_the_bound_and_not_below_what_there_is() -> None:
     points = np.random.default_rng(0).uniform(size=(5000, 3))
-    assert len(first_in_cells(points, points_max=100)) <= 100
-    np.testing.assert_array_equal(first_in_cells(points[:3], points_max=100), points[:3])
+    assert len(first_in_voxels(points, points_max=100)) <= 100
+    np.testing.assert_array_equal(first_in_voxels(points[:3], points_max=100), points[:3])

@@ -70,7 +70,7 @@ def test_drawn_surface_is_whole_with_fewer_triangles() -> None:
     sphere = trimesh.creation.icosphere(subdivisions=6, radius=0.1)
     drawn = drawn_triangles(np.asarray(sphere.triangles))
     assert 500 < len(drawn) < len(sphere.triangles) / 3
-    # No hole: what is drawn has the area of a sphere, corners on a grid of a fortieth of its size.
+    # No hole: what is drawn has the area of a sphere, vertices on a grid of a fortieth of its size.
     sides = drawn[:, 1:] - drawn[:, :1]
     area_m2 = 0.5 * float(np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1).sum())
     assert area_m2 > 4.0 * np.pi * 0.1**2

@@ -7,8 +7,8 @@ import pytest
 from lastgate.cli.app import run
 
 from lastgate.contracts.robot import RobotDescription
-from lastgate.robots.convex_pieces_file import read_convex_pieces
-from lastgate.tools.lowering.convex_file import lower_convex_pieces
+from lastgate.robots.convex_hulls_file import read_convex_hulls
+from lastgate.tools.lowering.convex_file import lower_convex_hulls
 from lastgate.tools.lowering.lower import joints_with_frames, lower_robot
 from lastgate.tools.lowering.manifest_splice import read_manifest
 from lastgate.tools.lowering.rejections import find_rejections
@@ -16,7 +16,7 @@ from lastgate.tools.lowering.scaffold import manifest_from_urdf
 from lastgate.tools.lowering.urdf_reader import read_urdf
 
 # A plate above the whole arm, with a peg that comes down on the base at some angles. One capsule around a plate is as
-# thick as the plate is wide and reaches the base at every angle; its convex pieces do so only where the peg does.
+# thick as the plate is wide and reaches the base at every angle; its convex hulls do so only where the peg does.
 PLATE = '<collision><geometry><box size="3 3 0.02"/></geometry></collision>'
 PEG = '<collision><origin xyz="-0.55 0 -0.07"/><geometry><box size="0.04 0.04 0.14"/></geometry></collision>'
 # A block that the base never leaves.
@@ -36,7 +36,7 @@ def lowered(urdf: Path, folder: Path, shapes: str) -> tuple[RobotDescription, li
     manifest = manifest_from_urdf("arm", read_urdf(folder / "arm.urdf"), urdf_ref="file:arm.urdf")
     robot = read_manifest(manifest + "lowering: {volumes_per_link_max: 1}\n", source="arm")
     made = lower_robot(robot, folder)
-    named, pieces = lower_convex_pieces(robot, made.shapes)
+    named, hulls = lower_convex_hulls(robot, made.shapes)
     whole = robot.model_copy(
         update={
             "joints": joints_with_frames(robot, made.frames),
@@ -45,10 +45,10 @@ def lowered(urdf: Path, folder: Path, shapes: str) -> tuple[RobotDescription, li
             "convex_pieces": named,
         }
     )
-    return whole.with_loaded_pieces(read_convex_pieces(pieces, source="pieces")), made.notes
+    return whole.with_loaded_hulls(read_convex_hulls(hulls, source="hulls")), made.notes
 
 
-def test_pair_whose_volumes_always_touch_is_not_blamed_where_convex_pieces_clear_it(
+def test_pair_whose_volumes_always_touch_is_not_blamed_where_convex_hulls_clear_it(
     planar_urdf: Path, tmp_path: Path
 ) -> None:
     robot, notes = lowered(planar_urdf, tmp_path, PLATE + PEG)

@@ -58,10 +58,10 @@ def dae(
 
 
 def geometry(name: str, *soups: Array, kind: str = "triangles") -> str:
-    source = _source(f"{name}-corners", np.concatenate(soups))
+    source = _source(f"{name}-vertices", np.concatenate(soups))
     starts = np.cumsum([0, *(len(soup) for soup in soups)])
     blocks = "".join(
-        _triangles(f"{name}-corners", int(first), len(soup), kind)
+        _triangles(f"{name}-vertices", int(first), len(soup), kind)
         for first, soup in zip(starts[:-1], soups, strict=True)
     )
     return f'<geometry id="{name}"><mesh>{source}{blocks}</mesh></geometry>'
@@ -72,7 +72,7 @@ def shown(name: str, *, transform: str = "", inner: str = "") -> str:
 
 
 # Two parts with materials of their own in one geometry, as modellers write every link of two colours: the file on
-# which Coal's loader makes the triangles of the second part from the corners of the first.
+# which Coal's loader makes the triangles of the second part from the vertices of the first.
 TWO_COLOURS = dae(geometry("g", box(SMALL, 0.0), box(LARGE, 0.3)), shown("g"))
 # The same two parts in nested nodes, the third beside: the second cause, offsets that begin anew below a node.
 NESTED = dae(
@@ -178,7 +178,7 @@ def test_obj_of_several_materials_stays_where_it_is_drawn(tmp_path: Path, text: 
     assert compare(load_triangles(path), BOTH) is None
 
 
-def test_obj_that_counts_corners_backwards_is_refused_where_one_reader_counts_from_the_end(
+def test_obj_that_counts_vertices_backwards_is_refused_where_one_reader_counts_from_the_end(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "back.obj"
@@ -273,7 +273,7 @@ def test_mesh_of_an_mjcf_is_held_against_its_file(tmp_path: Path) -> None:
         mesh_triangles(compiled, 0)
 
 
-def test_corners_joined_wrongly_are_told_from_another_diagonal() -> None:
+def test_vertices_joined_wrongly_are_told_from_another_diagonal() -> None:
     first = box(LARGE, 0.0)
     mixed = first.copy()
     mixed[[0, 5], 1] = mixed[[5, 0], 1]

@@ -144,7 +144,7 @@ def test_corrected_urdf_is_written_for_other_engines(planar_manifest: Path, tmp_
     assert write_corrected_urdf(plain, urdf, folder) == urdf
 
 
-def test_prefix_nobody_binds_is_ignored_where_urdf_has_a_word_and_refused_where_it_is_the_shape(
+def test_prefix_that_is_not_bound_is_ignored_where_urdf_has_a_word_and_refused_where_it_is_the_shape(
     tmp_path: Path, planar_urdf: Path
 ) -> None:
     """Other programs keep their own words in a URDF; none of them may replace one of ours."""
@@ -166,7 +166,7 @@ def test_prefix_nobody_binds_is_ignored_where_urdf_has_a_word_and_refused_where_
 
 
 @pytest.mark.parametrize(
-    ("link", "what"), [("nobody", "not a link of this file"), ("tip", "no visual shape")]
+    ("link", "what"), [("absent", "not a link of this file"), ("tip", "no visual shape")]
 )
 def test_visual_link_that_has_nothing_to_cover_is_refused(planar_urdf: Path, link: str, what: str) -> None:
     with pytest.raises(DescriptionError, match=f"`{link}`, which .*{what}"):

@@ -54,7 +54,7 @@ def test_joint_at_ten_radians_per_second_is_rejected_and_at_three_accepted(name:
     assert slower.accepted or only_violation(slower).code != "joint_velocity_limit"
 
 
-def test_limit_that_nobody_vouches_for_is_an_assumption() -> None:
+def test_limit_that_no_source_vouches_for_is_an_assumption() -> None:
     fields = {"name": "j", "joint_type": "revolute", "parent_link": "a", "child_link": "b"}
     fields |= {"position_limits": (-1.0, 1.0)}
     assert lg.contracts.JointSpec(**fields, velocity_limit=1.0).velocity_limit_source == "assumed"

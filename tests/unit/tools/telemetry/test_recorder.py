@@ -12,7 +12,17 @@ import numpy as np
 import pytest
 from fixtures.analytic_robots import NOW_S as PAPER_NOW_S
 from fixtures.analytic_robots import at, cart, gate_of, gripper_arm, planar_two_link, sphere, world_of
-from fixtures.rejected_chunks import DOWN, HOME, NOW_S, REFUSALS, case, gate_with, panda, primitives, towards
+from fixtures.rejected_chunks import (
+    DOWN,
+    HOME,
+    NOW_S,
+    REJECTIONS,
+    case,
+    gate_with,
+    panda,
+    primitives,
+    towards,
+)
 
 import lastgate as lg
 from lastgate import _core
@@ -48,11 +58,11 @@ def require_same(path: Path, verdicts: list[lg.Verdict]) -> None:
     assert (outcome.same, outcome.differences, outcome.left_out) == (len(verdicts), [], [])
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("name", REJECTIONS)
 def test_refusal_of_every_kind_is_run_again(name: str, tmp_path: Path):
-    refused = REFUSALS[name]()
+    rejected = REJECTIONS[name]()
     path = tmp_path / "box.mcap"
-    (verdict,) = recorded(path, refused.gate, one(refused.chunk, refused.state, refused.world))
+    (verdict,) = recorded(path, rejected.gate, one(rejected.chunk, rejected.state, rejected.world))
     require_same(path, [verdict])
     (check,) = read_recording(path).checks
     violation = verdict.violations[0]
@@ -105,7 +115,7 @@ def test_every_kind_of_world_is_kept(tmp_path: Path):
 
 def test_world_of_many_checks_is_written_once(tmp_path: Path):
     gate = gate_with()
-    world = REFUSALS["world_point"]().world
+    world = REJECTIONS["world_point"]().world
     state = lg.RobotState(positions=HOME, stamp_s=NOW_S)
     chunk = lg.ActionChunk(towards(j1=0.1))
     sizes = []
@@ -229,14 +239,14 @@ def test_last_seconds_must_be_positive_in_process_and_beside_a_kernel(last_s: fl
     with pytest.raises(lg.ROSConfigError, match="last_s must be a positive number"):
         Recorder(gate, path, last_s=last_s)
     with pytest.raises(lg.ROSConfigError, match="last_s must be a positive number"):
-        KernelRecorder("nobody", gate, path, last_s=last_s)
+        KernelRecorder("absent", gate, path, last_s=last_s)
 
 
 def test_writing_in_the_background_gives_the_same_file(tmp_path: Path):
-    refused = REFUSALS["world_voxel"]()
+    rejected = REJECTIONS["world_voxel"]()
     path = tmp_path / "box.mcap"
-    checks = [one(refused.chunk, refused.state, refused.world)] * 20
-    require_same(path, recorded(path, refused.gate, *checks, in_background=True))
+    checks = [one(rejected.chunk, rejected.state, rejected.world)] * 20
+    require_same(path, recorded(path, rejected.gate, *checks, in_background=True))
 
 
 def test_writer_that_does_not_keep_up_loses_the_oldest_and_counts_them(
@@ -268,10 +278,10 @@ def test_certificate_is_recorded_on_request_and_verifies(tmp_path: Path):
     """Checked by the program that shares nothing with the core."""
     from lastgate.certificate.checker import check_text
 
-    accepted, refused = case(towards(rows=8, j1=0.1)), REFUSALS["self_collision"]()
+    accepted, rejected = case(towards(rows=8, j1=0.1)), REJECTIONS["self_collision"]()
     checks = [
         one(accepted.chunk, accepted.state, accepted.world),
-        one(refused.chunk, refused.state, refused.world),
+        one(rejected.chunk, rejected.state, rejected.world),
     ]
     path = tmp_path / "box.mcap"
     require_same(path, recorded(path, accepted.gate, *checks, with_certificates=True))
@@ -364,7 +374,7 @@ def test_file_that_cannot_be_opened_is_refused(name: str, tmp_path: Path):
 
 
 def test_verdict_that_was_changed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    refused, accepted = REFUSALS["world_voxel"](), case(towards(j1=0.1))
+    rejected, accepted = REJECTIONS["world_voxel"](), case(towards(j1=0.1))
     path = tmp_path / "box.mcap"
     native = accepted.check().native
     write = RecordingFile.write
@@ -375,7 +385,7 @@ def test_verdict_that_was_changed_is_found(tmp_path: Path, monkeypatch: pytest.M
         write(self, replace(inputs, verdict=native))
 
     monkeypatch.setattr(RecordingFile, "write", lie)
-    recorded(path, refused.gate, one(refused.chunk, refused.state, refused.world))
+    recorded(path, rejected.gate, one(rejected.chunk, rejected.state, rejected.world))
     outcome = replay(read_recording(path))
     assert outcome.same == 0
     (difference,) = outcome.differences
@@ -415,9 +425,9 @@ def test_other_programs_read_the_messages_by_their_schemas(tmp_path: Path):
     from mcap.reader import make_reader
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-    refused = REFUSALS["world_voxel"]()
+    rejected = REJECTIONS["world_voxel"]()
     path = tmp_path / "box.mcap"
-    recorded(path, refused.gate, one(refused.chunk, refused.state, refused.world))
+    recorded(path, rejected.gate, one(rejected.chunk, rejected.state, rejected.world))
     found = {}
     with path.open("rb") as stream:
         for schema, channel, message in make_reader(stream, validate_crcs=True).iter_messages():
@@ -434,10 +444,10 @@ def test_other_programs_read_the_messages_by_their_schemas(tmp_path: Path):
             types.register(get_types_from_msg(head, schema.name))
             found[channel.topic] = types.deserialize_cdr(message.data, schema.name)
     chunk = found["/openral/candidate_action"]
-    np.testing.assert_array_equal(chunk.flat.reshape(chunk.horizon, chunk.n_dof), refused.chunk.rows)
+    np.testing.assert_array_equal(chunk.flat.reshape(chunk.horizon, chunk.n_dof), rejected.chunk.rows)
     joints = found["/joint_states"]
     np.testing.assert_array_equal(joints.position, HOME)
-    assert tuple(joints.name) == refused.gate.joint_names
+    assert tuple(joints.name) == rejected.gate.joint_names
     check = found["/lastgate/check"]
     assert (check.code, check.now_s) == ("world_collision", NOW_S)
     assert len(found["/lastgate/world"].parts) == 1
@@ -489,7 +499,7 @@ def ten_thousand(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_ten_thousand_verdicts_are_the_same_under_every_simd_build(
     lanes: str, ten_thousand: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    if not _core.has_simd_build({"avx2": 1, "neon": 2, "generic": 0}[lanes]):
+    if not _core.has_simd_build(_core.SimdBuild[lanes]):
         pytest.skip(f"this machine has no SIMD build {lanes}")
     monkeypatch.setenv("LASTGATE_SIMD", lanes)
     recording = read_recording(ten_thousand)
@@ -516,7 +526,7 @@ def grown_by(act, count: int) -> int:
         tracemalloc.stop()
 
 
-def test_recorder_does_not_grow_while_refusals_never_stop(tmp_path, monkeypatch):
+def test_recorder_does_not_grow_while_rejections_never_stop(tmp_path, monkeypatch):
     monkeypatch.setattr(recording_file, "BLOCKS_INDEXED_MAX", 20)
     monkeypatch.setattr(recording_file, "WORLDS_KNOWN_MAX", 8)
     gate = gate_of(planar_two_link(), step_s=0.1)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fixtures.recording_forger import LINK_TOPIC, Change, Message, rewritten, unbound, unchanged
-from fixtures.rejected_chunks import HOME, NOW_S, REFUSALS, gate_with, towards
+from fixtures.rejected_chunks import HOME, NOW_S, REJECTIONS, gate_with, towards
 
 import lastgate as lg
 from lastgate.tools.telemetry.recorder import Recorder
@@ -30,12 +30,12 @@ CHECKS = 12
 def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Holds accepted and rejected verdicts in turn, some in a world, with certificates."""
     path = tmp_path_factory.mktemp("chain") / "box.mcap"
-    refused = REFUSALS["world_half_space"]()
+    rejected = REJECTIONS["world_half_space"]()
     state = lg.RobotState(positions=HOME, stamp_s=NOW_S)
     with Recorder(gate_with(), path, in_background=False, with_certificates=True) as recorder:
         for number in range(CHECKS):
-            chunk = refused.chunk if number % 2 else lg.ActionChunk(towards(j1=0.01 * number))
-            world = refused.world if number % 2 else lg.NO_WORLD
+            chunk = rejected.chunk if number % 2 else lg.ActionChunk(towards(j1=0.01 * number))
+            world = rejected.world if number % 2 else lg.NO_WORLD
             recorder.check(chunk, state=state, world=world, now_s=NOW_S)
     return path
 
@@ -121,7 +121,7 @@ def other_time(message: Message) -> Iterator[Message]:
         (check_changed(3, now_s=lambda old: old + 1e-6), 3),
         (check_changed(3, stamp_s=lambda old: old - 1e-6), 3),
         (check_changed(3, duration_us=0.0), 3),
-        (check_changed(3, not_repeatable="nobody knows why"), 3),
+        (check_changed(3, not_repeatable="no reason known"), 3),
         (check_changed(4, world=2, world_number=0), 4),
         (other_chunk, 3),
         (other_time, 3),
@@ -151,7 +151,7 @@ def test_another_model_under_the_same_verdicts_is_found(box: Path, tmp_path: Pat
         topic, time_ns, sequence, data = message
         if topic == "/lastgate/model":
             told = json.loads(data)
-            told["robot"]["name"] = "somebody_else"
+            told["robot"]["name"] = "another_robot"
             data = json.dumps(told).encode()
         yield topic, time_ns, sequence, data
 

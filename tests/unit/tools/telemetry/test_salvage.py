@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording that nobody closed: what is whole at its beginning, and nothing else."""
+"""A recording that was not closed: what is whole at its beginning, and nothing else."""
 
 import io
 import signal
@@ -116,13 +116,13 @@ def test_file_that_is_no_recording_is_refused(content: bytes, tmp_path: Path):
     assert not (tmp_path / "saved.mcap").exists()
 
 
-def test_recording_of_somebody_else_is_refused(tmp_path: Path):
+def test_recording_of_another_program_is_refused(tmp_path: Path):
     from mcap.writer import Writer
 
     path = tmp_path / "theirs.mcap"
     with path.open("wb") as stream:
         writer = Writer(stream)
-        writer.start(profile="", library="somebody")
+        writer.start(profile="", library="another")
         writer.finish()
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(lg.ROSConfigError, match="not a recording of lastgate"):

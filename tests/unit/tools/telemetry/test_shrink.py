@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fixtures.analytic_robots import NOW_S as PAPER_NOW_S
 from fixtures.analytic_robots import at, gate_of, planar_two_link, sphere, world_of
-from fixtures.rejected_chunks import DOWN, HOME, NOW_S, REFUSALS, case, gate_with, obstacle, towards
+from fixtures.rejected_chunks import DOWN, HOME, NOW_S, REJECTIONS, case, gate_with, obstacle, towards
 
 import lastgate as lg
 from lastgate.tools.telemetry.recorder import Recorder
@@ -40,7 +40,7 @@ def run_pytest(*files: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
-# Every way in which a test is written: limits, pairs, obstacles, cells, points, no state, no world, another mode.
+# Every way in which a test is written: limits, pairs, obstacles, voxels, points, no state, no world, another mode.
 SHRUNK_AND_RUN = [
     "joint_position_limit",
     "self_collision",
@@ -58,9 +58,9 @@ def test_every_refusal_comes_out_as_a_test_that_passes_and_notices_an_acceptance
     """All in one run of pytest; then their twins, in which the rule is no longer broken."""
     twins = 0
     for name in SHRUNK_AND_RUN:
-        refused = REFUSALS[name]()
+        rejected = REJECTIONS[name]()
         path = tmp_path / f"{name}.mcap"
-        text = text_of(recording_of(path, refused.gate, refused.chunk, refused.state, refused.world))
+        text = text_of(recording_of(path, rejected.gate, rejected.chunk, rejected.state, rejected.world))
         (tmp_path / f"test_{name}.py").write_text(text)
     outcome = run_pytest(*tmp_path.glob("test_*.py"))
     assert f"{len(SHRUNK_AND_RUN)} passed" in outcome.stdout, outcome.stdout
@@ -108,9 +108,11 @@ def test_of_many_obstacles_the_one_to_blame_is_left(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["world_voxel", "world_unknown_voxel", "world_point"])
-def test_of_many_cells_or_points_one_is_left(name: str, tmp_path: Path):
-    refused = REFUSALS[name]()
-    recording = recording_of(tmp_path / "box.mcap", refused.gate, refused.chunk, refused.state, refused.world)
+def test_of_many_voxels_or_points_one_is_left(name: str, tmp_path: Path):
+    rejected = REJECTIONS[name]()
+    recording = recording_of(
+        tmp_path / "box.mcap", rejected.gate, rejected.chunk, rejected.state, rejected.world
+    )
     small, _ = shrunk(recording)
     assert isinstance(small.world, WorldParts)
     if name == "world_point":
@@ -121,10 +123,10 @@ def test_of_many_cells_or_points_one_is_left(name: str, tmp_path: Path):
 
 
 def test_world_that_is_not_needed_is_left_out(tmp_path: Path):
-    refused = REFUSALS["self_collision"]()
-    world = REFUSALS["world_point"]().world
+    rejected = REJECTIONS["self_collision"]()
+    world = REJECTIONS["world_point"]().world
     far = lg.World(points=world.points.xyz + 5.0, stamp_s=NOW_S)
-    small, _ = shrunk(recording_of(tmp_path / "box.mcap", refused.gate, refused.chunk, refused.state, far))
+    small, _ = shrunk(recording_of(tmp_path / "box.mcap", rejected.gate, rejected.chunk, rejected.state, far))
     assert small.world is lg.NO_WORLD
 
 
@@ -154,8 +156,10 @@ def test_accepted_check_cannot_be_shrunk(tmp_path: Path):
 
 
 def test_budget_of_tries_is_kept_and_the_case_still_refused(tmp_path: Path):
-    refused = REFUSALS["world_point"]()
-    recording = recording_of(tmp_path / "box.mcap", refused.gate, refused.chunk, refused.state, refused.world)
+    rejected = REJECTIONS["world_point"]()
+    recording = recording_of(
+        tmp_path / "box.mcap", rejected.gate, rejected.chunk, rejected.state, rejected.world
+    )
     check = recording.checks[0]
     gate = recording.models[check.model_digest].gate()
     small, violation = shrink(check, gate, tries_max=3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans reach a collector as the contract says, and a collector that is dead or slow delays nobody."""
+"""Spans reach a collector as the contract says, and a collector that is dead or slow delays no check."""
 
 import io
 import math
@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 from fixtures.otlp_receiver import OtlpReceiver, otlp_receiver, values
-from fixtures.rejected_chunks import DOWN, NOW_S, REFUSALS, Case, case, gate_with, primitives, towards
+from fixtures.rejected_chunks import DOWN, NOW_S, REJECTIONS, Case, case, gate_with, primitives, towards
 from PIL import Image
 
 import lastgate as lg
@@ -29,12 +29,12 @@ def collector(monkeypatch: pytest.MonkeyPatch):
         yield received
 
 
-def told_by(refused: Case, collector: OtlpReceiver, **chunk: str):
+def told_by(rejected: Case, collector: OtlpReceiver, **chunk: str):
     """Returns the one span that a check leads to, as the collector saw it."""
-    spoken = lg.ActionChunk(refused.chunk.rows, mode=refused.chunk.mode, **chunk)
+    spoken = lg.ActionChunk(rejected.chunk.rows, mode=rejected.chunk.mode, **chunk)
     with SpanSender() as sender:
-        SpanRecorder(refused.gate, sender).check(
-            spoken, state=refused.state, world=refused.world, now_s=NOW_S
+        SpanRecorder(rejected.gate, sender).check(
+            spoken, state=rejected.state, world=rejected.world, now_s=NOW_S
         )
     ((resource, span),) = collector.spans
     assert resource["service.name"] == "openral_safety_kernel"
@@ -63,9 +63,9 @@ def test_accepted_chunk_is_one_span_under_the_chunks_parent(collector: OtlpRecei
 
 
 def test_joint_limit_is_a_violation_with_its_event(collector: OtlpReceiver):
-    refused = REFUSALS["joint_position_limit"]()
-    violation = refused.check().violations[0]
-    span = told_by(refused, collector, trace_id=TRACEPARENT, rskill_id="pick")
+    rejected = REJECTIONS["joint_position_limit"]()
+    violation = rejected.check().violations[0]
+    span = told_by(rejected, collector, trace_id=TRACEPARENT, rskill_id="pick")
     assert (span.trace_id.hex(), span.parent_span_id.hex()) == (TRACE, PARENT)
     told = values(span.attributes)
     assert told["safety.severity"] == "violation"
@@ -96,10 +96,10 @@ def test_joint_limit_is_a_violation_with_its_event(collector: OtlpReceiver):
 def test_check_that_refused_is_named(
     name: str, check_name: str, mode: str | None, joint: str | None, collector: OtlpReceiver
 ):
-    refused = REFUSALS[name]()
-    told = values(told_by(refused, collector).attributes)
+    rejected = REJECTIONS[name]()
+    told = values(told_by(rejected, collector).attributes)
     assert told["safety.check_name"] == check_name
-    assert told["safety.drop_reason"] == str(refused.check().violations[0].code)
+    assert told["safety.drop_reason"] == str(rejected.check().violations[0].code)
     assert told.get("safety.collision_mode") == mode
     assert told.get("safety.violation_joint") == joint
     assert all(math.isfinite(value) for value in told.values() if isinstance(value, float))
@@ -118,7 +118,7 @@ def test_parent_that_was_not_sampled_hides_no_verdict(collector: OtlpReceiver):
 
 
 def test_dead_collector_delays_no_check_and_is_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")  # nobody listens at discard
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")  # no program listens at discard
     accepted = case(towards(j1=0.1))
     sender = SpanSender(waiting_max=16)
     recorder = SpanRecorder(accepted.gate, sender)
@@ -156,11 +156,11 @@ def test_slow_collector_loses_the_oldest_and_counts_them(collector: OtlpReceiver
 
 
 def test_one_can_stand_around_another(collector: OtlpReceiver, tmp_path):
-    refused = REFUSALS["world_voxel"]()
-    with SpanSender() as sender, Recorder(refused.gate, tmp_path / "box.mcap") as recorder:
+    rejected = REJECTIONS["world_voxel"]()
+    with SpanSender() as sender, Recorder(rejected.gate, tmp_path / "box.mcap") as recorder:
         both = SpanRecorder(recorder, sender)
-        said = both.check(refused.chunk, state=refused.state, world=refused.world, now_s=NOW_S)
-    assert said.to_bytes() == refused.check().to_bytes()
+        said = both.check(rejected.chunk, state=rejected.state, world=rejected.world, now_s=NOW_S)
+    assert said.to_bytes() == rejected.check().to_bytes()
     assert len(collector.spans) == 1
     assert recorder.written == 1
 

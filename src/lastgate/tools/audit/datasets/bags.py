@@ -94,18 +94,18 @@ class BagDataset:
                 latest, stamp_s, names = _joints(message, names, ref)
                 continue
             fields = _core.decode_action_chunk(raw)
-            if fields is None or not fields["horizon"] or not fields["n_dof"]:
+            if fields is None or not fields.horizon or not fields.n_dof:
                 raise UnreadableEpisodeError(f"{ref.file}: message {len(chunks)} is no action chunk")
-            rows = np.array(fields["flat"], dtype=np.float64)
-            if rows.size != fields["horizon"] * fields["n_dof"]:
+            rows = np.array(fields.flat, dtype=np.float64)
+            if rows.size != fields.horizon * fields.n_dof:
                 raise UnreadableEpisodeError(f"{ref.file}: message {len(chunks)} is no table of numbers")
-            number = int(fields["control_mode"])
+            number = int(fields.control_mode)
             chunks.append(
                 RecordedChunk(
-                    rows=rows.reshape(fields["horizon"], fields["n_dof"]),
+                    rows=rows.reshape(fields.horizon, fields.n_dof),
                     mode=ControlMode(number) if number in set(ControlMode) else number,
-                    ee_name=fields["ee_name"],
-                    frame_id=fields["frame_id"],
+                    ee_name=fields.ee_name,
+                    frame_id=fields.frame_id,
                     sent_s=logged_s,
                     state=latest,
                     state_stamp_s=stamp_s,

@@ -15,7 +15,7 @@ from lastgate.tools.audit.fault_labels import FaultLabel, write_labels
 from lastgate.tools.audit.synth.episodes import SyntheticEpisode, make_episodes
 from lastgate.tools.audit.synth.roadmap import Roadmap, build_roadmap
 
-# Tried in turn where no rate is asked for; slower robots pass nothing between rows that are close together.
+# Tried in turn where no rate is asked for; slower robots pass nothing between steps that are close together.
 RATES_HZ = (30.0, 10.0, 5.0)
 EPISODES_PER_FILE = 1000
 STAMP_COLUMN = "observation.stamp_s"

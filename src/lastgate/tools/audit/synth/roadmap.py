@@ -39,7 +39,7 @@ CLEAN_SPEED_SHARES = (0.5, 0.25, 0.1, 0.05, 0.02)
 SWING_SPEED_SHARES = (0.95, 0.6, 0.35, 0.2, 0.1)
 SPEED_CODES = ("joint_acceleration_limit", "ee_speed", "ee_angular_speed", "ee_acceleration")
 SWING_TRAVEL_MAX = 2.0
-SWING_ROWS = 7  # odd, so that the fastest moment lies between two rows
+SWING_ROWS = 7  # odd, so that the fastest moment lies between two steps
 BEAD_RADIUS_M = 0.002
 BEAD_PLACES_MAX = 8
 FLOOR_Z_M = -0.05
@@ -143,7 +143,7 @@ def build_roadmap(robot: RobotDescription, *, step_s: float, seed: int) -> Roadm
 
     Raises:
         ROSPlanningError: The robot has no room for one of them, for example because it is too slow at this rate to pass
-            an obstacle between two rows.
+            an obstacle between two steps.
     """
     return _Builder(robot, step_s=step_s, seed=seed).build()
 
@@ -163,11 +163,11 @@ class _Builder:
                 for name in self.gate.gripper_joint_names
             ]
         )
-        pieces = self.gate.robot.collision_geometry
-        self.piece_links = [piece.link_name for piece in pieces for _ in range(2)]
-        self.piece_radii_m = np.array([piece.shape.radius_m for piece in pieces]).repeat(2)
-        self.piece_ends = np.array(
-            [capsule_ends(piece.shape, piece.origin_xyz_rpy) for piece in pieces]
+        volumes = self.gate.robot.collision_geometry
+        self.volume_links = [volume.link_name for volume in volumes for _ in range(2)]
+        self.volume_radii_m = np.array([volume.shape.radius_m for volume in volumes]).repeat(2)
+        self.volume_ends = np.array(
+            [capsule_ends(volume.shape, volume.origin_xyz_rpy) for volume in volumes]
         ).reshape(-1, 3)
         self._stand_in(())
 
@@ -210,7 +210,7 @@ class _Builder:
         # What was clear in another world says nothing about this one.
         self.clear_poses: list[Float64] = []
 
-    # ---- Looks ---------------------------------------------------------------------------------------
+    # ---- Queries ---------------------------------------------------------------------------------------
 
     def _world_of(self, obstacles: Sequence[WorldCollisionPrimitive]) -> World:
         return World(primitives=obstacles, stamp_s=0.0, world_id="synth")
@@ -270,7 +270,7 @@ class _Builder:
             self._stand_in((floor,))
 
     def _find_swings(self) -> list[Float64]:
-        """Returns paths, first pose included, that cross a bead between two rows and touch nothing at any row."""
+        """Returns paths, first pose included, that cross a bead between two steps and touch nothing at any step."""
         swings: list[Float64] = []
         for _ in range(SEARCH_MAX):
             if len(swings) == DETOURS_PER_FAULT:
@@ -294,7 +294,7 @@ class _Builder:
             swings.append(path)
         if not swings:
             raise ROSPlanningError(
-                f"robot `{self.gate.robot.name}` passes nothing between two rows {self.gate.step_s:g} s apart\n\n"
+                f"robot `{self.gate.robot.name}` passes nothing between two steps {self.gate.step_s:g} s apart\n\n"
                 "hint: lower the rate: `--fps 10`"
             )
         return swings
@@ -316,16 +316,16 @@ class _Builder:
         middle = (path[SWING_ROWS // 2] + after) / 2
         fingers = self.gripper if len(self.gripper) else None
         at = [self.gate.link_poses(where, gripper_positions=fingers) for where in (middle, after)]
-        here, there = (np.array([frames[link] for link in self.piece_links]) for frames in at)
+        here, there = (np.array([frames[link] for link in self.volume_links]) for frames in at)
         points, left = (
-            np.einsum("nij,nj->ni", frames[:, :, :3], self.piece_ends) + frames[:, :, 3]
+            np.einsum("nij,nj->ni", frames[:, :, :3], self.volume_ends) + frames[:, :, 3]
             for frames in (here, there)
         )
         # Half of the middle step must carry the whole volume past the bead: no point of it is farther away than its
         # end has travelled.
         travel_m = np.linalg.norm(left - points, axis=1)
-        passes = travel_m > self.piece_radii_m + BEAD_RADIUS_M + CLEARANCE_M
-        best_first = np.argsort(-travel_m / self.piece_radii_m, kind="stable")
+        passes = travel_m > self.volume_radii_m + BEAD_RADIUS_M + CLEARANCE_M
+        best_first = np.argsort(-travel_m / self.volume_radii_m, kind="stable")
         return [points[index] for index in best_first if passes[index]][:BEAD_PLACES_MAX]
 
     def _bead_for(

@@ -41,7 +41,7 @@ function showVerdict(candidate) {
   const box = part("verdict");
   if (!candidate) return;
   const accepted = candidate.verdict === "accepted";
-  box.dataset.verdict = accepted ? "accepted" : "refused";
+  box.dataset.verdict = accepted ? "accepted" : "rejected";
   box.firstElementChild.textContent = accepted ? "accepted" : `rejected: ${candidate.verdict}`;
   const drawn = candidate.rows ? `${candidate.rows} steps${accepted ? "" : `, shown at step ${candidate.step}`}` : "its path cannot be drawn";
   const looked = obstacles?.declared_absent ? " · the world is not observed" : "";
@@ -79,12 +79,12 @@ const showers = {
     controls.show(gate);
   },
   counts({ counts }) {
-    say("count-checked", counts.accepted + counts.refused + counts.while_latched);
+    say("count-checked", counts.accepted + counts.rejected + counts.while_latched);
     say("count-accepted", counts.accepted);
-    say("count-refused", counts.refused);
+    say("count-rejected", counts.rejected);
     say("count-latched", counts.while_latched);
     ledger.count(counts);
-    // None was looked at, so none can be shown; but they came.
+    // None was checked, so none can be shown; but they came.
     if (counts.while_latched && part("verdict").dataset.verdict === "none") part("verdict").firstElementChild.textContent = "rejected while latched";
   },
   volumes({ volumes }) {

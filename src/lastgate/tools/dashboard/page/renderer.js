@@ -35,14 +35,14 @@ void main() {
 }`;
 
 const BOX = `#version 300 es
-layout(location=0) in vec3 corner; layout(location=1) in vec3 normal;
+layout(location=0) in vec3 vertex; layout(location=1) in vec3 normal;
 layout(location=2) in vec3 centre; layout(location=3) in vec4 turn; layout(location=4) in vec3 half_size; layout(location=5) in vec4 tint;
 uniform mat4 camera; out vec3 v_normal; out vec4 v_colour;
 vec3 turned(vec3 v) { vec3 t = 2.0 * cross(turn.xyz, v); return v + turn.w * t + cross(turn.xyz, t); }
 void main() {
   v_normal = turned(normal);
   v_colour = tint;
-  gl_Position = camera * vec4(centre + turned(corner * half_size), 1.0);
+  gl_Position = camera * vec4(centre + turned(vertex * half_size), 1.0);
 }`;
 
 const POINT = `#version 300 es
@@ -84,10 +84,10 @@ function boxMesh() {
       normal[axis] = side;
       const [u, v] = side > 0 ? [(axis + 1) % 3, (axis + 2) % 3] : [(axis + 2) % 3, (axis + 1) % 3];
       for (const [s, t] of [[-1, -1], [1, -1], [1, 1], [-1, -1], [1, 1], [-1, 1]]) {
-        const corner = [...normal];
-        corner[u] = s;
-        corner[v] = t;
-        points.push(...corner, ...normal);
+        const vertex = [...normal];
+        vertex[u] = s;
+        vertex[v] = t;
+        points.push(...vertex, ...normal);
       }
     }
   return new Float32Array(points);
@@ -202,11 +202,11 @@ export class Renderer {
     const gl = this.gl;
     const array = gl.createVertexArray();
     gl.bindVertexArray(array);
-    let corners = 0;
+    let vertices = 0;
     if (mesh) {
       gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
       gl.bufferData(gl.ARRAY_BUFFER, mesh.points, gl.STATIC_DRAW);
-      corners = mesh.points.length / this.#attributes(meshSizes, 0, 0);
+      vertices = mesh.points.length / this.#attributes(meshSizes, 0, 0);
     }
     if (mesh?.triangles) {
       gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, gl.createBuffer());
@@ -215,7 +215,7 @@ export class Renderer {
     const buffer = gl.createBuffer();
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     const perInstance = this.#attributes(instanceSizes, meshSizes.length, mesh ? 1 : 0);
-    return { program, array, buffer, perInstance, corners, indices: mesh?.triangles?.length, numbers: null, count: 0 };
+    return { program, array, buffer, perInstance, vertices, indices: mesh?.triangles?.length, numbers: null, count: 0 };
   }
 
   #fill(batch, numbers) {
@@ -239,7 +239,7 @@ export class Renderer {
     const gl = this.gl;
     this.#ready(batch, camera);
     if (batch.indices) gl.drawElementsInstanced(gl.TRIANGLES, batch.indices, gl.UNSIGNED_SHORT, 0, batch.count);
-    else gl.drawArraysInstanced(gl.TRIANGLES, 0, batch.corners, batch.count);
+    else gl.drawArraysInstanced(gl.TRIANGLES, 0, batch.vertices, batch.count);
   }
 
   #drawPlain(batch, mode, camera) {

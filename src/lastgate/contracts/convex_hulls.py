@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The convex pieces of a robot's links: where they are kept, and what one is."""
+"""The convex hulls of a robot's links: where they are kept, and what one is."""
 
 import hashlib
 import json
@@ -15,10 +15,10 @@ from lastgate.contracts.shapes import LinkCollisionGeometry
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class ConvexPiecesFile(Schema):
-    """Names the file beside the manifest that holds the pieces, and the digest it must have.
+class ConvexHullsFile(Schema):
+    """Names the file beside the manifest that holds the hulls, and the digest it must have.
 
-    A pair whose volumes overlap is clear where the pieces are. So pieces may only stand for the volumes that were
+    A pair whose volumes overlap is clear where the hulls are. So hulls may only stand for the volumes that were
     lowered with them, by `volumes_sha256`: they would overrule a volume that a person adds, and know nothing of it.
     """
 
@@ -34,9 +34,9 @@ def volumes_digest(volumes: Sequence[LinkCollisionGeometry]) -> str:
 
 
 @dataclass(frozen=True)
-class ConvexPiece:
-    """Every point within `radius_m` of the convex hull of `corners_m`, in the frame of its link."""
+class LinkHull:
+    """Every point within `radius_m` of the convex hull of `vertices_m`, in the frame of its link."""
 
     link_name: str
     radius_m: float
-    corners_m: tuple[tuple[float, float, float], ...]
+    vertices_m: tuple[tuple[float, float, float], ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rejection card: one sentence, the evidence, and a picture of the moment."""
+"""The rejection report: one sentence, the evidence, and a picture of the moment."""
 
 import json
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from lastgate.world import NoWorld, World
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RejectionCard:
+class RejectionReport:
     """Shows why one chunk was rejected.
 
     Attributes:
@@ -45,14 +45,14 @@ class RejectionCard:
         )
 
 
-def rejection_card(
+def rejection_report(
     gate: Gate,
     verdict: Verdict,
     *,
     chunk: ActionChunk,
     state: RobotState | None,
     world: World | NoWorld | None,
-) -> RejectionCard:
+) -> RejectionReport:
     """Returns the card of a rejected chunk, from what the gate was given.
 
     The gate holds what it held then: detach nothing in between.
@@ -65,7 +65,7 @@ def rejection_card(
     violation = verdict.violations[0]
     path = shown_path(gate, verdict, chunk=chunk, state=state)
     scene = scene_of(gate, violation, path=path, moment=moment_of(violation, path), world=world)
-    return RejectionCard(
+    return RejectionReport(
         sentence=str(violation),
         evidence=violation.evidence().model_dump_json(),
         _scene=scene,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file of convex pieces: read strictly, and only if it is the one the manifest names."""
+"""The file of convex hulls: read strictly, and only if it is the one the manifest names."""
 
 import re
 import shutil
@@ -10,31 +10,31 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.contracts.convex_pieces import ConvexPiece, ConvexPiecesFile
+from lastgate.contracts.convex_hulls import ConvexHullsFile, LinkHull
 from lastgate.contracts.shapes import LinkCollisionGeometry
 from lastgate.robots import find_manifest
-from lastgate.robots.convex_pieces_file import (
+from lastgate.robots.convex_hulls_file import (
     digest_of,
-    load_convex_pieces,
-    read_convex_pieces,
-    written_pieces,
+    load_convex_hulls,
+    read_convex_hulls,
+    written_hulls,
 )
 from lastgate.robots.kernel_config import flat_config
 
-PIECES = (
-    ConvexPiece("arm", 0.00012, ((0.0, 0.0, 0.0), (0.1, -0.2, 0.30001))),
-    ConvexPiece("hand", 0.0, ((1.0, 2.0, 3.0),)),
+HULLS = (
+    LinkHull("arm", 0.00012, ((0.0, 0.0, 0.0), (0.1, -0.2, 0.30001))),
+    LinkHull("hand", 0.0, ((1.0, 2.0, 3.0),)),
 )
-TEXT = written_pieces(PIECES, comments=["made for a test"])
+TEXT = written_hulls(HULLS, comments=["made for a test"])
 
 
-def test_pieces_read_back_as_they_were_written() -> None:
-    assert read_convex_pieces(TEXT, source="x") == PIECES
-    assert written_pieces(read_convex_pieces(TEXT, source="x"), comments=["made for a test"]) == TEXT
+def test_hulls_read_back_as_they_were_written() -> None:
+    assert read_convex_hulls(TEXT, source="x") == HULLS
+    assert written_hulls(read_convex_hulls(TEXT, source="x"), comments=["made for a test"]) == TEXT
 
 
-def test_no_pieces_read_back_as_none() -> None:
-    assert read_convex_pieces(written_pieces((), comments=[]), source="x") == ()
+def test_no_hulls_read_back_as_none() -> None:
+    assert read_convex_hulls(written_hulls((), comments=[]), source="x") == ()
 
 
 @pytest.mark.parametrize(
@@ -66,21 +66,21 @@ def test_no_pieces_read_back_as_none() -> None:
 def test_anything_else_is_refused_with_its_line(old: str, new: str) -> None:
     assert TEXT.count(old) == 1
     with pytest.raises(lg.ROSConfigError, match=r"^x:\d+: "):
-        read_convex_pieces(TEXT.replace(old, new), source="x")
+        read_convex_hulls(TEXT.replace(old, new), source="x")
 
 
 def test_a_number_between_the_units_cannot_be_written() -> None:
     with pytest.raises(lg.ROSConfigError, match="no whole number"):
-        written_pieces((ConvexPiece("arm", 0.000123456, ((0.0, 0.0, 0.0),)),), comments=[])
+        written_hulls((LinkHull("arm", 0.000123456, ((0.0, 0.0, 0.0),)),), comments=[])
 
 
 def test_file_with_another_digest_is_refused(tmp_path: Path) -> None:
     (tmp_path / "p.txt").write_text(TEXT, encoding="utf-8")
-    named = ConvexPiecesFile(file="p.txt", sha256=digest_of(TEXT))
-    assert load_convex_pieces(named, tmp_path) == PIECES
+    named = ConvexHullsFile(file="p.txt", sha256=digest_of(TEXT))
+    assert load_convex_hulls(named, tmp_path) == HULLS
     (tmp_path / "p.txt").write_text(TEXT.replace("0 0 0", "0 0 1"), encoding="utf-8")
-    with pytest.raises(lg.ROSConfigError, match="not the convex pieces that the manifest names"):
-        load_convex_pieces(named, tmp_path)
+    with pytest.raises(lg.ROSConfigError, match="not the convex hulls that the manifest names"):
+        load_convex_hulls(named, tmp_path)
 
 
 def copied_panda(folder: Path) -> Path:
@@ -89,9 +89,9 @@ def copied_panda(folder: Path) -> Path:
     return folder / "robot.yaml"
 
 
-def test_missing_file_is_refused_and_a_manifest_without_pieces_is_not(tmp_path: Path) -> None:
+def test_missing_file_is_refused_and_a_manifest_without_hulls_is_not(tmp_path: Path) -> None:
     manifest = copied_panda(tmp_path)
-    assert lg.load_robot(manifest).loaded_pieces
+    assert lg.load_robot(manifest).loaded_hulls
     (tmp_path / "convex_pieces.txt").unlink()
     with pytest.raises(lg.ROSConfigError, match="cannot be read"):
         lg.load_robot(manifest)
@@ -100,14 +100,14 @@ def test_missing_file_is_refused_and_a_manifest_without_pieces_is_not(tmp_path: 
     block = "\n".join(block.splitlines()[:4])
     manifest.write_text(text.replace(block, ""), encoding="utf-8")
     robot = lg.load_robot(manifest)
-    assert robot.loaded_pieces == ()
+    assert robot.loaded_hulls == ()
     assert "piece_link" not in flat_config(robot, step_s=0.02)
 
 
 def test_altered_file_is_refused_by_the_loader(tmp_path: Path) -> None:
     manifest = copied_panda(tmp_path)
-    pieces = tmp_path / "convex_pieces.txt"
-    pieces.write_text(pieces.read_text(encoding="utf-8").replace("\n-", "\n-1", 1), encoding="utf-8")
+    hulls = tmp_path / "convex_pieces.txt"
+    hulls.write_text(hulls.read_text(encoding="utf-8").replace("\n-", "\n-1", 1), encoding="utf-8")
     with pytest.raises(lg.ROSConfigError, match="SHA-256"):
         lg.load_robot(manifest)
 
@@ -121,7 +121,7 @@ def with_camera(robot: lg.RobotDescription) -> dict[str, object]:
     return {"collision_geometry": (*robot.collision_geometry, camera)}
 
 
-def test_volume_that_was_added_is_not_overruled_by_pieces_that_know_nothing_of_it() -> None:
+def test_volume_that_was_added_is_not_overruled_by_hulls_that_know_nothing_of_it() -> None:
     robot = lg.load_robot("franka_panda")
     added = robot.model_copy(update=with_camera(robot))
     with pytest.raises(lg.ROSConfigError, match="volumes of `panda_hand` are not those"):
@@ -145,39 +145,39 @@ def test_volume_that_was_added_is_not_overruled_by_pieces_that_know_nothing_of_i
     assert lg.Gate(robot, step_s=0.02).check(chunk, state=state, world=world, now_s=0.0).accepted
 
 
-def test_volume_changed_in_the_manifest_is_refused_with_its_pieces(tmp_path: Path) -> None:
+def test_volume_changed_in_the_manifest_is_refused_with_its_hulls(tmp_path: Path) -> None:
     manifest = copied_panda(tmp_path)
     text = manifest.read_text(encoding="utf-8")
     at = text.index("collision_geometry:")
     changed = text[:at] + re.sub(r"radius_m: ([0-9.]+)", r"radius_m: 1\1", text[at:], count=1)
     assert changed != text
     manifest.write_text(changed, encoding="utf-8")
-    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex pieces"):
+    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex hulls"):
         lg.load_robot(manifest)
     unsigned = re.sub(r"  volumes_sha256: .*\n", "", text)
     assert unsigned != text
     manifest.write_text(unsigned, encoding="utf-8")
-    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex pieces"):
+    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex hulls"):
         lg.load_robot(manifest)
 
 
 @pytest.mark.parametrize("name", ["../convex_pieces.txt", "/etc/passwd", "a b", ""])
-def test_pieces_stand_beside_the_manifest_and_nowhere_else(name: str) -> None:
+def test_hulls_stand_beside_the_manifest_and_nowhere_else(name: str) -> None:
     with pytest.raises(ValueError, match="file"):
-        ConvexPiecesFile(file=name, sha256="0" * 64)
+        ConvexHullsFile(file=name, sha256="0" * 64)
 
 
-def test_pieces_of_a_link_the_robot_does_not_have_are_refused() -> None:
+def test_hulls_of_a_link_the_robot_does_not_have_are_refused() -> None:
     robot = lg.load_robot("franka_panda")
     with pytest.raises(lg.ROSConfigError, match="`tail`, which it does not have"):
-        robot.with_loaded_pieces((ConvexPiece("tail", 0.0, ((0.0, 0.0, 0.0),)),))
+        robot.with_loaded_hulls((LinkHull("tail", 0.0, ((0.0, 0.0, 0.0),)),))
 
 
-def test_description_made_of_the_keys_of_a_library_manifest_arms_with_the_pieces_of_the_library() -> None:
+def test_description_made_of_the_keys_of_a_library_manifest_arms_with_the_hulls_of_the_library() -> None:
     robot = lg.load_robot("franka_panda")
     bare = lg.RobotDescription(**robot.model_dump())
-    assert not bare.has_loaded_pieces
-    assert lg.load_robot(bare).loaded_pieces == robot.loaded_pieces
+    assert not bare.has_loaded_hulls
+    assert lg.load_robot(bare).loaded_hulls == robot.loaded_hulls
     assert lg.Gate(bare, step_s=0.02).model_digest == lg.Gate(robot, step_s=0.02).model_digest
 
 
@@ -189,33 +189,33 @@ def test_description_made_of_the_keys_of_a_library_manifest_arms_with_the_pieces
         ({"convex_pieces": {"file": "convex_pieces.txt", "sha256": "0" * 64}}, "not loaded"),
         ({"convex_pieces": {"file": "robot.yaml", "sha256": "0" * 64}}, "not loaded"),
         ({"convex_pieces": {"file": "none.txt", "sha256": "0" * 64}}, "not loaded"),
-        ({"collision_geometry": ()}, "not what was lowered with the convex pieces"),
+        ({"collision_geometry": ()}, "not what was lowered with the convex hulls"),
     ],
 )
-def test_description_whose_pieces_are_not_those_of_the_library_does_not_arm(changes: Any, why: str) -> None:
+def test_description_whose_hulls_are_not_those_of_the_library_does_not_arm(changes: Any, why: str) -> None:
     bare = lg.RobotDescription(**lg.load_robot("franka_panda").model_dump() | changes)
     with pytest.raises(lg.ROSConfigError, match=why):
         lg.Gate(bare, step_s=0.02)
 
 
-def test_description_with_a_volume_that_the_pieces_know_nothing_of_does_not_arm() -> None:
+def test_description_with_a_volume_that_the_hulls_know_nothing_of_does_not_arm() -> None:
     keys = lg.load_robot("franka_panda").model_dump()
     added = {"link_name": "panda_hand", "shape": {"shape": "sphere", "radius_m": 0.2}}
     keys["collision_geometry"] = [*keys["collision_geometry"], added]
-    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex pieces"):
+    with pytest.raises(lg.ROSConfigError, match="not what was lowered with the convex hulls"):
         lg.Gate(lg.RobotDescription(**keys), step_s=0.02)
     del keys["convex_pieces"]
     assert lg.Gate(lg.RobotDescription(**keys), step_s=0.02).n_dof == 7
 
 
-def test_pieces_reach_the_core_number_by_number() -> None:
+def test_hulls_reach_the_core_number_by_number() -> None:
     from lastgate import _core
 
     robot = lg.load_robot("franka_panda")
     config = _core.read_config(flat_config(robot, step_s=0.02))
     links = list(config.link_names)
-    pieces = sorted(robot.loaded_pieces, key=lambda piece: links.index(piece.link_name))
-    assert [links[int(index)] for index in config.piece_link] == [piece.link_name for piece in pieces]
-    assert config.piece_radius_m == [piece.radius_m for piece in pieces]
-    assert config.piece_corner_count == [len(piece.corners_m) for piece in pieces]
-    assert config.piece_corners_m == [n for piece in pieces for corner in piece.corners_m for n in corner]
+    hulls = sorted(robot.loaded_hulls, key=lambda hull: links.index(hull.link_name))
+    assert [links[int(index)] for index in config.piece_link] == [hull.link_name for hull in hulls]
+    assert config.piece_radius_m == [hull.radius_m for hull in hulls]
+    assert config.piece_corner_count == [len(hull.vertices_m) for hull in hulls]
+    assert config.piece_corners_m == [n for hull in hulls for vertex in hull.vertices_m for n in vertex]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cuts the links of a robot into convex pieces that contain them.
+"""Cuts the links of a robot into convex hulls that contain them.
 
 A mesh is cut by planes; the hull of what lies on one side contains that side, so the hulls together contain the
 mesh whatever the planes are. The planes only decide how much they contain beside it.
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.contracts.convex_hulls import LinkHull
 from lastgate.planning import _fitting
 from lastgate.tools.lowering.capsule_fit import frames_of
-from lastgate.tools.lowering.convex_hulls import COMMON_CORNERS, CornerChoice, convex_piece
+from lastgate.tools.lowering.convex_hulls import COMMON_VERTICES, VertexChoice, link_hull
 from lastgate.tools.lowering.extent import extent
 from lastgate.tools.lowering.joined_hulls import joined_hulls
 from lastgate.tools.lowering.shapes import LinkShapes
@@ -31,7 +31,7 @@ from lastgate.tools.lowering.triangles import (
     clip,
     connected_bodies,
     hull_area_m2,
-    hull_corners,
+    hull_vertices,
     hull_volume_m3,
     winding_number,
 )
@@ -47,22 +47,22 @@ _CUTS_MADE = 2
 # A part smaller than this is not cut.
 _PART_SIZE_MIN_M = 0.008
 # A cut must save this share of the hull of the whole link, within these bounds: a hollow of 25 mm is as much in the
-# way on a torso as on a wrist, and one of 8 mm is nowhere worth a piece.
+# way on a torso as on a wrist, and one of 8 mm is nowhere worth a hull.
 _GAIN_SHARE = 0.008
 _GAIN_LEAST_M3, _GAIN_MOST_M3 = 5e-7, 1.5e-5
-# A manifest that allows a link more pieces than this wants smaller hollows cut out too, in proportion.
-_PIECES_COMMON = 16
+# A manifest that allows a link more hulls than this wants smaller hollows cut out too, in proportion.
+_HULLS_COMMON = 16
 # A part less than this many times as large as what a cut must save is not cut.
 _PART_GAINS_MIN = 4.0
-# Fine links. Corners: as many as the core takes; left out only what the written hundredths of a millimetre hide.
-_FINE_CORNERS = CornerChoice(corners_max=256, left_out_m=0.000005)
-# Parts that are cut for each piece, before those that add least to each other are joined again.
-_FINE_PARTS_PER_PIECE = 3
-# A prism of so many sides has 240 corners and stands out by 0.034 % of its cylinder's radius, 0.01 mm on a forearm.
+# Fine links. Vertices: as many as the core takes; left out only what the written hundredths of a millimetre hide.
+_FINE_VERTICES = VertexChoice(vertices_max=256, left_out_m=0.000005)
+# Parts that are cut for each hull, before those that add least to each other are joined again.
+_FINE_PARTS_PER_HULL = 3
+# A prism of so many sides has 240 vertices and stands out by 0.034 % of its cylinder's radius, 0.01 mm on a forearm.
 _FINE_PRISM_SIDES = 120
 # Fewer than above, because there are more parts; the chosen cut is made in the mesh all the same.
 _FINE_PROBE_POINTS_MAX = 400
-# A tenth of the least that is worth a piece elsewhere: the bound on pieces ends the cutting.
+# A tenth of the least that is worth a hull elsewhere: the bound on hulls ends the cutting.
 _FINE_GAIN_MIN_M3 = 5e-8
 # What a shell is cut for although the first cuts through it save nothing: this share of the empty room inside, seen at
 # so many points; a best cut that saves less than the last share of the hull gives way to one through the middle.
@@ -91,7 +91,7 @@ class _Part:
     solid: Array  # the whole mesh it is a part of
     cuts: list[tuple[Array, float]] = field(default_factory=list)
     probe_points_max: int = _PROBE_POINTS_MAX
-    # How often the mesh goes round a point, for all parts of one mesh: halves ask about the corners of the whole again.
+    # How often the mesh goes round a point, for all parts of one mesh: halves ask about its vertices again.
     windings: dict[bytes, float] = field(default_factory=dict)
 
     @cached_property
@@ -105,9 +105,9 @@ class _Part:
         return [] if self.best_cut is None else [side for side in self.best_cut.sides if len(side.triangles)]
 
     @cached_property
-    def inner_corners(self) -> Array:
-        """Points where three cuts meet inside the solid: no corner of the surface, yet of the part."""
-        return _inner_corners(self)
+    def inner_vertices(self) -> Array:
+        """Points where three cuts meet inside the solid: no vertex of the surface, yet of the part."""
+        return _inner_vertices(self)
 
     @cached_property
     def hull_m3(self) -> float:
@@ -115,54 +115,54 @@ class _Part:
 
     @property
     def points(self) -> Array:
-        return np.concatenate([self.triangles.reshape(-1, 3), self.inner_corners])
+        return np.concatenate([self.triangles.reshape(-1, 3), self.inner_vertices])
 
 
-def convex_pieces(
+def convex_hulls(
     shapes: dict[str, LinkShapes], *, per_link_max: int, fine_links: Mapping[str, int] | None = None
-) -> list[ConvexPiece]:
-    """Returns the pieces of every link, in the order of the links; fine links have a bound of their own."""
+) -> list[LinkHull]:
+    """Returns the hulls of every link, in the order of the links; fine links have a bound of their own."""
     fine = fine_links or {}
     return [
-        piece
+        hull
         for link in shapes.values()
-        for piece in (
-            fine_pieces_of_link(link, per_link_max=fine[link.link])
+        for hull in (
+            fine_hulls_of_link(link, per_link_max=fine[link.link])
             if link.link in fine
-            else pieces_of_link(link, per_link_max=per_link_max)
+            else hulls_of_link(link, per_link_max=per_link_max)
         )
     ]
 
 
-def pieces_of_link(shapes: LinkShapes, *, per_link_max: int) -> list[ConvexPiece]:
-    """Returns pieces that together contain every shape of one link; convex shapes are pieces as they are."""
-    pieces = _convex_sources(shapes, COMMON_CORNERS, prism_sides=PRISM_SIDES)
+def hulls_of_link(shapes: LinkShapes, *, per_link_max: int) -> list[LinkHull]:
+    """Returns hulls that together contain every shape of one link; convex shapes are hulls as they are."""
+    hulls = _convex_sources(shapes, COMMON_VERTICES, prism_sides=PRISM_SIDES)
     soups = _meshes(shapes)
-    parts = _cut(soups, parts_max=max(per_link_max - len(pieces), len(soups)))
-    pieces += [convex_piece(shapes.link, part.points) for part in parts]
-    return _in_order(pieces)
+    parts = _cut(soups, parts_max=max(per_link_max - len(hulls), len(soups)))
+    hulls += [link_hull(shapes.link, part.points) for part in parts]
+    return _in_order(hulls)
 
 
-def fine_pieces_of_link(shapes: LinkShapes, *, per_link_max: int) -> list[ConvexPiece]:
-    """Returns as many pieces as allowed, each nearer to the link than the common ones: see `_cut_finely`."""
-    pieces = _convex_sources(shapes, _FINE_CORNERS, prism_sides=_FINE_PRISM_SIDES)
+def fine_hulls_of_link(shapes: LinkShapes, *, per_link_max: int) -> list[LinkHull]:
+    """Returns as many hulls as allowed, each nearer to the link than the common ones: see `_cut_finely`."""
+    hulls = _convex_sources(shapes, _FINE_VERTICES, prism_sides=_FINE_PRISM_SIDES)
     soups = _meshes(shapes)
-    pieces += _cut_finely(shapes.link, soups, parts_max=max(per_link_max - len(pieces), len(soups)))
-    return _in_order(pieces)
+    hulls += _cut_finely(shapes.link, soups, parts_max=max(per_link_max - len(hulls), len(soups)))
+    return _in_order(hulls)
 
 
-def _convex_sources(shapes: LinkShapes, choice: CornerChoice, *, prism_sides: int) -> list[ConvexPiece]:
-    pieces = [
-        convex_piece(shapes.link, np.array([core.start, core.end]), sphere_radius_m=core.radius_m)
-        for core in shapes.round_shapes
+def _convex_sources(shapes: LinkShapes, choice: VertexChoice, *, prism_sides: int) -> list[LinkHull]:
+    hulls = [
+        link_hull(shapes.link, np.array([capsule.start, capsule.end]), sphere_radius_m=capsule.radius_m)
+        for capsule in shapes.round_shapes
     ]
     for source in shapes.sources:
         if source.kind == "mesh":
             continue
-        corners = source.triangles_in_link(prism_sides=prism_sides).reshape(-1, 3)
-        if len(corners):
-            pieces.append(convex_piece(shapes.link, corners, choice=choice))
-    return pieces
+        vertices = source.triangles_in_link(prism_sides=prism_sides).reshape(-1, 3)
+        if len(vertices):
+            hulls.append(link_hull(shapes.link, vertices, choice=choice))
+    return hulls
 
 
 def _meshes(shapes: LinkShapes) -> list[Array]:
@@ -174,18 +174,18 @@ def _meshes(shapes: LinkShapes) -> list[Array]:
     return meshes
 
 
-def _in_order(pieces: list[ConvexPiece]) -> list[ConvexPiece]:
+def _in_order(hulls: list[LinkHull]) -> list[LinkHull]:
     # By position, so that the order carries no history.
-    return sorted(pieces, key=lambda piece: (piece.corners_m, piece.radius_m))
+    return sorted(hulls, key=lambda hull: (hull.vertices_m, hull.radius_m))
 
 
-def _cut_finely(link: str, soups: list[Array], *, parts_max: int) -> list[ConvexPiece]:
-    """Returns the pieces after cutting, again and again, the part that a cut takes most from, and joining what fits.
+def _cut_finely(link: str, soups: list[Array], *, parts_max: int) -> list[LinkHull]:
+    """Returns the hulls after cutting, again and again, the part that a cut takes most from, and joining what fits.
 
     Two things stand out of a mesh: hollows under a hull, which the best cut saves, and the radius over all of a hull
-    that is rounder than its corners, which halving it saves.
+    that is rounder than its vertices, which halving it saves.
     """
-    cut_max = _FINE_PARTS_PER_PIECE * parts_max
+    cut_max = _FINE_PARTS_PER_HULL * parts_max
     parts = [
         _FinePart(link, _Part(soup, soup, probe_points_max=_FINE_PROBE_POINTS_MAX))
         for soup in _large_bodies(soups, count_max=cut_max)
@@ -196,20 +196,20 @@ def _cut_finely(link: str, soups: list[Array], *, parts_max: int) -> list[Convex
             break
         parts[index : index + 1] = [_FinePart(link, half) for half in parts[index].halves()]
     clouds = [part.part.points for part in parts]
-    joined = joined_hulls(clouds, count_max=parts_max, corners_max=_FINE_CORNERS.corners_max)
-    return [convex_piece(link, corners, choice=_FINE_CORNERS) for corners in joined]
+    joined = joined_hulls(clouds, count_max=parts_max, vertices_max=_FINE_VERTICES.vertices_max)
+    return [link_hull(link, vertices, choice=_FINE_VERTICES) for vertices in joined]
 
 
 @dataclass
 class _FinePart:
-    """A part with its piece, and the volume that a cut takes from what stands out."""
+    """A part with its hull, and the volume that a cut takes from what stands out."""
 
     link: str
     part: _Part
 
     @cached_property
-    def piece(self) -> ConvexPiece:
-        return convex_piece(self.link, self.part.points, choice=_FINE_CORNERS)
+    def hull(self) -> LinkHull:
+        return link_hull(self.link, self.part.points, choice=_FINE_VERTICES)
 
     @cached_property
     def hollow_m3(self) -> float:
@@ -217,11 +217,11 @@ class _FinePart:
 
     @cached_property
     def rim_m3(self) -> float:
-        """Volume that the radius adds to a part that is rounder than its corners; others keep it when halved."""
-        corners = hull_corners(self.part.points)
-        if self.part.best_cut is None or len(corners) <= _FINE_CORNERS.corners_max:
+        """Volume that the radius adds to a part that is rounder than its vertices; others keep it when halved."""
+        vertices = hull_vertices(self.part.points)
+        if self.part.best_cut is None or len(vertices) <= _FINE_VERTICES.vertices_max:
             return 0.0
-        return without_noise(_RIM_WEIGHT * hull_area_m2(corners) * self.piece.radius_m)
+        return without_noise(_RIM_WEIGHT * hull_area_m2(vertices) * self.hull.radius_m)
 
     @cached_property
     def cavity_m3(self) -> float:
@@ -239,7 +239,7 @@ class _FinePart:
     def halves(self) -> list[_Part]:
         """Returns both sides of the cut that takes most, without one that holds nothing.
 
-        One that holds no surface may lie inside a wall, and then it is a part by the corners of its cuts.
+        One that holds no surface may lie inside a wall, and then it is a part by the vertices of its cuts.
         """
         best = self.part.best_cut
         if best is not None and self.hollow_m3 >= min(self.gain_m3, _HOLLOW_SHARE * self.part.hull_m3):
@@ -256,7 +256,7 @@ class _FinePart:
 def _large_bodies(soups: list[Array], *, count_max: int) -> list[Array]:
     """Returns each mesh, or its connected bodies: the large ones, and the rest together.
 
-    A shell and what it holds are cut better one by one. Each body lies in its own pieces, so all of them do.
+    A shell and what it holds are cut better one by one. Each body lies in its own hulls, so all of them do.
     """
     found: list[Array] = []
     for soup in soups:
@@ -270,17 +270,17 @@ def _large_bodies(soups: list[Array], *, count_max: int) -> list[Array]:
 
 def _empty_share(part: _Part) -> float:
     """Returns roughly which share of a part's hull is not inside its mesh."""
-    corners = hull_corners(part.points)
-    # Random mixtures of corners lie inside the hull; the same ones every time.
-    weights = np.random.default_rng(0).dirichlet(np.full(len(corners), 0.1), _CAVITY_POINTS)
-    return float(np.mean([winding_number(point, part.solid) < 0.5 for point in weights @ corners]))
+    vertices = hull_vertices(part.points)
+    # Random mixtures of vertices lie inside the hull; the same ones every time.
+    weights = np.random.default_rng(0).dirichlet(np.full(len(vertices), 0.1), _CAVITY_POINTS)
+    return float(np.mean([winding_number(point, part.solid) < 0.5 for point in weights @ vertices]))
 
 
 def _cut(soups: list[Array], *, parts_max: int) -> list[_Part]:
     parts = [_Part(soup, soup) for soup in soups]
     whole_m3 = _volume_m3(np.concatenate(soups)) if soups else 0.0
     enough_m3 = float(np.clip(_GAIN_SHARE * whole_m3, _GAIN_LEAST_M3, _GAIN_MOST_M3))
-    enough_m3 *= _PIECES_COMMON / max(parts_max, _PIECES_COMMON)
+    enough_m3 *= _HULLS_COMMON / max(parts_max, _HULLS_COMMON)
     while parts and len(parts) < parts_max:
         promises = [_promise_m3(part, enough_m3) for part in parts]
         index = int(np.argmax(promises))
@@ -309,7 +309,7 @@ def _side(part: _Part, normal: Array, offset: float) -> _Part:
     return _Part(clip(part.triangles, normal, offset), part.solid, cuts, part.probe_points_max, part.windings)
 
 
-def _inner_corners(part: _Part) -> Array:
+def _inner_vertices(part: _Part) -> Array:
     """Returns the points where three cuts meet inside the solid and inside all other cuts."""
     found: list[Array] = []
     for three in combinations(part.cuts, 3):
@@ -333,7 +333,7 @@ def _best_cut(part: _Part) -> _Cut | None:
     if not len(part.triangles) or float(extent(part.points).max()) < _PART_SIZE_MIN_M:
         return None
     probe = np.concatenate(
-        [surface_points(part.triangles, points_max=part.probe_points_max), part.inner_corners]
+        [surface_points(part.triangles, points_max=part.probe_points_max), part.inner_vertices]
     )
     tried: list[tuple[float, int, Array, float]] = []
     for axis in np.concatenate(frames_of(probe)):
@@ -373,22 +373,22 @@ def _growing_hulls_m3(points: Array, height: Array, offsets: list[float]) -> lis
 def _hulls_one_by_one_m3(points: Array, height: Array, offsets: list[float]) -> list[float | None]:
     """Returns the same by Qhull, which copes with sides that are flat but for rounding.
 
-    Each hull is that of the corners of the one before and the points since, which is much less to check.
+    Each hull is that of the vertices of the one before and the points since, which is much less to check.
     """
     found: list[float | None] = []
-    corners, reached = np.empty((0, 3)), -np.inf
+    vertices, reached = np.empty((0, 3)), -np.inf
     for offset in offsets:
-        corners = np.concatenate([corners, points[(height > reached) & (height <= offset)]])
+        vertices = np.concatenate([vertices, points[(height > reached) & (height <= offset)]])
         reached = offset
-        if len(corners) < 4:
+        if len(vertices) < 4:
             found.append(None)
             continue
         try:
-            hull = ConvexHull(corners)
+            hull = ConvexHull(vertices)
         except QhullError:
             found.append(0.0)
             continue
-        corners = corners[hull.vertices]
+        vertices = vertices[hull.vertices]
         found.append(float(hull.volume))
     return found
 

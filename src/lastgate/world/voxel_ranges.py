@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists the cells that boxes reach into, in batches of bounded memory."""
+"""Lists the voxels that boxes reach into, in batches of bounded memory."""
 
 from collections.abc import Iterator
 
@@ -9,20 +9,20 @@ from numpy.typing import NDArray
 from lastgate.contracts.arrays import Float64
 from lastgate.world.grid_layout import GridLayout
 
-# Pairs of box and cell checked together: at some two hundred bytes each this stays below 256 MiB, and is
+# Pairs of box and voxel checked together: at some two hundred bytes each this stays below 256 MiB, and is
 # long enough that the loop around it does not count.
 PAIRS_PER_BATCH = 1024 * 1024
 
 Indices = NDArray[np.intp]
 
 
-def reached_cells(
+def reached_voxels(
     layout: GridLayout, *, low_xyz: Float64, high_xyz: Float64
 ) -> Iterator[tuple[Indices, Indices]]:
-    """Yields (box, cell) index pairs, x fastest, for all cells that boxes [low, high] (N, 3) reach into.
+    """Yields (box, voxel) index pairs, x fastest, for all voxels that boxes [low, high] (N, 3) reach into.
 
-    A box that ends exactly on a cell boundary reaches into the cell above it, and one that begins there does not reach
-    into the cell below: for touching cells too, the caller passes the boxes grown by `layout.slack_m`.
+    A box that ends exactly on a voxel boundary reaches into the voxel above, and one that begins there does not reach
+    into the voxel below: for touching voxels too, the caller passes the boxes grown by `layout.slack_m`.
     """
     size = np.array(layout.size_xyz)
     # Clipped as numbers before they become indices: a box kilometres wide must not overflow an integer.
@@ -36,9 +36,9 @@ def reached_cells(
     item_z = first[item_box, 2] + _count_up(layers)
     width, rows = (last - first)[item_box, 0] + 1, (last - first)[item_box, 1] + 1
     for items in _batches(width * rows):
-        cells_of = width[items] * rows[items]
-        step = _count_up(cells_of)
-        of = np.repeat(items, cells_of)
+        voxels_of = width[items] * rows[items]
+        step = _count_up(voxels_of)
+        of = np.repeat(items, voxels_of)
         boxes = item_box[of]
         x = first[boxes, 0] + step % width[of]
         y = first[boxes, 1] + step // width[of]

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A refusal is shown with its sentence, its evidence and a picture of the moment."""
+"""A rejection is shown with its sentence, its evidence and a picture of the moment."""
 
 import io
 
 import numpy as np
 import pytest
-from fixtures.rejected_chunks import DOWN, EVIL_NAME, HOME, NOW_S, REFUSALS, Case, case, gate_with, towards
+from fixtures.rejected_chunks import DOWN, EVIL_NAME, HOME, NOW_S, REJECTIONS, Case, case, gate_with, towards
 from PIL import Image
 
 import lastgate as lg
 from lastgate.contracts import read_evidence
-from lastgate.tools.telemetry.card import rejection_card
 from lastgate.tools.telemetry.moment import moment_of, shown_path
+from lastgate.tools.telemetry.rejection_report import rejection_report
 
 
-def card_of(refused: Case):
-    return rejection_card(
-        refused.gate, refused.check(), chunk=refused.chunk, state=refused.state, world=refused.world
+def report_of(rejected: Case):
+    return rejection_report(
+        rejected.gate, rejected.check(), chunk=rejected.chunk, state=rejected.state, world=rejected.world
     )
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_card_of_every_kind_carries_sentence_and_evidence(name: str):
-    refused = REFUSALS[name]()
-    violation = refused.check().violations[0]
-    card = card_of(refused)
+@pytest.mark.parametrize("name", REJECTIONS)
+def test_rejection_report_of_every_kind_carries_sentence_and_evidence(name: str):
+    rejected = REJECTIONS[name]()
+    violation = rejected.check().violations[0]
+    report = report_of(rejected)
     assert name.startswith(("world_", "cartesian")) or violation.code == name
-    assert card.sentence == str(violation)
-    assert read_evidence(card.evidence) == violation.evidence()
+    assert report.sentence == str(violation)
+    assert read_evidence(report.evidence) == violation.evidence()
 
 
 def pixels_like(png: bytes, colour: tuple[int, int, int]) -> int:
@@ -47,7 +47,7 @@ RED, BLUE = (219, 77, 51), (41, 107, 199)
     "name", ["joint_position_limit", "self_collision", "world_half_space", "nan_in_action"]
 )
 def test_picture_shows_the_two_in_their_colours(name: str):
-    png = card_of(REFUSALS[name]()).png()
+    png = report_of(REJECTIONS[name]()).png()
     assert png.startswith(b"\x89PNG")
     assert Image.open(io.BytesIO(png)).size == (1100, 580)
     assert pixels_like(png, RED) > 300
@@ -56,29 +56,31 @@ def test_picture_shows_the_two_in_their_colours(name: str):
 
 
 def test_same_refusal_gives_the_same_bytes():
-    assert card_of(REFUSALS["world_voxel"]()).png() == card_of(REFUSALS["world_voxel"]()).png()
+    assert report_of(REJECTIONS["world_voxel"]()).png() == report_of(REJECTIONS["world_voxel"]()).png()
 
 
 def test_name_that_no_font_has_is_kept_in_the_evidence():
-    evidence = read_evidence(card_of(REFUSALS["world_half_space"]()).evidence)
+    evidence = read_evidence(report_of(REJECTIONS["world_half_space"]()).evidence)
     assert evidence.link_b_or_object == EVIL_NAME
 
 
-def test_accepted_chunk_has_no_card():
+def test_accepted_chunk_has_no_rejection_report():
     accepted = case(towards(j1=0.1))
     verdict = accepted.check()
     assert verdict.accepted
     with pytest.raises(lg.ROSConfigError, match="was accepted"):
-        rejection_card(
+        rejection_report(
             accepted.gate, verdict, chunk=accepted.chunk, state=accepted.state, world=accepted.world
         )
 
 
 def test_moment_is_where_the_witness_points_are():
-    refused = REFUSALS["world_half_space"]()
-    verdict = refused.check()
+    rejected = REJECTIONS["world_half_space"]()
+    verdict = rejected.check()
     violation = verdict.violations[0]
-    moment = moment_of(violation, shown_path(refused.gate, verdict, chunk=refused.chunk, state=refused.state))
+    moment = moment_of(
+        violation, shown_path(rejected.gate, verdict, chunk=rejected.chunk, state=rejected.state)
+    )
     row = violation.step
     start = HOME if row == 0 else DOWN[row - 1]
     np.testing.assert_allclose(moment[:7], start + violation.segment_t * (DOWN[row] - start), atol=1e-12)
@@ -89,9 +91,9 @@ def test_moment_is_where_the_witness_points_are():
 def test_rows_after_a_broken_one_are_not_shown():
     rows = DOWN.copy()
     rows[4, 2] = np.nan
-    refused = case(rows)
-    verdict = refused.check()
-    path = shown_path(refused.gate, verdict, chunk=refused.chunk, state=refused.state)
+    rejected = case(rows)
+    verdict = rejected.check()
+    path = shown_path(rejected.gate, verdict, chunk=rejected.chunk, state=rejected.state)
     assert len(path) == 5
     assert np.isfinite(path).all()
 
@@ -107,13 +109,13 @@ def test_unusable_state_is_shown_at_zero(positions: np.ndarray):
 
 
 def test_attached_object_is_drawn_as_the_one_to_blame():
-    refused = REFUSALS["world_half_space"]()
-    refused.gate.attach(
+    rejected = REJECTIONS["world_half_space"]()
+    rejected.gate.attach(
         "panda_hand",
         lg.SphereShape(radius_m=0.05),
         object_id="cup",
         origin_xyz_rpy=(0.0, 0.0, 0.2, 0.0, 0.0, 0.0),
     )
-    assert refused.check().violations[0].subject == "cup"
-    roles = [role for role, _ in card_of(refused)._scene.faces]
+    assert rejected.check().violations[0].subject == "cup"
+    roles = [role for role, _ in report_of(rejected)._scene.faces]
     assert roles.count("first") == 1

@@ -5,18 +5,18 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.contracts.convex_hulls import LinkHull
 from lastgate.contracts.exceptions import ROSConfigError
 from lastgate.planning import _fitting
 from lastgate.robots import load_robot
-from lastgate.tools.lowering.convex_file import lower_convex_pieces
-from lastgate.tools.lowering.convex_hulls import _farthest_m, convex_piece, distance_to_hull_m
-from lastgate.tools.lowering.convex_pieces import (
+from lastgate.tools.lowering.convex_decomposition import (
     _growing_hulls_m3,
-    convex_pieces,
-    fine_pieces_of_link,
-    pieces_of_link,
+    convex_hulls,
+    fine_hulls_of_link,
+    hulls_of_link,
 )
+from lastgate.tools.lowering.convex_file import lower_convex_hulls
+from lastgate.tools.lowering.convex_hulls import _farthest_m, distance_to_hull_m, link_hull
 from lastgate.tools.lowering.rigid import apply, transform
 from lastgate.tools.lowering.shapes import LinkShapes, SourceShape
 from lastgate.tools.lowering.surface_points import surface_samples
@@ -43,8 +43,8 @@ TRAY = boxes(
 
 def hulls_m3(shapes: LinkShapes, per_link_max: int) -> float:
     return sum(
-        float(ConvexHull(np.array(piece.corners_m)).volume)
-        for piece in pieces_of_link(shapes, per_link_max=per_link_max)
+        float(ConvexHull(np.array(hull.vertices_m)).volume)
+        for hull in hulls_of_link(shapes, per_link_max=per_link_max)
     )
 
 
@@ -55,29 +55,29 @@ def test_hollow_in_the_middle_is_cut_free() -> None:
     assert hulls_m3(TRAY, 8) < whole_m3 - 0.35 * hollow_m3
 
 
-@pytest.mark.parametrize("pieces_of", [pieces_of_link, fine_pieces_of_link])
-def test_mesh_that_is_drawn_and_collided_with_is_cut_once(pieces_of) -> None:
+@pytest.mark.parametrize("hulls_of", [hulls_of_link, fine_hulls_of_link])
+def test_mesh_that_is_drawn_and_collided_with_is_cut_once(hulls_of) -> None:
     [mesh] = TRAY.sources
     twice = LinkShapes.of("link", [mesh, mesh])
-    assert pieces_of(twice, per_link_max=8) == pieces_of(TRAY, per_link_max=8)
+    assert hulls_of(twice, per_link_max=8) == hulls_of(TRAY, per_link_max=8)
     moved = boxes(((0.2, 0.2, 0.02), (0.0, 0.0, 0.5))).sources
-    both = pieces_of(LinkShapes.of("link", [mesh, *moved]), per_link_max=8)
-    assert max(corner[2] for piece in both for corner in piece.corners_m) > 0.5
+    both = hulls_of(LinkShapes.of("link", [mesh, *moved]), per_link_max=8)
+    assert max(vertex[2] for hull in both for vertex in hull.vertices_m) > 0.5
 
 
-def test_convex_link_is_one_piece() -> None:
-    assert len(pieces_of_link(boxes(((0.1, 0.2, 0.3), (0.0, 0.0, 0.0))), per_link_max=8)) == 1
+def test_convex_link_is_one_hull() -> None:
+    assert len(hulls_of_link(boxes(((0.1, 0.2, 0.3), (0.0, 0.0, 0.0))), per_link_max=8)) == 1
 
 
-def test_pieces_contain_the_surface() -> None:
-    pieces = pieces_of_link(TRAY, per_link_max=8)
+def test_hulls_contain_the_surface() -> None:
+    hulls = hulls_of_link(TRAY, per_link_max=8)
     points = surface_samples(TRAY.triangles, 0.01)
     outside = np.full(len(points), np.inf)
-    for piece in pieces:
-        faces = ConvexHull(np.array(piece.corners_m)).equations
-        outside = np.minimum(outside, (points @ faces[:, :3].T + faces[:, 3]).max(axis=1) - piece.radius_m)
+    for hull in hulls:
+        faces = ConvexHull(np.array(hull.vertices_m)).equations
+        outside = np.minimum(outside, (points @ faces[:, :3].T + faces[:, 3]).max(axis=1) - hull.radius_m)
     assert outside.max() <= 1e-9
-    assert len(pieces) > 1
+    assert len(hulls) > 1
 
 
 def test_hulls_that_grow_are_the_hulls_of_all_points_below() -> None:
@@ -103,18 +103,18 @@ def test_torn_hull_is_left_to_qhull(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_farthest_point_is_found_without_asking_about_every_point() -> None:
     rng = np.random.default_rng(2)
-    corners = rng.normal(size=(30, 3))
-    points = np.concatenate([corners + 1e-6, 1.2 * rng.normal(size=(50, 3))])
-    assert _farthest_m(points, corners) == max(distance_to_hull_m(point, corners) for point in points)
+    vertices = rng.normal(size=(30, 3))
+    points = np.concatenate([vertices + 1e-6, 1.2 * rng.normal(size=(50, 3))])
+    assert _farthest_m(points, vertices) == max(distance_to_hull_m(point, vertices) for point in points)
 
 
-def test_radius_of_a_round_piece_covers_the_corners_left_out() -> None:
+def test_radius_of_a_round_hull_covers_the_vertices_left_out() -> None:
     directions = np.random.default_rng(3).normal(size=(3000, 3))
     sphere = 0.1 * directions / np.linalg.norm(directions, axis=1)[:, None]
-    piece = convex_piece("link", sphere)
-    corners = np.array(piece.corners_m)
-    assert len(corners) < 200
-    assert max(distance_to_hull_m(point, corners) for point in sphere) <= piece.radius_m < 0.003
+    hull = link_hull("link", sphere)
+    vertices = np.array(hull.vertices_m)
+    assert len(vertices) < 200
+    assert max(distance_to_hull_m(point, vertices) for point in sphere) <= hull.radius_m < 0.003
 
 
 def with_inside(shapes: LinkShapes) -> LinkShapes:
@@ -142,58 +142,58 @@ HOLLOW_BOX = with_inside(
 )
 
 
-def outside_m(points: np.ndarray, pieces: list[ConvexPiece]) -> np.ndarray:
-    """Returns how far each point is outside every piece: by the planes of its hull, flat pieces by their corners."""
+def outside_m(points: np.ndarray, hulls: list[LinkHull]) -> np.ndarray:
+    """Returns how far each point is outside every hull: by the planes of its hull, flat hulls by their vertices."""
     found = np.full(len(points), np.inf)
-    for piece in pieces:
-        corners = np.array(piece.corners_m)
-        if np.ptp(corners, axis=0).min() == 0.0:
-            away = np.array([distance_to_hull_m(point, corners) for point in points])
+    for hull in hulls:
+        vertices = np.array(hull.vertices_m)
+        if np.ptp(vertices, axis=0).min() == 0.0:
+            away = np.array([distance_to_hull_m(point, vertices) for point in points])
         else:
-            faces = ConvexHull(corners).equations
+            faces = ConvexHull(vertices).equations
             away = (points @ faces[:, :3].T + faces[:, 3]).max(axis=1)
-        found = np.minimum(found, away - piece.radius_m)
+        found = np.minimum(found, away - hull.radius_m)
     return found
 
 
 @pytest.mark.parametrize("shapes", [SOLID_TRAY, HOLLOW_BOX])
-def test_fine_pieces_contain_the_surface_and_the_inside_of_the_walls(shapes: LinkShapes) -> None:
-    pieces = fine_pieces_of_link(shapes, per_link_max=24)
-    assert outside_m(surface_samples(shapes.triangles, 0.01), pieces).max() <= 1e-9
+def test_fine_hulls_contain_the_surface_and_the_inside_of_the_walls(shapes: LinkShapes) -> None:
+    hulls = fine_hulls_of_link(shapes, per_link_max=24)
+    assert outside_m(surface_samples(shapes.triangles, 0.01), hulls).max() <= 1e-9
     middle_of_the_wall = np.array(
         [[x, y, 0.01 if shapes is SOLID_TRAY else -0.095] for x in (-0.05, 0.0, 0.05) for y in (-0.05, 0.0)]
     )
-    assert outside_m(middle_of_the_wall, pieces).max() <= 0.0
+    assert outside_m(middle_of_the_wall, hulls).max() <= 0.0
 
 
-def test_fine_pieces_leave_the_room_inside_a_shell_empty() -> None:
+def test_fine_hulls_leave_the_room_inside_a_shell_empty() -> None:
     room = np.random.default_rng(4).uniform(-0.08, 0.08, (300, 3))
     room = room[np.abs(room - np.array([0.05, 0.0, 0.0])).max(axis=1) > 0.02]
-    fine = fine_pieces_of_link(HOLLOW_BOX, per_link_max=24)
+    fine = fine_hulls_of_link(HOLLOW_BOX, per_link_max=24)
     assert len(fine) <= 24
-    # Reject twin: one piece fills the room.
-    assert np.mean(outside_m(room, fine_pieces_of_link(HOLLOW_BOX, per_link_max=1)) <= 0.0) == 1.0
+    # Reject twin: one hull fills the room.
+    assert np.mean(outside_m(room, fine_hulls_of_link(HOLLOW_BOX, per_link_max=1)) <= 0.0) == 1.0
     assert np.mean(outside_m(room, fine) <= 0.0) < 0.1
 
 
-def test_fine_pieces_halve_what_is_rounder_than_its_corners() -> None:
+def test_fine_hulls_halve_what_is_rounder_than_its_vertices() -> None:
     angle = np.random.default_rng(5).normal(size=(900, 3))
     sphere = ConvexHull(0.08 * angle / np.linalg.norm(angle, axis=1)[:, None])
     shapes = LinkShapes.of("link", [SourceShape("mesh", np.eye(4), (), sphere.points[sphere.simplices])])
-    one, four = (fine_pieces_of_link(shapes, per_link_max=count) for count in (1, 4))
-    assert max(piece.radius_m for piece in four) < 0.6 * one[0].radius_m
+    one, four = (fine_hulls_of_link(shapes, per_link_max=count) for count in (1, 4))
+    assert max(hull.radius_m for hull in four) < 0.6 * one[0].radius_m
     assert outside_m(sphere.points, four).max() <= 1e-9
 
 
 def test_only_fine_links_are_cut_finely() -> None:
     links = {name: LinkShapes(name, TRAY.sources, TRAY.triangles, ()) for name in ("left", "right")}
-    pieces = convex_pieces(links, per_link_max=2, fine_links={"right": 5})
-    assert [piece.link_name for piece in pieces] == ["left"] * 2 + ["right"] * 5
-    assert convex_pieces({"left": links["left"]}, per_link_max=2) == pieces[:2]
+    hulls = convex_hulls(links, per_link_max=2, fine_links={"right": 5})
+    assert [hull.link_name for hull in hulls] == ["left"] * 2 + ["right"] * 5
+    assert convex_hulls({"left": links["left"]}, per_link_max=2) == hulls[:2]
 
 
 def test_fine_links_without_shapes_are_refused() -> None:
     robot = load_robot("g1")
     options = robot.lowering.model_copy(update={"fine_links": {"torso_lnk": 8}})
     with pytest.raises(ROSConfigError, match="`torso_lnk`, which have no shapes"):
-        lower_convex_pieces(robot.model_copy(update={"lowering": options}), {"torso_link": TRAY})
+        lower_convex_hulls(robot.model_copy(update={"lowering": options}), {"torso_link": TRAY})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The promise of the sweep, both sides, where convex pieces decide.
+"""The promise of the sweep, both sides, where convex hulls decide.
 
-Accepted: no sample of the pieces is closer than its margin. Rejected: some instant of the pieces, not of the volumes
+Accepted: no sample of the hulls is closer than its margin. Rejected: some instant of the hulls, not of the volumes
 around them, comes within 0.1 mm of it. The tolerances are those of `sweep_checker.py`.
 """
 
@@ -12,23 +12,23 @@ import numpy as np
 import pytest
 
 import lastgate as lg
-from lastgate.contracts.convex_pieces import ConvexPiece
+from lastgate.contracts.convex_hulls import LinkHull
 from oracles import library
+from oracles.hull_cases import FAT_M, HULLS_FILE, HullChecker, HullSetup
 from oracles.numpy_distances import point_box
 from oracles.numpy_kinematics import Kinematics
-from oracles.piece_cases import FAT_M, PIECES_FILE, PieceChecker, PieceSetup
 from oracles.sweep_cases import PathMaker, jump, make_case, short_steps, turn
 
 
-def _margins(robot: lg.RobotDescription) -> list[PieceSetup]:
-    return [PieceSetup(robot), PieceSetup(robot, self_margin_m=0.004, world_margin_m=0.01, seed=1)]
+def _margins(robot: lg.RobotDescription) -> list[HullSetup]:
+    return [HullSetup(robot), HullSetup(robot, self_margin_m=0.004, world_margin_m=0.01, seed=1)]
 
 
 @dataclass(frozen=True)
 class Family:
-    """Is a kind of motion on a kind of robot, and how many chunks of it are evaluated."""
+    """A kind of motion on a kind of robot, and how many chunks of it are evaluated."""
 
-    setups: Callable[[], Sequence[PieceSetup]]
+    setups: Callable[[], Sequence[HullSetup]]
     paths: tuple[PathMaker, ...]
     chunks: int
 
@@ -44,8 +44,8 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_pieces_miss_no_violation_and_invent_none(name: str) -> None:
-    family, checker = FAMILIES[name], PieceChecker()
+def test_hulls_miss_no_violation_and_invent_none(name: str) -> None:
+    family, checker = FAMILIES[name], HullChecker()
     setups = family.setups()
     refined = 0
     for index in range(family.chunks):
@@ -70,7 +70,7 @@ def test_pieces_miss_no_violation_and_invent_none(name: str) -> None:
     rejected = checker.counts["rejected self"] + checker.counts["rejected world"]
     assert checker.counts["chunks accepted"] >= 0.1 * family.chunks
     assert rejected >= 0.1 * family.chunks
-    # Otherwise the volumes decided everything and nothing was said about pieces.
+    # Otherwise the volumes decided everything and nothing was said about hulls.
     assert refined >= 0.05 * family.chunks
     assert (
         checker.counts["rejected inside the 0.1 mm band"] + checker.counts["rejected by less than 1 mm"] > 0
@@ -85,7 +85,7 @@ def _boxed_arm(margin_m: float) -> lg.RobotDescription:
     """Returns the six-joint arm whose last three links are boxes inside fat capsules."""
     robot = library.six_joint_arm()
     links = [geometry.link_name for geometry in robot.collision_geometry][-3:]
-    corners = tuple(
+    vertices = tuple(
         (float(a * HALF_M[0]), float(b * HALF_M[1]), float(c * HALF_M[2]))
         for a in (-1, 1) for b in (-1, 1) for c in (-1, 1)
     )  # fmt: skip
@@ -107,10 +107,10 @@ def _boxed_arm(margin_m: float) -> lg.RobotDescription:
             "collision_geometry": volumes,
             "coverage_waivers": bare,
             "allowed_collision_pairs": pairs,
-            "convex_pieces": PIECES_FILE,
+            "convex_pieces": HULLS_FILE,
         }
     )
-    named = named.with_loaded_pieces(tuple(ConvexPiece(link, 0.0, corners) for link in dict.fromkeys(links)))
+    named = named.with_loaded_hulls(tuple(LinkHull(link, 0.0, vertices) for link in dict.fromkeys(links)))
     return library.with_safety(named, world_collision_margin_m=margin_m)
 
 
@@ -132,7 +132,7 @@ def test_boxes_among_spheres_miss_no_violation_and_invent_none(margin_m: float) 
     robot = _boxed_arm(margin_m)
     gate = lg.Gate(robot, step_s=1.0)
     kinematics = Kinematics(robot)
-    links = list(dict.fromkeys(piece.link_name for piece in robot.loaded_pieces))
+    links = list(dict.fromkeys(hull.link_name for hull in robot.loaded_hulls))
     rng = np.random.default_rng([3, int(margin_m * 1000)])
     counts = {"accepted": 0, "rejected": 0, "band": 0}
     for _ in range(90):

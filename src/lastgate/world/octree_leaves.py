@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cubes of any size along the axes of one frame: the leaves of an octree, or the cells of a grid."""
+"""Leaves of any size along the axes of one frame: the leaves of an octree, or the voxels of a grid."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -16,8 +16,8 @@ Extent = tuple[Vector3, Vector3]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cubes:
-    """The knowledge of a map about space, cube by cube.
+class OctreeLeaves:
+    """The knowledge of a map about space, leaf by leaf.
 
     Attributes:
         centres_xyz: float64 (N, 3).
@@ -26,7 +26,7 @@ class Cubes:
         stamp_s: When the oldest source saw it.
         frame_id: The frame of the axes; empty means the robot's base frame.
         tiled_xyz: Minimum and maximum corner of a box in which everything that is not in an occupied or
-            unknown cube is known to be free; None when the cubes leave gaps about which nothing is known.
+            unknown leaf is known to be free; None when the leaves leave gaps about which nothing is known.
 
     Raises:
         ROSConfigError: Lengths that differ, a size that is not positive and finite, a state that is none
@@ -62,20 +62,20 @@ class Cubes:
         object.__setattr__(self, "stamp_s", require_finite(self.stamp_s, name="stamp_s"))
         require_frame(self.frame_id)
         if self.tiled_xyz is not None:
-            low, high = (require_xyz(corner, name="tiled_xyz") for corner in self.tiled_xyz)
+            low, high = (require_xyz(vertex, name="tiled_xyz") for vertex in self.tiled_xyz)
             if not all(lower < upper for lower, upper in zip(low, high, strict=True)):
                 raise ROSConfigError(f"tiled_xyz is an empty box: {low} to {high}")
             object.__setattr__(self, "tiled_xyz", (low, high))
 
     @classmethod
     def of_voxels(cls, voxels: Voxels) -> Self:
-        """Returns the cells of a grid that are not free; with free space they tile its box."""
+        """Returns the voxels of a grid that are not free; with free space they tile its box."""
         layout = voxels.layout
-        cells = np.flatnonzero(voxels.occupancy != FREE)
-        found = voxels.message_occupancy()[cells]
+        voxel_indices = np.flatnonzero(voxels.occupancy != FREE)
+        found = voxels.message_occupancy()[voxel_indices]
         return cls(
-            centres_xyz=layout.centres_xyz(cells),
-            sizes_m=np.full(len(cells), layout.resolution_m),
+            centres_xyz=layout.centres_xyz(voxel_indices),
+            sizes_m=np.full(len(voxel_indices), layout.resolution_m),
             states=np.where(found == UNKNOWN, UNKNOWN, OCCUPIED).astype(np.uint8),
             stamp_s=voxels.stamp_s,
             frame_id=voxels.frame_id,
@@ -86,6 +86,6 @@ class Cubes:
         return len(self.centres_xyz)
 
     def of_state(self, state: int) -> tuple[Float64, Float64]:
-        """Returns centres and sizes of the cubes in one state."""
+        """Returns centres and sizes of the leaves in one state."""
         chosen = self.states == state
         return self.centres_xyz[chosen], self.sizes_m[chosen]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A 2-D map of the floor: cells of one layer, asked about with segments that are pressed flat.
+// A 2-D occupancy map: cells of one layer, asked about with segments that are pressed flat.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -42,7 +42,7 @@ bool clip_heights(Segment& segment, double low_m, double high_m) noexcept {
 
 }  // namespace
 
-/// One layer of cubes with a ring of solid ones around it: a body that leaves the map meets the ring first.
+/// One layer of voxels with a ring of solid ones around it: a body that leaves the map meets the ring first.
 ObstacleField ObstacleField::from_floor(const FloorSpec& spec, std::span<const std::uint8_t> blocked) {
     require_floor(spec);
     if (spec.size[0] == 0 || spec.size[1] == 0) throw std::invalid_argument("the floor has no cells: that is not a free floor");
@@ -55,7 +55,7 @@ ObstacleField ObstacleField::from_floor(const FloorSpec& spec, std::span<const s
     for (std::size_t row = 0; row < spec.size[1]; ++row) {
         std::copy_n(blocked.data() + row * spec.size[0], spec.size[0], ringed.data() + (row + 1) * width + 1);
     }
-    // Solid above and below while the surface is sought, so that only cells beside a free one are kept.
+    // Solid above and below while the surface is sought, so that only voxels beside a free one are kept.
     ObstacleField field = from_voxels(layer, ringed);
     field.grid_.outside_is_free = true;  // from here on `is_over_solid` knows what is off the map
     for (std::uint32_t& label : field.label_) {
@@ -83,17 +83,17 @@ double ObstacleField::floor_clearance(Vec3 point) const noexcept {
     const Vec3 local = inverse_times(floor_->in_base, point);
     const double above_m = std::max({local.z - floor_->high_m, floor_->low_m - local.z, 0.0});
     if (is_over_solid(local)) return above_m;
-    const double beside_m = cell_clearance({local.x, local.y, 0.5 * grid_.resolution_m});
+    const double beside_m = voxel_clearance({local.x, local.y, 0.5 * grid_.resolution_m});
     return std::sqrt(beside_m * beside_m + above_m * above_m);
 }
 
-/// A part of a segment above the map's heights or below them, shifted so that the layer of cubes ends where they do.
-/// Where it runs over the inside of something solid the nearest cell is not kept; then either an end of it is over
-/// solid, or it comes in across a cell that is kept.
+/// A part of a segment above the map's heights or below them, shifted so that the layer of voxels ends where they do.
+/// Where it runs over the inside of something solid the nearest voxel is not kept; then either an end of it is over
+/// solid, or it comes in across a voxel that is kept.
 void ObstacleField::approach_floor(Segment part, double shift_m, Witness& best, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
     const Vec3 shift{0.0, 0.0, shift_m};
     std::uint32_t found_obstacle = 0xFFFFFFFFU;
-    Witness found = cell_distance({part.a + shift, part.b + shift}, best.distance_m, found_obstacle, touched);
+    Witness found = voxel_distance({part.a + shift, part.b + shift}, best.distance_m, found_obstacle, touched);
     if (found.distance_m < best.distance_m) {
         best = {found.distance_m, found.on_first - shift, found.on_second - shift};
         obstacle = found_obstacle;
@@ -123,35 +123,35 @@ Witness ObstacleField::press_flat(const Segment& local, double cutoff_m, std::ui
         obstacle = 0xFFFFFFFFU;
         return {0.0, end, end};
     }
-    return cell_distance(flat, cutoff_m, obstacle, touched);
+    return voxel_distance(flat, cutoff_m, obstacle, touched);
 }
 
 /// How often the edges go around the point, by their crossings of a line to its right, up and down. Where edges cross each other a
 /// part may be gone around twice: it is covered as well.
-bool ObstacleField::is_inside(std::span<const Vec3> corners, double x, double y) noexcept {
+bool ObstacleField::is_inside(std::span<const Vec3> vertices, double x, double y) noexcept {
     int around = 0;
-    for (std::size_t at = 0; at < corners.size(); ++at) {
-        const Vec3 a = corners[at];
-        const Vec3 b = corners[(at + 1) % corners.size()];
+    for (std::size_t at = 0; at < vertices.size(); ++at) {
+        const Vec3 a = vertices[at];
+        const Vec3 b = vertices[(at + 1) % vertices.size()];
         if ((a.y > y) != (b.y > y) && x < a.x + (y - a.y) / (b.y - a.y) * (b.x - a.x)) around += b.y > a.y ? 1 : -1;
     }
     return around != 0;
 }
 
-bool ObstacleField::covers_solid(std::span<const Vec3> corners, std::int64_t& queries) const noexcept {
-    Vec3 local[capacity::footprint_corners_max];
+bool ObstacleField::covers_solid(std::span<const Vec3> vertices, std::int64_t& queries) const noexcept {
+    Vec3 local[capacity::footprint_vertices_max];
     double low[2] = {1e300, 1e300};
     double high[2] = {-1e300, -1e300};
-    if (corners.size() > capacity::footprint_corners_max) return true;
-    for (std::size_t at = 0; at < corners.size(); ++at) {
-        local[at] = inverse_times(floor_->in_base, corners[at]);
+    if (vertices.size() > capacity::footprint_vertices_max) return true;
+    for (std::size_t at = 0; at < vertices.size(); ++at) {
+        local[at] = inverse_times(floor_->in_base, vertices[at]);
         if (is_over_solid(local[at])) return true;
         low[0] = std::min(low[0], local[at].x);
         low[1] = std::min(low[1], local[at].y);
         high[0] = std::max(high[0], local[at].x);
         high[1] = std::max(high[1], local[at].y);
     }
-    // No corner is off the map, so that the numbers of cells are small and not negative.
+    // No vertex is off the map, so that the numbers of cells are small and not negative.
     const double edge_m = grid_.resolution_m;
     const auto first_x = static_cast<std::int64_t>(low[0] / edge_m);
     const auto first_y = static_cast<std::int64_t>(low[1] / edge_m);
@@ -162,14 +162,14 @@ bool ObstacleField::covers_solid(std::span<const Vec3> corners, std::int64_t& qu
     for (std::int64_t y = first_y; y <= last_y; ++y) {
         for (std::int64_t x = first_x; x <= last_x; ++x) {
             const Vec3 centre{(static_cast<double>(x) + 0.5) * edge_m, (static_cast<double>(y) + 0.5) * edge_m, 0.0};
-            if (is_over_solid(centre) && is_inside({local, corners.size()}, centre.x, centre.y)) return true;
+            if (is_over_solid(centre) && is_inside({local, vertices.size()}, centre.x, centre.y)) return true;
         }
     }
     return false;
 }
 
 /// A column is as far from what is above it as a cube at its top, from what is below as one at its bottom, and from
-/// what is beside it as any cube of it: so the layer of cubes is asked at each of the three.
+/// what is beside it as any voxel of it: so the layer of voxels is asked at each of the three.
 Witness ObstacleField::floor_distance(const Segment& segment, double cutoff_m, std::uint32_t& obstacle, std::span<const TouchedObstacle> touched) const noexcept {
     obstacle = 0xFFFFFFFFU;
     const double low_m = floor_->low_m;
