@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all demo test test-native test-neon test-sanitize test-threads test-python test-queries test-library check fuzz canary bench \
-  format generate clean wheels first-verdict test-lerobot test-gateway test-gateway-sanitize certificates attack tools test-compilers test-odr tidy check-cpp-format format-cpp
+  format generate clean wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates attack tools test-compilers test-odr tidy check-cpp-format format-cpp
 
 help:  ## Shows what people need.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | sort | awk -F'\t' '{printf "%-10s %s\n", $$1, $$2}'
@@ -134,6 +134,19 @@ test-lerobot: $(VENV)/.built $(LEROBOT_VENV)/.ready  #+ Runs the LeRobot and ope
 	$(BIN)/uv pip install --quiet --python $(LEROBOT_VENV)/bin/python --override tests/real_packages/overrides.txt \
 	  --reinstall-package lastgate "$$(echo build/lerobot-wheel/*.whl)[policy-server,audit]"
 	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
+
+# LeRobot 0.6 needs Python 3.12 or newer; lastgate comes from the wheel in dist/ (`make wheels`), as for its users.
+LEROBOT_PYTHONS ?= 3.12 3.13
+build/lerobot-0.6.1-python-%/.ready: | $(VENV)/.wheel-tools
+	$(BIN)/uv venv --quiet --allow-existing --python $* $(@D)
+	$(BIN)/uv pip install --quiet --python $(@D)/bin/python --only-binary :all: lerobot==0.6.1 'pytest>=8'
+	@touch $@
+
+test-lerobot-plugin: $(LEROBOT_PYTHONS:%=build/lerobot-0.6.1-python-%/.ready)  #+ Runs `--robot.type=lastgate` in LeRobot 0.6.1, on Python 3.12 and 3.13.
+	@for python in $(LEROBOT_PYTHONS:%=build/lerobot-0.6.1-python-%/bin/python); do echo "== LeRobot plugin, $$python"; \
+	  $(BIN)/uv pip install --quiet --python $$python --find-links dist --reinstall-package lastgate --reinstall-package lerobot_robot_lastgate \
+	    lastgate integrations/lerobot_robot_lastgate && \
+	  $$python -m pytest -q -c /dev/null --rootdir integrations/lerobot_robot_lastgate integrations/lerobot_robot_lastgate/tests || exit 1; done
 
 # A real ROS 2, from wheels whose hashes are pinned, in an environment of its own: its start-up hook must not reach ours.
 build/ros/%/.ready: tests/gateway/ros-%.txt tests/gateway/make_ros_environment.sh $(wildcard ros2/openral_msgs/*/*) ros2/openral_msgs/CMakeLists.txt

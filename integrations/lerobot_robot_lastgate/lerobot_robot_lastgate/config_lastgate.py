@@ -3,7 +3,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import draccus
 from lerobot.robots.config import RobotConfig
 
 MODES = ("shadow", "gate")
@@ -15,7 +17,8 @@ class LastgateConfig(RobotConfig):
     """Names the robot behind the gate.
 
     Attributes:
-        inner: The robot itself, as it was configured without the gate.
+        inner: The robot itself, as it was configured without the gate: `{type: so101_follower, port: /dev/ttyACM0}`.
+            A mapping, because the parser follows a type that contains itself without end.
         mode: `shadow` checks and logs, and changes nothing; `gate` sends what is accepted and nothing else.
         manifest: Robot of lastgate's library, or path of a robot.yaml; the type of the inner robot if empty.
         setup: YAML with the world and what is mounted on links (README.md); without it, obstacles are not checked.
@@ -23,7 +26,7 @@ class LastgateConfig(RobotConfig):
         shadow_log: New file for shadow mode; none is written if empty.
     """
 
-    inner: RobotConfig
+    inner: dict[str, Any]
     mode: str = "shadow"
     manifest: str = ""
     setup: Path | None = None
@@ -34,7 +37,12 @@ class LastgateConfig(RobotConfig):
         super().__post_init__()
         if self.mode not in MODES:
             raise ValueError(f"`mode` is {' or '.join(MODES)}: `{self.mode}`")
-        if isinstance(self.inner, LastgateConfig):
-            raise ValueError("`inner` is the robot behind the gate, not another gate")
+        if self.inner.get("type") in (None, "lastgate"):
+            raise ValueError("`inner` is the robot behind the gate: `{type: so101_follower, …}`")
         if not 0.0 < self.rate_hz <= 1000.0:
             raise ValueError(f"`rate_hz` lies between 0 and 1000: `{self.rate_hz}`")
+
+    @property
+    def inner_config(self) -> RobotConfig:
+        """The configuration of the inner robot, as LeRobot reads it."""
+        return draccus.decode(RobotConfig, self.inner)

@@ -33,7 +33,7 @@ class Lastgate(GatedRobot):
         self.config = config
         self.setup: Setup = load_setup(config.setup)
         self.checked = lg.Gate(
-            lg.load_robot(config.manifest or config.inner.type), step_s=1.0 / config.rate_hz
+            lg.load_robot(config.manifest or str(config.inner["type"])), step_s=1.0 / config.rate_hz
         )
         for held in self.setup.attached:
             self.checked.attach(
@@ -46,7 +46,7 @@ class Lastgate(GatedRobot):
         self.would_have_rejected: Counter[str] = Counter()
         self.actions = 0
         self._shadow: Shadow | None = None
-        robot = make_robot_from_config(config.inner)
+        robot = make_robot_from_config(config.inner_config)
         _require_joints(robot, self.checked, self.setup)
         # Units may need a calibration, which a robot has at the latest when it is connected.
         super().__init__(robot, None)  # pyright: ignore[reportArgumentType]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Against the real LeRobot: discovery, command line, a simulated SO-101 behind the gate (`make test-lerobot`)."""
+"""Against the real LeRobot: discovery, command line, a simulated SO-101 (`make test-lerobot-plugin`)."""
 
 import subprocess
 import sys
@@ -102,12 +102,9 @@ class Program:
     robot: RobotConfig
 
 
-def made(*words: str) -> Lastgate:
-    common = [
-        "--robot.type=lastgate",
-        "--robot.inner.type=simulated_so101",
-        "--robot.manifest=so101_follower",
-    ]
+def made(*words: str, use_degrees: str = "true") -> Lastgate:
+    inner = f"--robot.inner={{type: simulated_so101, use_degrees: {use_degrees}}}"
+    common = ["--robot.type=lastgate", inner, "--robot.manifest=so101_follower"]
     config = draccus.parse(Program, args=[*common, *words])
     robot = make_robot_from_config(config.robot)
     assert isinstance(robot, Lastgate)
@@ -159,7 +156,7 @@ def test_gate_mode_sends_accepted_actions_only():
 
 @pytest.mark.parametrize(("use_degrees", "per_unit"), [("true", 1.0), ("false", 2048 / 200 * 360 / 4095)])
 def test_units_come_from_the_motors(use_degrees: str, per_unit: float):
-    robot = made(f"--robot.inner.use_degrees={use_degrees}")
+    robot = made(use_degrees=use_degrees)
     robot.connect()
     robot.get_observation()
     moved = robot.gate.row_of(near(robot, shoulder_pan=10.0))[0] - robot.gate.state.positions[0]
