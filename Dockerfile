@@ -6,11 +6,11 @@
 FROM python:3.12-slim
 RUN --mount=type=bind,source=dist,target=/dist \
     pip install --no-cache-dir --only-binary lastgate --find-links /dist 'lastgate[demo]' \
-    && useradd --create-home robot && mkdir /state && chown robot /state
+    && useradd robot && mkdir /state && chown robot /state
 # The latch must outlive the container: mount /state.
 ENV LASTGATE_STATE_DIR=/state
 VOLUME /state
 USER robot
-WORKDIR /home/robot
+WORKDIR /state
 ENTRYPOINT ["lastgate"]
 CMD ["doctor"]

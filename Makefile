@@ -239,7 +239,7 @@ $(VENV)/.wheel-tools: $(VENV)/.build-requirements
 wheels: $(VENV)/.wheel-tools  ## Builds dist/: manylinux wheels for x86-64 and 64-bit ARM, and an sdist.
 	BUILD_JOBS=$(BUILD_JOBS) $(BIN)/python tools/build_wheels.py $(ARGS)
 
-first-verdict:  ## Times a fresh installation of the wheel in dist/, without a compiler, to the first verdict: at most 60 s.
+first-verdict:  #+ Times a fresh installation of the wheel in dist/, without a compiler, to the first verdict: at most 60 s.
 	$(PYTHON) tools/first_verdict.py $(ARGS)
 
 # ---- Fuzzing, canaries, benchmarks -----------------------------------------------------------------

@@ -81,7 +81,9 @@ def _moment(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> Moment:
     return Moment(finding=finding, report=nearby, is_worst=False, first_row=nearby_row)
 
 
-def _chunk_report(examiner: Examiner, episode: Episode, row: int) -> tuple[RejectionReport | None, int | None]:
+def _chunk_report(
+    examiner: Examiner, episode: Episode, row: int
+) -> tuple[RejectionReport | None, int | None]:
     """Returns the report of the chunk that holds a row, and the row that it begins at."""
     for first_row, told in examiner.chunk_moments(episode):
         if first_row <= row < first_row + len(told.chunk.rows):
