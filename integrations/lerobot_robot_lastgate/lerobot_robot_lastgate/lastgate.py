@@ -72,7 +72,9 @@ class Lastgate(GatedRobot):
     def _world(self) -> lg.World | lg.NoWorld:
         if self.setup.world is None:
             return lg.NO_WORLD
-        return lg.World(primitives=self.setup.world, stamp_s=time.monotonic())  # the cell stands still
+        return lg.World(
+            primitives=self.setup.world, stamp_s=time.monotonic()
+        )  # what stands around the robot stands still
 
     def send_action(self, action: dict[str, Any]) -> dict[str, Any]:
         """Sends every action in shadow mode, accepted ones in gate mode; returns what the motors are sent to."""

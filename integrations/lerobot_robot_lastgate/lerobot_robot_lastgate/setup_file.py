@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The YAML file of a cell: world, what is mounted on links, units that the robot does not say."""
+"""The YAML file of a setup: world, what is mounted on links, units that the robot does not say."""
 
 from pathlib import Path
 from typing import Literal

@@ -51,7 +51,7 @@ class SimulatedSO101Config(RobotConfig):
 
 
 class SimulatedSO101(Robot):
-    """Is where it was sent."""
+    """A follower that stands where it was sent."""
 
     config_class = SimulatedSO101Config
     name = "simulated_so101"
@@ -164,8 +164,8 @@ def test_units_come_from_the_motors(use_degrees: str, per_unit: float):
 
 
 def test_table_and_mounts_come_from_one_file(tmp_path: Path):
-    (tmp_path / "cell.yaml").write_text(TABLE)
-    robot = made(f"--robot.setup={tmp_path / 'cell.yaml'}", "--robot.mode=gate")
+    (tmp_path / "setup.yaml").write_text(TABLE)
+    robot = made(f"--robot.setup={tmp_path / 'setup.yaml'}", "--robot.mode=gate")
     robot.connect()
     assert [held.object_id for held in robot.checked.attached] == ["wrist camera"]
     assert isinstance(robot._world(), lg.World)
@@ -189,7 +189,9 @@ def test_robot_without_motors_must_be_told_its_units(tmp_path: Path):
     robot.robot.bus = None
     with pytest.raises(lg.ROSConfigError, match="does not say the unit"):
         robot.connect()
-    (tmp_path / "cell.yaml").write_text("units: {" + ", ".join(f"{name}: degrees" for name in JOINTS) + "}\n")
-    told = made(f"--robot.setup={tmp_path / 'cell.yaml'}")
+    (tmp_path / "setup.yaml").write_text(
+        "units: {" + ", ".join(f"{name}: degrees" for name in JOINTS) + "}\n"
+    )
+    told = made(f"--robot.setup={tmp_path / 'setup.yaml'}")
     told.robot.bus = None
     told.connect()

@@ -114,11 +114,11 @@ def _print_report(report: "CalibrationReport") -> None:
     print(f"{report.robot}: {report.rows} rows over {report.seconds:.1f} s")
     print(f"{'joint':<{width}}  {'  '.join(f'{kind.value:<11}' for kind in kinds)}".rstrip())
     for joint, answers in report.joints.items():
-        cells = "  ".join(
+        columns = "  ".join(
             paint(f"{answer.outcome:<11}", COLOURS[answer.outcome], stream=sys.stdout)
             for answer in answers.values()
         )
-        print(f"{printable(joint):<{width}}  {cells}".rstrip())
+        print(f"{printable(joint):<{width}}  {columns}".rstrip())
     if report.contradiction:
         print(f"fault found: {printable(report.contradiction)}")
         for fault in report.explanations:
