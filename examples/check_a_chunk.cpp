@@ -4,6 +4,9 @@
 // The arm has two joints that turn in one plane, each carrying a sphere of 5 cm at the end of a metre
 // of nothing. A pole of 2 cm stands between the measured state and the chunk's only step, where no
 // step touches it; the gate finds it anyway, and says when.
+//
+// cmake -S . -B build/example -DLASTGATE_TESTS=ON && cmake --build build/example --target check_a_chunk
+// build/example/core/tests/check_a_chunk
 #include <cstdio>
 #include <memory>
 

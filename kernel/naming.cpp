@@ -2,6 +2,7 @@
 #include "naming.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "lastgate/gate_config.hpp"
@@ -22,6 +23,17 @@ constexpr std::uint32_t pose_x = 4;
 constexpr std::uint32_t turn_column = 3;
 /// Above it, the limit of an unreachable step is that of a whole turn; of what remains of one it is far below.
 constexpr double remainder_max = 1.0;
+
+/// Four decimals, or as many as tell the value from both of its limits.
+int decimals_of(const NamedViolation& named) noexcept {
+    constexpr int decimals_max = 17;  // of a double near one
+    double scale = 1e4;
+    for (int decimals = 4; decimals < decimals_max; ++decimals, scale *= 10.0) {
+        const auto is_told_from = [&](double limit) { return named.value == limit || std::round(named.value * scale) != std::round(limit * scale); };
+        if (is_told_from(named.limit_min) && is_told_from(named.limit_max)) return decimals;
+    }
+    return decimals_max;
+}
 
 std::string_view numbered(std::span<char> memory, std::string_view what, std::uint32_t number) noexcept { return TextWriter(memory).text(what).count(number).view(); }
 
@@ -275,12 +287,12 @@ constexpr Field fields[] = {
     {"subject", [](TextWriter& out, const Facts& f) noexcept { out.text(f.named.subject); }},
     {"against", [](TextWriter& out, const Facts& f) noexcept { out.text(f.named.against); }},
     {"unit", [](TextWriter& out, const Facts& f) noexcept { out.text(f.named.unit); }},
-    {"value", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.value, 4); }},
+    {"value", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.value, decimals_of(f.named)); }},
     {"value.0", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.value, 0); }},
-    {"distance", [](TextWriter& out, const Facts& f) noexcept { out.number(std::abs(f.named.value), 4); }},
-    {"low", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.limit_min, 4); }},
+    {"distance", [](TextWriter& out, const Facts& f) noexcept { out.number(std::abs(f.named.value), decimals_of(f.named)); }},
+    {"low", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.limit_min, decimals_of(f.named)); }},
     {"low.0", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.limit_min, 0); }},
-    {"high", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.limit_max, 4); }},
+    {"high", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.limit_max, decimals_of(f.named)); }},
     {"high.0", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.limit_max, 0); }},
     {"side", [](TextWriter& out, const Facts& f) noexcept { out.text(f.named.value >= 0.0 ? "inside" : "outside"); }},
     {"moment", put_moment},
@@ -391,10 +403,11 @@ std::string_view write_sentence(const NamedViolation& violation, std::span<char>
     const auto unit = [&] {
         if (!violation.unit.empty()) out.text(" ").text(violation.unit);
     };
-    out.text(" is ").number(violation.value, 4);
+    const int decimals = decimals_of(violation);
+    out.text(" is ").number(violation.value, decimals);
     unit();
-    if (violation.limit_min == violation.limit_max) out.text(", must be ").number(violation.limit_min, 4);
-    else out.text(", allowed ").number(violation.limit_min, 4).text(" to ").number(violation.limit_max, 4);
+    if (violation.limit_min == violation.limit_max) out.text(", must be ").number(violation.limit_min, decimals);
+    else out.text(", allowed ").number(violation.limit_min, decimals).text(" to ").number(violation.limit_max, decimals);
     unit();
     return out.view();
 }

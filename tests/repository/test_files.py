@@ -92,6 +92,17 @@ def test_decisions_have_numbers_of_their_own():
 def test_version_is_the_same_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == lastgate.__version__
+    assert load_tool("release_version").problems(None, changelog="") == []
+
+
+def test_release_needs_its_tag_and_its_changelog_to_name_the_version():
+    problems = load_tool("release_version").problems
+    version = lastgate.__version__
+    assert problems(f"v{version}", changelog=f"# Changelog\n\n## {version} (2026-01-01)\n") == []
+    assert problems(f"v{version}", changelog="# Changelog\n\n## Unreleased\n") != []
+    assert problems("v0.0.0", changelog=f"## {version} (2026-01-01)\n") == [
+        f"the tag is v0.0.0, pyproject.toml says {version}"
+    ]
 
 
 # What may hold braces and parentheses that mean nothing: comments, strings, characters, preprocessor lines.

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <stdexcept>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "simd_kernels.hpp"
 
 namespace lastgate::detail {
@@ -44,11 +48,27 @@ void write3(float* to, Vec3 v) noexcept {
     to[2] = static_cast<float>(v.z);
 }
 
+#if defined(__x86_64__)
+/// By CPUID and XGETBV, because the table behind `__builtin_cpu_supports` is not in every compiler's run-time library.
+bool machine_has_avx2() noexcept {
+    constexpr unsigned osxsave_and_avx = (1U << 27U) | (1U << 28U);
+    constexpr unsigned sse_and_avx_registers = 6U;  // kept by the operating system between threads
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & osxsave_and_avx) != osxsave_and_avx) return false;
+    __asm__("xgetbv" : "=a"(eax), "=d"(edx) : "c"(0));
+    if ((eax & sse_and_avx_registers) != sse_and_avx_registers) return false;
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (ebx & (1U << 5U)) != 0;
+}
+#endif
+
 /// Null where the program does not contain the build or the machine cannot run it.
 const SimdKernels* kernels_of(SimdBuild build) noexcept {
     if (build == SimdBuild::generic) return &simd_generic::kernels;
 #if defined(__x86_64__)
-    if (build == SimdBuild::avx2 && __builtin_cpu_supports("avx2")) return &simd_avx2::kernels;
+    if (build == SimdBuild::avx2 && machine_has_avx2()) return &simd_avx2::kernels;
 #elif defined(__aarch64__)
     if (build == SimdBuild::neon) return &simd_neon::kernels;
 #endif

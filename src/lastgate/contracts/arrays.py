@@ -12,10 +12,11 @@ from lastgate.contracts.exceptions import ROSConfigError
 Float64 = NDArray[np.float64]
 
 
-def require_array(values: object, *, name: str, dimensions: int) -> Float64:
+def require_array(values: object, *, name: str, dimensions: int, columns: int | None = None) -> Float64:
     """Returns `values` as an immutable copy; lists of numbers are taken, arrays must already be float64 and contiguous.
 
-    NaN passes: it is the gate that rejects it, with the joint and the step.
+    NaN passes: it is the gate that rejects it, with the joint and the step. `columns` is one per joint: a slice of
+    another width is told about its width, not about its layout.
 
     Raises:
         ROSConfigError: Wrong type, dtype, layout or number of dimensions.
@@ -26,8 +27,11 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
             raise ROSConfigError(
                 f"{name} is {values.dtype}, the gate reads float64: pass `{name}.astype(np.float64)`"
             )
+        _require_columns(values, columns, name)
         if not values.flags.c_contiguous:
-            raise ROSConfigError(f"{name} is strided: pass `np.ascontiguousarray({name})`")
+            raise ROSConfigError(
+                f"{name} is strided: pass `np.ascontiguousarray({name})`; its shape is {values.shape}"
+            )
         array = values
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         array = _array_of_numbers(values, name)
@@ -43,7 +47,13 @@ def require_array(values: object, *, name: str, dimensions: int) -> Float64:
         }
         hint = hints.get((array.ndim, dimensions), "")
         raise ROSConfigError(f"{name} has {array.ndim} dimensions and needs {dimensions}{hint}")
+    _require_columns(array, columns, name)
     return immutable(array)
+
+
+def _require_columns(array: NDArray[Any], columns: int | None, name: str) -> None:
+    if columns is not None and array.ndim == 2 and array.shape[1] != columns:
+        raise ROSConfigError(f"{name} has {array.shape[1]} columns, this robot has {columns} joints")
 
 
 def require_unmasked(values: object, *, name: str, unknown: str = "np.nan") -> None:

@@ -37,6 +37,6 @@ def find_violation(word: str) -> ViolationEntry:
     entry = _ENTRY_BY_WORD.get(spelled)
     if entry is not None:
         return entry
-    words = [*_ENTRY_BY_WORD]
-    nearest = difflib.get_close_matches(spelled, words, n=8, cutoff=0.4) or words[:8]
+    near = difflib.get_close_matches(spelled, _ENTRY_BY_WORD, n=8, cutoff=0.4)
+    nearest = near or difflib.get_close_matches(spelled, _ENTRY_BY_WORD, n=3, cutoff=0.0)
     raise ROSConfigError(f"unknown violation code: `{word}`; nearest: {', '.join(nearest)}")

@@ -362,11 +362,7 @@ class Gate:
             if verdict is not None:
                 return verdict
         # A copy keeps other threads out while a large batch runs without the lock.
-        rows = require_array(configurations, name="configurations", dimensions=2)
-        if rows.shape[1] != self.n_dof:
-            raise ROSConfigError(
-                f"configurations has {rows.shape[1]} columns, this robot has {self.n_dof} joints"
-            )
+        rows = require_array(configurations, name="configurations", dimensions=2, columns=self.n_dof)
         native = self._usable_native(world)
         if gripper_positions is None:
             return self._check_plain(rows, native, None)

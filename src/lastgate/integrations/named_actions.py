@@ -121,6 +121,15 @@ class NamedActionGate:
         if row is not None and np.isfinite(row).all():
             self._last_measured = row
 
+    @property
+    def state(self) -> RobotState | None:
+        """The measured state of the latest observation; None where that had no positions."""
+        return self._state
+
+    def row_of(self, action: Mapping[str, Any]) -> Float64 | None:
+        """Returns an action as one step of the gate, in radians and metres; None where it names no joint."""
+        return self._row({key: plain_number(action.get(key)) for key in self._keys})
+
     def check(self, action: Mapping[str, Any]) -> Rejection | None:
         """Returns None if the action is accepted, else why it is not."""
         self._count += 1

@@ -503,7 +503,7 @@ class KernelClient:
             f"start `lastgate deadman --robot {self.instance}`",
         )
 
-    def _open_running_channel(self) -> _core.ChannelClient:
+    def _open_running_channel(self) -> "_core.ChannelClient":
         try:
             channel = _core.ChannelClient(self.instance)
         except (RuntimeError, ValueError) as error:
@@ -518,7 +518,7 @@ class KernelClient:
             )
         return channel
 
-    def _open_channel(self, process: subprocess.Popen[str]) -> _core.ChannelClient:
+    def _open_channel(self, process: subprocess.Popen[str]) -> "_core.ChannelClient":
         assert process.stdout is not None
         # Memory of a kernel that was killed may still lie there; this line says that it is ours now.
         if not process.stdout.readline().startswith("ready"):

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import subprocess
+import sys
 import threading
 import time
 from collections import deque
@@ -35,7 +36,12 @@ STATE_DIR_VARIABLE = "LASTGATE_STATE_DIR"
 
 
 def kernel_program() -> Path:
-    """Returns the path of the native program that was built with this package."""
+    """Returns the path of the native program that was built with this package; it exists on Linux only."""
+    if sys.platform != "linux":
+        raise ROSConfigError(
+            "the kernel process runs on Linux only: its shared memory and real-time threads are Linux's\n\n"
+            "hint: `lastgate.Gate` checks the same in this process"
+        )
     program = Path(_core.__file__).with_name("lastgate-kernel")
     if not program.is_file():
         raise ROSConfigError(f"the kernel program is missing beside {_core.__file__}: build lastgate again")

@@ -25,9 +25,7 @@ def load_bounded_yaml(path: Path) -> Any:
         from ruamel.yaml import YAML
         from ruamel.yaml.error import YAMLError
     except ModuleNotFoundError:
-        raise ROSConfigError(
-            "reading a robot.yaml needs ruamel.yaml: pip install 'lastgate[robots]'"
-        ) from None
+        raise ROSConfigError("reading a robot.yaml needs ruamel.yaml: pip install ruamel.yaml") from None
     with path.open("rb") as file:
         data = file.read(BYTES_MAX + 1)
     if len(data) > BYTES_MAX:

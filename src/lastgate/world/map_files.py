@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.extras import install_command
 from lastgate.world.finite_numbers import require_finite, require_positive
 
 UNKNOWN_CELL = -1
@@ -92,7 +93,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         from ruamel.yaml import YAML
         from ruamel.yaml.error import YAMLError
     except ModuleNotFoundError:
-        raise ROSConfigError("a map file needs `pip install 'lastgate[approach]'`") from None
+        raise ROSConfigError(f"a map file needs `{install_command('approach')}`") from None
     try:
         values = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -111,7 +112,7 @@ def _read_image(path: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
         from PIL import Image, UnidentifiedImageError
     except ModuleNotFoundError:
-        raise ROSConfigError("a map file needs `pip install 'lastgate[approach]'`") from None
+        raise ROSConfigError(f"a map file needs `{install_command('approach')}`") from None
     try:
         with Image.open(path) as image:
             image.load()

@@ -160,3 +160,13 @@ def test_a_number_that_no_rule_has_is_refused(number):
 def test_the_catalogue_cannot_be_changed():
     with pytest.raises(TypeError):
         CATALOGUE[ViolationCode.ee_speed] = None
+
+
+def test_word_that_is_near_no_code_is_answered_with_the_nearest_not_with_the_first():
+    with pytest.raises(ROSConfigError) as raised:
+        find_violation("zone")
+    nearest = str(raised.value).partition("nearest: ")[2].split(", ")
+    assert any("zone" in code for code in nearest)
+    with pytest.raises(ROSConfigError) as raised:
+        find_violation("xyzzy")
+    assert 1 <= len(str(raised.value).partition("nearest: ")[2].split(", ")) <= 3

@@ -263,3 +263,10 @@ def test_verdict_carries_the_digest_of_its_model(accepted, rejected):
 def test_limit_is_the_bound_that_was_crossed(value, expected):
     (violation,) = check(gate_of(stacked(1)), [[value]]).violations
     assert violation.limit == expected
+
+
+def test_sentence_one_ulp_beyond_a_limit_shows_that_it_is_beyond():
+    beyond = float(np.nextafter(1.0, 2.0))
+    (violation,) = check(gate_of(stacked(1)), [[beyond]]).violations
+    assert "is 1.0000000000000002 rad" in violation.sentence()
+    assert "to 1.0000000000000000 rad" in violation.sentence()

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 
 from lastgate.contracts import ROSConfigError, ROSError
+from lastgate.contracts.extras import install_command
 from lastgate.integrations.agent.answers import (
     DriveAnswer,
     GazeAnswer,
@@ -29,7 +30,7 @@ try:
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import ToolAnnotations
 except ModuleNotFoundError:
-    raise ROSConfigError("the tool server needs the MCP SDK: pip install 'lastgate[agent]'") from None
+    raise ROSConfigError(f"the tool server needs the MCP SDK: {install_command('agent')}") from None
 
 _Answer = TypeVar("_Answer")
 MakeTools = Callable[[Callable[[], bool]], AgentTools]

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from lastgate.contracts import ApproachViewpoint, ROSConfigError
+from lastgate.contracts.extras import install_command
 from lastgate.planning.approach.viewpoint import yaw_of
 from lastgate.world.occupancy_grid import UNKNOWN_CELL, OccupancyGridIndex
 
@@ -38,7 +39,7 @@ def save_approach_plot(
         from matplotlib.patches import Circle
         from matplotlib.transforms import Affine2D
     except ModuleNotFoundError:
-        raise ROSConfigError("a picture needs `pip install 'lastgate[approach]'`") from None
+        raise ROSConfigError(f"a picture needs `{install_command('approach')}`") from None
     figure = Figure(figsize=(7.0, 7.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from lastgate.contracts import ApproachViewpoint, ROSConfigError
 from lastgate.contracts.arrays import Float64
+from lastgate.contracts.extras import install_command
 from lastgate.planning.approach.line_of_sight import sees_in_cells
 from lastgate.planning.approach.viewpoint import facing, yaw_of
 from lastgate.world.cell_shapes import polygon_touches_cells
@@ -213,7 +214,7 @@ class _Search:
         try:
             from scipy import ndimage
         except ModuleNotFoundError:
-            raise ROSConfigError("reachable_from_xy needs `pip install 'lastgate[approach]'`") from None
+            raise ROSConfigError(f"reachable_from_xy needs `{install_command('approach')}`") from None
         free = self.grid.inflated_free(self.disc_m)
         cell = self.grid.cell_of(*require_xy(place_xy, name="reachable_from_xy"))
         if cell is None or not free[cell]:

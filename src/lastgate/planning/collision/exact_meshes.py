@@ -17,6 +17,7 @@ from lastgate.contracts import (
     WorldCollisionPrimitive,
 )
 from lastgate.contracts.arrays import Float64, require_array
+from lastgate.contracts.extras import install_command
 from lastgate.planning.collision.mesh_parts import MeshParts
 
 
@@ -29,7 +30,7 @@ def load_coal() -> Any:
     try:
         import coal
     except ImportError:
-        raise ROSConfigError("measuring meshes needs Coal\n\nhint: pip install 'lastgate[oracles]'") from None
+        raise ROSConfigError(f"measuring meshes needs Coal\n\nhint: {install_command('lowering')}") from None
     return coal
 
 

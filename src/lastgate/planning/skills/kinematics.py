@@ -9,6 +9,7 @@ import numpy as np
 
 from lastgate.contracts import JointSpec, RobotDescription, ROSConfigError
 from lastgate.contracts.arrays import Float64
+from lastgate.contracts.extras import install_command
 from lastgate.gate import Gate
 from lastgate.planning.skills.goals import PoseGoal
 from lastgate.world.rigid_motion import composed, motion_of_xyz_rpy
@@ -16,7 +17,7 @@ from lastgate.world.rigid_motion import composed, motion_of_xyz_rpy
 try:
     import pinocchio as pin
 except ModuleNotFoundError:
-    raise ROSConfigError("inverse kinematics needs Pinocchio: pip install 'lastgate[look-at]'") from None
+    raise ROSConfigError(f"inverse kinematics needs Pinocchio: {install_command('look-at')}") from None
 
 # A micrometre, and as much at a metre: far below what any camera or servo resolves, and one Newton step away.
 ANGLE_RAD_MAX = 1e-6

@@ -17,6 +17,7 @@ from lastgate.contracts import (
 )
 from lastgate.contracts.action import ActionChunk
 from lastgate.contracts.arrays import Float64
+from lastgate.contracts.extras import install_command
 from lastgate.gate import Gate
 from lastgate.planning.approach.viewpoint import yaw_of
 from lastgate.planning.skills.body import Body
@@ -116,7 +117,7 @@ def find_way(
     try:
         from scipy.sparse import csgraph
     except ModuleNotFoundError:
-        raise ROSConfigError("a way on a map needs `pip install 'lastgate[approach]'`") from None
+        raise ROSConfigError(f"a way on a map needs `{install_command('approach')}`") from None
     if grid.data.size > CELLS_MAX:
         raise ROSConfigError(f"the map has {grid.data.size} cells, at most {CELLS_MAX} are searched")
     for name, place in (("start", start_xy), ("goal", goal_xy)):

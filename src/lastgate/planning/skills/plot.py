@@ -10,6 +10,7 @@ import numpy as np
 
 from lastgate.contracts import BoxShape, CapsuleShape, ROSConfigError, SphereShape, WorldCollisionPrimitive
 from lastgate.contracts.arrays import Float64
+from lastgate.contracts.extras import install_command
 from lastgate.gate import Gate
 from lastgate.planning.skills.camera import MountedCamera
 from lastgate.planning.skills.look_at import LookAtPlan
@@ -37,7 +38,7 @@ def save_look_at_plot(
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        raise ROSConfigError("a picture needs `pip install 'lastgate[approach]'`") from None
+        raise ROSConfigError(f"a picture needs `{install_command('approach')}`") from None
     figure = Figure(figsize=(8.2, 7.4), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot(projection="3d")

@@ -13,6 +13,7 @@ from xml.dom.minidom import Document, Node
 from lxml import etree
 
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.contracts.extras import install_command
 from lastgate.tools.assets.mesh_uri import package_folders
 from lastgate.tools.assets.safe_xml import load_xml, read_xml
 
@@ -69,7 +70,7 @@ def _expand(path: Path, *, arguments: Mapping[str, str], packages: dict[str, Pat
     except ImportError as error:
         raise ROSConfigError(
             f"{path}: expanding xacro needs the package xacrodoc, which is not installed\n\n"
-            "hint: pip install 'lastgate[xacro]'"
+            f"hint: {install_command('xacro')}"
         ) from error
     while True:
         try:

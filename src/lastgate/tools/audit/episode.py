@@ -64,6 +64,8 @@ class Episode:
         stamps_s: When each state was measured, on the clock of `times_s`; None where the recording does not say.
         action_names: What the columns of the actions are called; empty where the recording does not say.
         state_names: The same for the states.
+        velocities: (T, columns of the states) as a driver reported them, or None.
+        tool_poses: (T, 3 or 7) of a point on the robot, measured by something else than its joints, or None.
         chunks: Instead of actions, where the recording holds chunks; columns are then those of the gate.
     """
 
@@ -73,6 +75,8 @@ class Episode:
     stamps_s: Float64 | None = None
     action_names: tuple[str, ...] = ()
     state_names: tuple[str, ...] = ()
+    velocities: Float64 | None = None
+    tool_poses: Float64 | None = None
     chunks: Sequence[RecordedChunk] = field(default=())
 
 

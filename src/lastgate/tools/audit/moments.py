@@ -24,11 +24,13 @@ class Moment:
 
     Attributes:
         is_worst: The report shows the worst row; else where the gate rejects first in the rows around it.
+        first_row: Row of the episode that the report calls step 0; None without a report.
     """
 
     finding: dict[str, Any]
     report: RejectionReport | None
     is_worst: bool = True
+    first_row: int | None = None
 
 
 def worst_moments(audit: OpenAudit, findings: list[dict[str, Any]]) -> list[Moment]:
@@ -43,15 +45,17 @@ def _moment(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> Moment:
     try:
         episode = audit.dataset.read(ref)
         if finding["path"] == "chunk":
-            return Moment(
-                finding=finding, report=_chunk_report(audit.examiner, episode, finding["worst_row"])
-            )
+            report, first_row = _chunk_report(audit.examiner, episode, finding["worst_row"])
+            return Moment(finding=finding, report=report, first_row=first_row)
         path, gripper = audit.examiner.path_of(episode, finding["path"])
     except UnreadableEpisodeError:
         return Moment(finding=finding, report=None)
-    at = finding["worst_row"] + (1 if finding["path"] == "action" else 0)
+    # A path of actions begins at the measured state, before the first action.
+    ahead = 1 if finding["path"] == "action" else 0
+    at = finding["worst_row"] + ahead
     gate, world = audit.examiner.gate, audit.examiner.world
     nearby: RejectionReport | None = None
+    nearby_row: int | None = None
     # Rows that are rejected themselves would hide this one, so the chunk may have to begin right before it, or on it.
     for before in (ROWS_BEFORE, 0, -1):
         start = min(max(0, at - 1 - before), len(path) - 1)
@@ -71,17 +75,22 @@ def _moment(audit: OpenAudit, ref: Any, finding: dict[str, Any]) -> Moment:
         report = rejection_report(gate, verdict, chunk=chunk, state=state, world=world)
         row = None if violation.step is None else first + violation.step
         if (row, violation.subject, violation.against) == (at, finding["subject"], finding["against"]):
-            return Moment(finding=finding, report=report)
-        nearby = nearby or report
-    return Moment(finding=finding, report=nearby, is_worst=False)
+            return Moment(finding=finding, report=report, first_row=first - ahead)
+        if nearby is None:
+            nearby, nearby_row = report, first - ahead
+    return Moment(finding=finding, report=nearby, is_worst=False, first_row=nearby_row)
 
 
-def _chunk_report(examiner: Examiner, episode: Episode, row: int) -> RejectionReport | None:
+def _chunk_report(
+    examiner: Examiner, episode: Episode, row: int
+) -> tuple[RejectionReport | None, int | None]:
+    """Returns the report of the chunk that holds a row, and the row that it begins at."""
     for first_row, told in examiner.chunk_moments(episode):
         if first_row <= row < first_row + len(told.chunk.rows):
             if told.state is None or told.verdict.accepted:
-                return None
-            return rejection_report(
+                return None, None
+            report = rejection_report(
                 examiner.gate, told.verdict, chunk=told.chunk, state=told.state, world=told.world
             )
-    return None
+            return report, first_row
+    return None, None

@@ -98,6 +98,7 @@ def _moment(moment: Moment) -> str:
         picture = (
             f'<img alt="{escape(moment.report.sentence)}" style="max-width:100%" src="data:image/png;base64,{data}">'
             f"{'' if moment.is_worst else _FIRST_REJECTED}"
+            f'<p class="soft">Step 0 of the picture is row {moment.first_row} of the episode.</p>'
             f"<pre>{escape(moment.report.evidence)}</pre>"
         )
     code = f'<b style="font-size:1rem;white-space:normal">{escape(finding["code"])}</b>'

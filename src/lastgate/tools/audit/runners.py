@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.extras import install_command
 from lastgate.tools.audit.job import AuditJob, PartResult
 from lastgate.tools.audit.limited_process import audit_part, limited_audits
 
@@ -50,7 +51,7 @@ def run_on_ray(
         import ray
     except ModuleNotFoundError:
         raise ROSConfigError(
-            "`--ray` needs Ray, which is not installed\n\nhint: pip install 'lastgate[ray]'"
+            f"`--ray` needs Ray, which is not installed\n\nhint: {install_command('ray')}"
         ) from None
     try:
         if address == "local":

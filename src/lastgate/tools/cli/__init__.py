@@ -15,7 +15,7 @@ def main() -> None:
         if error.name not in ("typer", "rich"):
             raise
         print(f"error: the command line needs {error.name}, which is not installed", file=sys.stderr)
-        print("\nhint: pip install 'lastgate[cli]'", file=sys.stderr)
+        print("\nhint: pip install typer rich", file=sys.stderr)
         sys.exit(2)
     if tuple(sys.argv[1:3]) in LOWERING:
         from lastgate.tools.cli.same_arithmetic import rerun_with_same_arithmetic

@@ -11,9 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from lastgate.contracts.exceptions import ROSError
+from lastgate.contracts.extras import install_command
 from lastgate.tools.cli.approach import approach_command
 from lastgate.tools.cli.audit import audit_command
 from lastgate.tools.cli.bench import bench_command
+from lastgate.tools.cli.calibrate import calibrate_check_command
 from lastgate.tools.cli.certificate_file import verify_command
 from lastgate.tools.cli.check import check_command
 from lastgate.tools.cli.collision_lower import check_command as collision_check_command
@@ -55,9 +57,10 @@ EXIT_INTERRUPTED = 130
 EXTRAS = {
     "approach": "approach",
     "bench": "lowering,oracles,robot-data",
-    "collision": "lowering,oracles",
-    "robot add": "lowering,oracles",
-    "robot report": "lowering,oracles",
+    "calibrate": "audit",
+    "collision": "lowering",
+    "robot add": "lowering",
+    "robot report": "lowering",
     "robot vendor-urdf": "xacro",
 }
 
@@ -76,6 +79,9 @@ app = typer.Typer(
 )
 robot_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode=None, help="The robot library, and robots of your own."
+)
+calibrate_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Whether recorded joints mean what the manifest says."
 )
 collision_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Volumes and allowed pairs.")
 kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
@@ -115,6 +121,11 @@ robot_app.command("vendor-urdf", short_help="A flat URDF of one's own.")(vendor_
 robot_app.command("add", short_help="A robot of one's own, in one command.")(add_command)
 robot_app.command("report", short_help="Volumes against meshes, with a picture.")(report_command)
 app.add_typer(robot_app, name="robot")
+
+calibrate_app.command("check", short_help="Zero, sign, unit, order, scale of every joint.")(
+    calibrate_check_command
+)
+app.add_typer(calibrate_app, name="calibrate")
 
 collision_app.command("lower", short_help="Description to volumes and pairs, as a diff.")(lower_command)
 collision_app.command("check", short_help="Re-lowers and compares.")(collision_check_command)
@@ -188,7 +199,7 @@ def _how_to_install(arguments: Sequence[str]) -> str:
     """Returns the extra that a command needs, or every extra that may bring it."""
     words = " ".join(arguments)
     extra = next((extra for command, extra in EXTRAS.items() if words.startswith(command)), None)
-    return "`lastgate doctor` lists what is missing" if extra is None else f"pip install 'lastgate[{extra}]'"
+    return "`lastgate doctor` lists what is missing" if extra is None else install_command(*extra.split(","))
 
 
 def _forget_stdout() -> None:

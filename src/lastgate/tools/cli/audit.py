@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lastgate.contracts.extras import install_command
 from lastgate.contracts.printable import printable
 from lastgate.tools.cli.dataset_arguments import (
     ActionKeyOption,
@@ -99,7 +100,7 @@ def audit_command(
         from lastgate.tools.audit.run import run_audit
     except ModuleNotFoundError as error:
         raise ROSConfigError(
-            f"audits need {error.name}, which is not installed\n\nhint: pip install 'lastgate[audit]'"
+            f"audits need {error.name}, which is not installed\n\nhint: {install_command('audit')}"
         ) from None
     if workers is not None and workers < 1:
         raise ROSConfigError(f"`--workers` must be at least 1: `{workers}`")
@@ -165,7 +166,7 @@ def audit_job(
         from lastgate.tools.audit.joint_units import parse_units
     except ModuleNotFoundError as error:
         raise ROSConfigError(
-            f"audits need {error.name}, which is not installed\n\nhint: pip install 'lastgate[audit]'"
+            f"audits need {error.name}, which is not installed\n\nhint: {install_command('audit')}"
         ) from None
     from lastgate.robots import load_robot
     from lastgate.tools.cli.input_files import load_world
@@ -196,7 +197,7 @@ def audit_job(
             horizon=horizon,
             units=parse_units("degrees" if degrees else units or "si"),
             columns=None if columns is None else _column_numbers(columns),
-            joint_map=None if joint_map is None else _joint_map(joint_map),
+            joint_map=None if joint_map is None else parse_joint_map(joint_map),
         ),
         episodes_max=episodes,
     )
@@ -211,7 +212,8 @@ def _column_numbers(text: str) -> tuple[int, ...]:
         raise ROSConfigError(f"`--columns` is a list of numbers like 0,1,2: `{text}`") from None
 
 
-def _joint_map(text: str) -> tuple[tuple[str, str], ...]:
+def parse_joint_map(text: str) -> tuple[tuple[str, str], ...]:
+    """Returns the joint of each column in `0=shoulder,1=elbow`."""
     from lastgate.contracts import ROSConfigError
 
     pairs = [tuple(part.strip() for part in entry.partition("=")[::2]) for entry in text.split(",")]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lastgate.contracts.exceptions import ROSConfigError
+from lastgate.contracts.extras import install_command
 
 if TYPE_CHECKING:
     from lastgate.tools.bench.speed import Timing
@@ -93,7 +94,7 @@ def _print_speed(robots: list[str], *, as_json: bool) -> int:
             cases, missing = cases_of(scene_of(gate))
             timings = measure(cases, progress=progress)
         for peer in missing:
-            print(f"note: {peer} is not installed: pip install 'lastgate[oracles]'", file=sys.stderr)
+            print(f"note: {peer} is not installed: {install_command('oracles')}", file=sys.stderr)
         tables[name] = [asdict(found) for found in timings]
         if not as_json:
             _print_timings(name, timings)

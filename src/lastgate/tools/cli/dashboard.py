@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from lastgate.contracts.extras import install_command
 from lastgate.tools.cli.messages import print_error, print_note
 from lastgate.tools.cli.options import PAGE_PORT
 
@@ -48,7 +49,7 @@ def dashboard_command(
         from lastgate.tools.dashboard.store import LiveStore
     except ModuleNotFoundError as error:
         raise ROSConfigError(
-            f"the page needs {error.name}, which is not installed\n\nhint: pip install 'lastgate[dashboard]'"
+            f"the page needs {error.name}, which is not installed\n\nhint: {install_command('dashboard')}"
         ) from None
     from lastgate.kernel.process import default_state_dir, require_instance
     from lastgate.robots import load_robot

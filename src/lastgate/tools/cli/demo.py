@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lastgate.contracts.extras import install_command
 from lastgate.tools.cli.messages import paint, print_error, print_note, print_warning
 from lastgate.tools.cli.options import PAGE_PORT
 
@@ -53,8 +54,7 @@ def demo_command(
         from lastgate.tools.demo.viewer import open_viewer
     except ModuleNotFoundError as error:
         raise ROSConfigError(
-            f"the demo needs {error.name}, which is not installed\n\n"
-            "hint: pip install 'lastgate[demo,robot-data]'"
+            f"the demo needs {error.name}, which is not installed\n\nhint: {install_command('demo')}"
         ) from None
     simulation = Simulation(seed=seed, black_box=report / "demo.mcap" if _can_record() else None)
     viewer, reason = (None, "") if headless else open_viewer(simulation.scene)

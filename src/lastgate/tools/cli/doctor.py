@@ -4,18 +4,18 @@
 import importlib.util
 import json
 import platform
-import re
 import shutil
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution, version
+from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
+from lastgate.contracts.extras import install_command, missing_packages
 from lastgate.tools.cli.messages import paint
 
 if TYPE_CHECKING:
@@ -91,37 +91,10 @@ def _compiler() -> Iterator[Finding]:
 
 
 def _extras() -> Iterator[Finding]:
-    metadata = distribution("lastgate").metadata
-    for extra in metadata.get_all("Provides-Extra") or []:
-        missing = [name for name in _requirements(extra) if not _is_installed(name)]
-        detail = (
-            "installed" if not missing else f"needs {', '.join(missing)}: pip install 'lastgate[{extra}]'"
-        )
+    for extra in distribution("lastgate").metadata.get_all("Provides-Extra") or []:
+        missing = missing_packages(extra)
+        detail = f"needs {', '.join(missing)}: {install_command(extra)}" if missing else "installed"
         yield {"what": f"extra {extra}", "found": not missing, "detail": detail}
-
-
-def _requirements(extra: str) -> list[str]:
-    """Returns the distributions an extra asks for, extras of our own followed."""
-    wanted: list[str] = []
-    for line in distribution("lastgate").requires or []:
-        requirement, _, marker = line.partition(";")
-        if not re.search(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]", marker):
-            continue
-        name = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
-        own = re.match(r"lastgate\[([^\]]+)\]", requirement.strip())
-        if own is not None:
-            wanted += [inner for part in own[1].split(",") for inner in _requirements(part.strip())]
-        elif name is not None:
-            wanted.append(name[0])
-    return list(dict.fromkeys(wanted))
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        version(name)
-    except PackageNotFoundError:
-        return False
-    return True
 
 
 def _robots() -> Iterator[Finding]:
@@ -162,8 +135,8 @@ def _engines() -> Iterator[Finding]:
         found = importlib.util.find_spec(module) is not None
         detail = (
             version(distribution_name)
-            if found and _is_installed(distribution_name)
-            else "asked by lowering, tests and benchmarks: pip install 'lastgate[oracles]'"
+            if found
+            else f"asked by lowering, tests and benchmarks: {install_command('oracles')}"
         )
         yield {
             "what": f"engine {module}",

@@ -107,8 +107,7 @@ def _library_urdf_ref(robot_id: str) -> str:
         from ruamel.yaml import YAML
     except ImportError as error:
         raise ROSConfigError(
-            "reading a manifest needs ruamel.yaml, which is not installed\n\n"
-            "hint: pip install 'lastgate[robots]'"
+            "reading a manifest needs ruamel.yaml, which is not installed\n\nhint: pip install ruamel.yaml"
         ) from error
     manifest = YAML(typ="safe").load(manifests[robot_id].read_text(encoding="utf-8"))
     urdf = ((manifest or {}).get("assets") or {}).get("urdf")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from lastgate.contracts.extras import install_command
 from lastgate.tools.cli.messages import print_note
 from lastgate.tools.cli.options import RobotOption
 
@@ -38,7 +39,7 @@ def synth_command(
         from lastgate.tools.audit.synth.dataset import write_dataset
     except ModuleNotFoundError as error:
         raise ROSConfigError(
-            f"datasets need {error.name}, which is not installed\n\nhint: pip install 'lastgate[audit]'"
+            f"datasets need {error.name}, which is not installed\n\nhint: {install_command('audit')}"
         ) from None
     if seed < 0:
         raise ROSConfigError(f"`--seed` must not be negative: `{seed}`")

@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from lastgate.contracts.extras import install_command
 from lastgate.tools.cli.messages import print_note, print_warning
 from lastgate.tools.cli.options import (
     PAGE_PORT,
@@ -138,7 +139,7 @@ def up_command(
     if sys.stdin.isatty():
         others["human"] = ["human", "--robot", name]
     if page and not _has_dashboard():
-        print_warning("the page is not started: `pip install 'lastgate[dashboard]'`, or say `--no-page`")
+        print_warning(f"the page is not started: `{install_command('dashboard')}`, or say `--no-page`")
     elif page:
         others["dashboard"] = ["dashboard", "--robot", robot, "--instance", name, "--port", str(port)]
     if envelope.deadman_required and not wants_deadman:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
+from lastgate.contracts.extras import install_command
 from lastgate.tools.lowering.diagnostics import LoweringError
 from lastgate.tools.lowering.shapes import LinkShapes
 from lastgate.tools.lowering.triangles import distinct
@@ -28,7 +29,7 @@ def load_coal() -> Any:
     except ImportError as error:
         raise LoweringError(
             "allowed pairs are verified on the meshes and that needs Coal\n\n"
-            "hint: pip install 'lastgate[oracles]'"
+            f"hint: {install_command('lowering')}"
         ) from error
     return coal
 

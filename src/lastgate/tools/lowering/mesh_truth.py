@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate.contracts.extras import install_command
 from lastgate.contracts.robot import RobotDescription
 from lastgate.tools.lowering.diagnostics import LoweringError
 from lastgate.tools.lowering.enclosures import Enclosures
@@ -86,7 +87,7 @@ class MujocoPeer:
         try:
             import mujoco
         except ImportError as error:
-            raise LoweringError("this peer needs MuJoCo\n\nhint: pip install 'lastgate[oracles]'") from error
+            raise LoweringError(f"this peer needs MuJoCo\n\nhint: {install_command('lowering')}") from error
         self._mujoco: Any = mujoco
         self._truth = truth
         spec = mujoco.MjSpec()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lastgate.contracts.extras import install_command
 from lastgate.contracts.robot import RobotDescription
 from lastgate.tools.lowering.diagnostics import LoweringError
 from lastgate.tools.lowering.mesh_contact import mesh_shape
@@ -42,7 +43,7 @@ class PinocchioRobot:
             import pinocchio
         except ImportError as error:
             raise LoweringError(
-                "evaluating by meshes needs Pinocchio\n\nhint: pip install 'lastgate[oracles]'"
+                f"evaluating by meshes needs Pinocchio\n\nhint: {install_command('lowering')}"
             ) from error
         self.pin: Any = pinocchio
         self.model: Any = pinocchio.buildModelFromUrdf(str(urdf_path))

@@ -13,6 +13,7 @@ import numpy as np
 
 from lastgate.contracts import ROSConfigError
 from lastgate.contracts.arrays import Float64
+from lastgate.contracts.extras import install_command
 from lastgate.tools.telemetry.scene import Role, Scene
 from lastgate.tools.telemetry.series import Series
 
@@ -46,7 +47,7 @@ def draw(
         from matplotlib.figure import Figure
         from matplotlib.patches import Patch
     except ModuleNotFoundError:
-        raise ROSConfigError("a picture needs `pip install 'lastgate[record]'`") from None
+        raise ROSConfigError(f"a picture needs `{install_command('record')}`") from None
     figure = Figure(figsize=(11.0, 5.8), dpi=100)
     FigureCanvasAgg(figure)
     azimuth = _open_view(scene)

@@ -16,6 +16,7 @@ from lastgate import _core
 from lastgate.contracts import ROSConfigError, RSkillManifest
 from lastgate.contracts.action import ActionChunk, RobotState
 from lastgate.contracts.attached_shape import AttachedShape
+from lastgate.contracts.extras import install_command
 from lastgate.gate import Gate
 from lastgate.gate.declared_contact import DeclaredContact
 from lastgate.robots.convex_hulls_file import written_hulls
@@ -126,7 +127,7 @@ def require_mcap() -> None:
     try:
         import mcap  # noqa: F401
     except ModuleNotFoundError:
-        raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
+        raise ROSConfigError(f"recordings need `{install_command('record')}`") from None
 
 
 def recording_writer(stream: BinaryIO) -> Any:

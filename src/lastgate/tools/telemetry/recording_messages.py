@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.extras import install_command
 
 _FOLDER = Path(__file__).with_name("messages")
 _PACKAGE_OF: dict[str, str] = {
@@ -21,7 +22,7 @@ def _types() -> Any:
     try:
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     except ModuleNotFoundError:
-        raise ROSConfigError("recordings need `pip install 'lastgate[record]'`") from None
+        raise ROSConfigError(f"recordings need `{install_command('record')}`") from None
     types = get_typestore(Stores.ROS2_JAZZY)
     for path in sorted(_FOLDER.glob("*.msg")):
         types.register(get_types_from_msg(path.read_text(encoding="utf-8"), full_name(path.stem)))

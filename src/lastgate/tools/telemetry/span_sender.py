@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from lastgate.contracts import ROSConfigError
+from lastgate.contracts.extras import install_command
 from lastgate.tools.telemetry.check_span import (
     SPAN_NAME,
     VIOLATION_EVENT,
@@ -28,7 +29,7 @@ try:
     from opentelemetry.sdk.trace.sampling import ALWAYS_ON
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ModuleNotFoundError:
-    raise ROSConfigError("spans need `pip install 'lastgate[telemetry]'`") from None
+    raise ROSConfigError(f"spans need `{install_command('telemetry')}`") from None
 
 SERVICE_NAME = "openral_safety_kernel"
 

@@ -12,6 +12,7 @@ import pytest
 
 from lastgate import _core
 from lastgate.contracts import CATALOGUE, ROSConfigError
+from lastgate.contracts.extras import install_command
 from lastgate.robots.kernel_config import with_step
 
 COMMAND = Path(sys.executable).parent / "lastgate"
@@ -325,11 +326,11 @@ def test_folder_that_cannot_be_made_is_named_and_is_no_bug_of_ours(lastgate, pla
 
 
 WITHOUT_PACKAGES = {
-    "robot report franka_panda": "lowering,oracles",
-    "robot add arm --urdf file:arm.urdf": "lowering,oracles",
+    "robot report franka_panda": "lowering",
+    "robot add arm --urdf file:arm.urdf": "lowering",
     "robot vendor-urdf franka_panda": "xacro",
-    "collision lower --robot franka_panda": "lowering,oracles",
-    "collision check --all": "lowering,oracles",
+    "collision lower --robot franka_panda": "lowering",
+    "collision check --all": "lowering",
     "bench --errors franka_panda": "lowering,oracles,robot-data",
 }
 
@@ -347,4 +348,6 @@ def test_command_without_its_packages_names_the_extra(tmp_path):
     assert "Traceback" not in done.stderr
     said = [line for line in done.stderr.splitlines() if line]
     assert all(line.startswith("error: this needs ") for line in said[::2])
-    assert said[1::2] == [f"hint: pip install 'lastgate[{extra}]'" for extra in WITHOUT_PACKAGES.values()]
+    commands = [install_command(*extras.split(",")) for extras in WITHOUT_PACKAGES.values()]
+    assert said[1::2] == [f"hint: {command}" for command in commands]
+    assert all(command.startswith("pip install ") and "lastgate" not in command for command in commands)

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of .npz files, one per episode: `action`, and if there are any `state`, `timestamp` and `stamp_s`."""
+"""A folder of .npz files, one per episode: `action`, and if there are any `state`, `timestamp` and `stamp_s`.
+
+A calibration also reads `velocity` and `tool_pose`.
+"""
 
 import math
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +33,7 @@ class NpzDataset:
             raise ROSConfigError(
                 f"{folder}: .npz files do not say how far their rows are apart\n\nhint: `--rate-hz 50`"
             )
-        self.episodes = [
+        self.episodes: list[EpisodeRef] = [
             EpisodeRef(number=number, name=path.stem, file=path.name)
             for number, path in enumerate(sorted(folder.glob("*.npz")))
         ]
@@ -48,6 +52,8 @@ class NpzDataset:
                 states = _numbers(arrays, self._state_key, dimensions=2, file=ref.file)
                 times = _numbers(arrays, "timestamp", dimensions=1, file=ref.file)
                 stamps = _numbers(arrays, "stamp_s", dimensions=1, file=ref.file)
+                speeds = _numbers(arrays, "velocity", dimensions=2, file=ref.file)
+                tool = _numbers(arrays, "tool_pose", dimensions=2, file=ref.file)
                 names = _names(arrays, file=ref.file)
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
             raise UnreadableEpisodeError(f"{ref.file}: {error}") from None
@@ -56,15 +62,29 @@ class NpzDataset:
                 f"{ref.file}: has neither `{self._action_key}` nor `{self._state_key}`"
             )
         count = len(actions if actions is not None else states)  # pyright: ignore[reportArgumentType]
-        assert self.step_s is not None
+        if times is None:
+            if self.step_s is None:
+                raise UnreadableEpisodeError(f"{ref.file}: has no `timestamp`: say `--rate-hz 50`")
+            times = self.step_s * np.arange(count, dtype=np.float64)
         return Episode(
-            times_s=self.step_s * np.arange(count, dtype=np.float64) if times is None else times,
+            times_s=times,
             actions=actions,
             states=states,
             stamps_s=stamps,
             action_names=names,
             state_names=names,
+            velocities=speeds,
+            tool_poses=tool,
         )
+
+
+class NpzFile(NpzDataset):
+    """One .npz file; its rows may say their times themselves."""
+
+    def __init__(self, path: Path, options: DatasetOptions) -> None:
+        super().__init__(path.parent, replace(options, step_s=options.step_s or 1.0))
+        self.step_s = options.step_s
+        self.episodes = [EpisodeRef(number=0, name=path.stem, file=path.name)]
 
 
 def _names(arrays: np.lib.npyio.NpzFile, *, file: str) -> tuple[str, ...]:
