@@ -66,7 +66,10 @@ def budget_lines(result: dict[str, Any]) -> list[tuple[bool, str]]:
         if "at_rest_ratio_max" in budget:
             times, wanted = result["ratios"][case], budget["at_rest_ratio_max"]
             lines.append(
-                (times <= wanted, f"{budget['title']}: {times} times the same motion at rest, at most {wanted}")
+                (
+                    times <= wanted,
+                    f"{budget['title']}: {times} times the same motion at rest, at most {wanted}",
+                )
             )
         if "bytes_max" in budget:
             taken, wanted = result["memory_bytes"].get(case), budget["bytes_max"]

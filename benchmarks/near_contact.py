@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lastgate as lg
-from lastgate.kernel_config import SHAPE_KIND, flat_config, shape_size_m
+from lastgate.robots.kernel_config import SHAPE_KIND, flat_config, shape_size_m
 
 Array = NDArray[np.float64]
 

@@ -46,8 +46,14 @@ ORDER = (
         ),
     ),
     Part(
-        "the inequality and the motion bound",
-        ("src/geometry/tolerance.hpp", "src/sweep/clearance.hpp", "src/sweep/motion_bound.*"),
+        "the inequality, the motion bound and the directional bound",
+        (
+            "src/geometry/tolerance.hpp",
+            "src/sweep/clearance.hpp",
+            "src/sweep/motion_bound.*",
+            "src/sweep/directional_bound.*",
+            "src/sweep/placed_shape.hpp",
+        ),
     ),
     Part(
         "the sweep: rows, then bisection",

@@ -13,7 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures.analytic_robots import NOW_S, arm_of_one_link, at, code_of, gate_of, planar_two_link, sphere, world_of
+from fixtures.analytic_robots import (
+    NOW_S,
+    arm_of_one_link,
+    at,
+    code_of,
+    gate_of,
+    planar_two_link,
+    sphere,
+    world_of,
+)
 
 import lastgate as lg
 from lastgate.certificate import checker as certificate_checker

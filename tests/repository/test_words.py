@@ -104,7 +104,7 @@ ALLOWED = (
         r"held(\.|\[\")\w+|refused\(|(no|shortened)_chunk(_are|_is)_refused|batch_of_chunks_is_refused|[Ll]ook-at",
     ),
     (r"", r"_core\b|counted and shown|/cell_1/|smoke in the cell|first cell"),
-    (r"", r"footprint_corners_xy|horizon_step|held_objects|held_shapes"),
+    (r"", r"(footprint_)?corners_xy|horizon_step|held_objects|held_shapes"),
     (r"", r"\d{4}-[a-z0-9-]+(\.md)?"),  # file names of decisions
     (r"", r"(?i)cuts? corners|corners it cuts|in a corner of"),
     (r"", r"(?i)(minimum|maximum|lower|upper|lowest|low|two|grid) corners?\b"),

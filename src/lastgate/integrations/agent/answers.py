@@ -57,7 +57,7 @@ class DriveAnswer(Schema):
     """A drive that arrived."""
 
     pose: Pose6D
-    vertices_xy: tuple[tuple[Finite, Finite], ...]
+    corners_xy: tuple[tuple[Finite, Finite], ...]
     chunks_through_gate: Count
 
 

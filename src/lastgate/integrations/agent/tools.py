@@ -164,7 +164,7 @@ class AgentTools:
             frame_id=frame_id,
         )
         drive = navigate_to(goal, gate=self.gate, body=body, is_cancelled=self._is_cancelled)
-        return DriveAnswer(pose=drive.pose, vertices_xy=drive.vertices_xy, chunks_through_gate=drive.chunks)
+        return DriveAnswer(pose=drive.pose, corners_xy=drive.corners_xy, chunks_through_gate=drive.chunks)
 
     def look_at(
         self, target_xyz: Sequence[float], camera: str, standoff_m: float | None = None

@@ -4,10 +4,10 @@
 from pathlib import Path
 
 import pytest
-from lastgate.tools.cli.app import run
 
 from lastgate.contracts.robot import RobotDescription
 from lastgate.robots.convex_hulls_file import read_convex_hulls
+from lastgate.tools.cli.app import run
 from lastgate.tools.lowering.convex_file import lower_convex_hulls
 from lastgate.tools.lowering.lower import joints_with_frames, lower_robot
 from lastgate.tools.lowering.manifest_splice import read_manifest
