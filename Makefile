@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all demo test test-native test-neon test-sanitize test-threads test-python test-queries test-library check fuzz canary bench \
-  format generate clean wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates attack tools test-compilers test-odr tidy check-cpp-format format-cpp
+  format generate clean wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates attack prove tools test-compilers test-odr tidy check-cpp-format format-cpp
 
 help:  ## Shows what people need.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | sort | awk -F'\t' '{printf "%-10s %s\n", $$1, $$2}'
@@ -262,6 +262,9 @@ ATTACK_SECONDS ?= 60
 ATTACK_SEED ?= 1
 attack: $(VENV)/.built  ## Attacks the gate for ATTACK_SECONDS: random cases in all modes against an oracle that shares no code with it.
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --seconds $(ATTACK_SECONDS) --seed $(ATTACK_SEED) -o build/attack
+
+prove:  ## Re-checks the proofs (Coq) and rounding bounds (Gappa) from a clean copy; fails where the tools are missing.
+	$(call timed,Proofs,$(MAKE) --no-print-directory -C proofs prove)
 
 canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
 	$(BIN)/python tools/canary.py $(ARGS)

@@ -76,6 +76,7 @@ REPLACED = {
 # Where such a word belongs to others, is a key that is stored, or means another thing: the file, and what stands there.
 ALLOWED = (
     (r"", r"query_ball_point|\"ball\"|type=\"ball|joint_type=\"ball"),  # SciPy's function, MJCF's joint
+    (r"^proofs/", r"[Bb]alls?"),  # ball arithmetic, as numerical analysis calls a middle with a radius
     (r"", r"\[\"door\"\]"),  # a key of the frames that the kernel writes
     (r"", r"[\"'](phantoms|phantom_rate|phantom_pairs|gate_phantoms)[\"']"),  # keys of stored results
     (r"", r"fleet-data"),  # a group of wheels that people install by this name
