@@ -125,7 +125,8 @@ def test_no_two_codes_share_a_text(section):
 def test_words_that_promise_too_much_stay_out_of_the_texts(section):
     for entry in CATALOGUE.values():
         words = getattr(entry, section).lower()
-        assert not any(promise in words for promise in ("guarantee", "certified", " safe "))
+        # "certified" is the word for an interval that is proved clear; of a product it would promise too much.
+        assert not any(promise in words for promise in ("guarantee", " safe ", "certified gate", "certified to"))
 
 
 @pytest.mark.parametrize(

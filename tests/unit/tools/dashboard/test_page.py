@@ -161,7 +161,7 @@ def test_violation_appears_in_the_event_log_and_stays(shown, visit):
     first = page.locator("#ledger li").last
     first.wait_for()
     assert refused.violations[0].sentence() in first.inner_text()
-    page.wait_for_selector("#verdict[data-verdict=refused]")
+    page.wait_for_selector("#verdict[data-verdict=rejected]")
     assert page.locator("#verdict").inner_text().startswith("rejected: world_collision")
     until(lambda: share_of(shoot(page, "refused-light"), reddish) > 0.002)
     for _ in range(30):
@@ -358,7 +358,7 @@ def overlap(page: Any, one: str, other: str) -> bool:
 def test_phone_shows_the_stop_how_it_stands_and_the_verdict_without_one_covering_another(shown, visit):
     shown.check(START + np.array([0.0, 1.1, 0.0, 0.6, 0.0, 0.0, 0.0]), rows=40)
     page = visit(shown.page.server.url, size=PHONE, scheme="light")
-    page.wait_for_selector("#verdict[data-verdict=refused]")
+    page.wait_for_selector("#verdict[data-verdict=rejected]")
     shoot(page, "phone")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert not overlap(page, "#verdict", ".view-tools")

@@ -102,7 +102,7 @@ def test_accepted_check_is_counted_and_not_listed(serve):
     )
     assert page.ask("POST", "/v1/traces", made.SerializeToString(), **PROTOBUF)[0] == 200
     counts = page.json("/api/status")["counts"]
-    assert (counts["accepted"], counts["refused"], counts["violations"]) == (1, 0, 0)
+    assert (counts["accepted"], counts["rejected"], counts["violations"]) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(

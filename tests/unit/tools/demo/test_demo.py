@@ -177,7 +177,7 @@ def test_live_page_shows_the_run_and_changes_no_verdict(tmp_path):
         decisions = simulation.record.decisions
         counts = ask(f"{page.url}api/status")["counts"]
         assert counts["accepted"] == sum(d.accepted for d in decisions)
-        assert counts["refused"] == sum(not d.accepted for d in decisions)
+        assert counts["rejected"] == sum(not d.accepted for d in decisions)
         listed = [(e["code"], e["sentence"]) for e in ask(f"{page.url}api/ledger")["entries"]]
         assert listed == [(d.code, d.sentence) for d in decisions if not d.accepted]
         with pytest.raises(ROSConfigError, match="cannot serve the page on port"):

@@ -246,5 +246,5 @@ def test_package_without_coal_refuses_to_sort_pairs(monkeypatch: pytest.MonkeyPa
     from lastgate.tools.lowering.diagnostics import LoweringError
 
     monkeypatch.setitem(sys.modules, "coal", None)
-    with pytest.raises(LoweringError, match=r"lastgate\[oracles\]"):
+    with pytest.raises(LoweringError, match=r"needs Coal\n\nhint: pip install .*coal"):
         LinkMeshes({"a": sphere("a", 0.0, 0.1)})
