@@ -263,7 +263,7 @@ ATTACK_SEED ?= 1
 attack: $(VENV)/.built  ## Attacks the gate for ATTACK_SECONDS: random cases in all modes against an oracle that shares no code with it.
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --seconds $(ATTACK_SECONDS) --seed $(ATTACK_SEED) -o build/attack
 
-prove:  #+ Re-checks the proofs (Coq) and rounding bounds (Gappa) from a clean copy; fails where the tools are missing.
+prove:  #+ Re-checks proofs (Coq), rounding bounds (Gappa) and protocol models (Spin) from a clean copy; fails where the tools are missing.
 	$(call timed,Proofs,$(MAKE) --no-print-directory -C proofs prove)
 
 canary: $(VENV)/.requirements  ## Plants faults in a copy of the core and requires the tests to fail on each.
