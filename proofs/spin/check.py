@@ -39,12 +39,14 @@ def search(build: Path, model: str, *, bug: str = "", in_the_end: bool = False) 
     folder = build / "-".join(filter(None, [model, bug, "ltl" if in_the_end else ""]))
     folder.mkdir(parents=True, exist_ok=True)
     defines = [f"-D{name}" for name in (bug, "LTL" if in_the_end else "") if name]
-    run = {"cwd": folder, "check": True, "capture_output": True, "text": True}
-    subprocess.run(["spin", *defines, "-a", str(HERE / f"{model}.pml")], **run)
+    translate = ["spin", *defines, "-a", str(HERE / f"{model}.pml")]
+    subprocess.run(translate, cwd=folder, check=True, capture_output=True)
     kind = ["-DNFAIR=3"] if in_the_end else ["-DSAFETY"]
-    subprocess.run(["cc", "-O1", "-w", "-DCOLLAPSE", "-DNOREDUCE", *kind, "-o", "pan", "pan.c"], **run)
+    compile_it = ["cc", "-O1", "-w", "-DCOLLAPSE", "-DNOREDUCE", *kind, "-o", "pan", "pan.c"]
+    subprocess.run(compile_it, cwd=folder, check=True, capture_output=True)
     how = ["-a", "-f"] if in_the_end else []
-    found = subprocess.run(["./pan", "-m2000000", *how], cwd=folder, capture_output=True, text=True).stdout
+    searched = ["./pan", "-m2000000", *how]
+    found = subprocess.run(searched, cwd=folder, check=False, capture_output=True, text=True).stdout
     errors = re.search(r"errors: (\d+)", found)
     states = re.search(r"(\d+) states, stored", found)
     if errors is None or states is None:

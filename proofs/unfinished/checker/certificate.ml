@@ -101,11 +101,11 @@ let volumes_of model count =
   let radii = same_length "volume_radius_m" number (floats "volume_radius_m" (field "volume_radius_m" model)) in
   List.map2
     (fun link (ends, radius) ->
-      { of_link = index "volume_link" count link; corners = vecs "volume_ends_m" ends;
+      { of_link = index "volume_link" count link; vertices = vecs "volume_ends_m" ends;
         radius = dyadic (at_least 0.0 "volume_radius_m" radius) })
     on (List.combine ends radii)
 
-let pieces_of model count =
+let link_hulls_of model count =
   match model with
   | Object members when not (List.mem_assoc "piece_link" members) -> []
   | _ ->
@@ -113,18 +113,18 @@ let pieces_of model count =
       let number = List.length on in
       let radii = same_length "piece_radius_m" number (floats "piece_radius_m" (field "piece_radius_m" model)) in
       let counts = same_length "piece_corner_count" number (ints "piece_corner_count" (field "piece_corner_count" model)) in
-      let corners = Array.of_list (vecs "piece_corners_m" (floats "piece_corners_m" (field "piece_corners_m" model))) in
+      let vertices = Array.of_list (vecs "piece_corners_m" (floats "piece_corners_m" (field "piece_corners_m" model))) in
       let first = ref 0 in
       let found =
         List.map2
           (fun link (radius, n) ->
-            if n < 1 || !first + n > Array.length corners then refuse "the corners of the pieces do not add up";
-            let own = Array.to_list (Array.sub corners !first n) in
+            if n < 1 || !first + n > Array.length vertices then refuse "the vertices of the link_hulls do not add up";
+            let own = Array.to_list (Array.sub vertices !first n) in
             first := !first + n;
-            { of_link = index "piece_link" count link; corners = own; radius = dyadic (at_least 0.0 "piece_radius_m" radius) })
+            { of_link = index "piece_link" count link; vertices = own; radius = dyadic (at_least 0.0 "piece_radius_m" radius) })
           on (List.combine radii counts)
       in
-      if !first <> Array.length corners then refuse "the corners of the pieces do not add up";
+      if !first <> Array.length vertices then refuse "the vertices of the link_hulls do not add up";
       found
 
 let obstacle_of kind size pose =
@@ -157,10 +157,10 @@ let held_of content count =
     (fun i number ->
       let shape =
         { of_link = index "held" count (int_of "held" (List.nth on i));
-          corners = vecs "held" (floats "held" (List.nth ends i));
+          vertices = vecs "held" (floats "held" (List.nth ends i));
           radius = dyadic (at_least 0.0 "held" (float_of "held" (List.nth radii i))) }
       in
-      { number = index "held" 1000000 (int_of "held" number); held_shape = shape;
+      { number = index "held" 1000000 (int_of "held" number); attached_shape = shape;
         touch_links = List.map (index "touch_links" count) (ints "touch_links" (List.nth touch i)) })
     numbers
 
@@ -192,7 +192,7 @@ let problem_of content =
   let numbers name columns = List.map (fun row -> same_length name columns (floats name row)) in
   let zone key columns = rows columns key (floats key (field key model)) in
   let margin key = dyadic (at_least 0.0 key (float_of key (field key model))) in
-  { links; volumes = volumes_of model count; pieces = pieces_of model count;
+  { links; volumes = volumes_of model count; link_hulls = link_hulls_of model count;
     allowed_pairs = List.map (fun (a, b) -> (index "allowed" count a, index "allowed" count b))
       (pairs (ints "allowed_link_pairs" (field "allowed_link_pairs" model)));
     self_margin = margin "self_collision_margin_m"; world_margin = margin "world_collision_margin_m";
@@ -211,7 +211,7 @@ let instant = scaled
 let towards (x, y, z) = ((scaled x, scaled y), scaled z)
 let negative (x, y, z) = (-.x, -.y, -.z)
 
-type record = { low : float; high : float; at : float; pieces_used : bool; first : int; second : int; across : float * float * float }
+type record = { low : float; high : float; at : float; link_hulls_used : bool; first : int; second : int; across : float * float * float }
 
 let hints_of content problem =
   let records = Hashtbl.create 256 and instants = Hashtbl.create 64 and order = ref [] in
@@ -220,25 +220,25 @@ let hints_of content problem =
     if not (Hashtbl.mem instants at) then (Hashtbl.add instants at (Hashtbl.length instants); order := at :: !order) in
   let take row =
     match floats "records" row with
-    | [ kind; by; a; b; piece_a; shape_a; piece_b; shape_b; low; high; at; x; y; z; _; _; _ ] ->
+    | [ kind; by; a; b; hull_a; shape_a; hull_b; shape_b; low; high; at; x; y; z; _; _; _ ] ->
         let flag x n = if x = 0.0 then 0 else int_of_float n in
         let kind = int_of_float kind and a = int_of_float a and b = int_of_float b in
         let swap = kind = 0 && a > b in
-        let first = flag piece_a shape_a and second = if kind = 3 then int_of_float shape_b else flag piece_b shape_b in
+        let first = flag hull_a shape_a and second = if kind = 3 then int_of_float shape_b else flag hull_b shape_b in
         let across = if swap then negative (x, y, z) else (x, y, z) in
         let first, second = if swap then (second, first) else (first, second) in
         remember_instant at;
         Hashtbl.add records (kind, (if swap then b else a), if swap then a else b)
-          { low; high; at; pieces_used = by <> 0.0; first; second; across }
+          { low; high; at; link_hulls_used = by <> 0.0; first; second; across }
     | _ -> refuse "a record has other columns"
   in
   List.iter take (list "records" (field "records" content));
   let stretches key make =
     let own = List.rev (Hashtbl.find_all records key) in
-    let groups = List.sort_uniq compare (List.map (fun r -> (r.low, r.high, r.at, r.pieces_used)) own) in
+    let groups = List.sort_uniq compare (List.map (fun r -> (r.low, r.high, r.at, r.link_hulls_used)) own) in
     List.map
       (fun (low, high, at, used) ->
-        let here = List.filter (fun r -> (r.low, r.high, r.at, r.pieces_used) = (low, high, at, used)) own in
+        let here = List.filter (fun r -> (r.low, r.high, r.at, r.link_hulls_used) = (low, high, at, used)) own in
         let by_hulls, toward = make used here in
         { from = instant low; till = instant high; instant = nat (Hashtbl.find instants at); by_hulls; toward })
       groups
@@ -248,7 +248,7 @@ let hints_of content problem =
     List.iter (fun r -> Hashtbl.replace table (if used then (r.first, r.second) else (0, 0)) (towards r.across)) here;
     (used, fun i j -> Hashtbl.find_opt table (if used then (int_of_nat i, int_of_nat j) else (0, 0)))
   in
-  (* Pieces against a cloud: some points by every piece, all others by the volume, which then gets no direction. *)
+  (* Hulls of a link against a cloud: some points by every link_hull, all others by the volume, which then gets no direction. *)
   let shown_point k used here =
     let own = List.filter (fun r -> r.second = k) here in
     if used && own <> [] then
@@ -261,7 +261,7 @@ let hints_of content problem =
   List.iter
     (fun row ->
       match floats "apart" row with
-      | [ volume; piece; x; y; z ] -> Hashtbl.replace apart (int_of_float volume, int_of_float piece) (towards (x, y, z))
+      | [ volume; link_hull; x; y; z ] -> Hashtbl.replace apart (int_of_float volume, int_of_float link_hull) (towards (x, y, z))
       | _ -> refuse "the table `apart` has other columns")
     (list "apart" (field "apart" content));
   let world_hints a k =

@@ -11,7 +11,7 @@ let counted n what = Printf.sprintf "%d %s%s" n what (if n = 1 then "" else "s")
 let describe (p : Checker.problem) =
   let n = List.length in
   String.concat ", "
-    [ counted (n p.rows - 1) "step"; counted (n p.volumes) "volume"; counted (n p.pieces) "piece";
+    [ counted (n p.rows - 1) "step"; counted (n p.volumes) "volume"; counted (n p.link_hulls) "piece";
       counted (n p.held) "attached shape"; counted (n p.zones) "zone"; counted (n p.obstacles) "obstacle"; counted (n p.points) "point" ]
 
 let verify text =

@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
-(** The executable checker. It believes nothing that a certificate computes: records only say which instant to look at and
+(** The executable checker. It believes nothing that a certificate computes: records only say which instant to query at and
     along which direction two shapes are apart. Any direction and any instant are safe to try, so hints need no proof.
-    Where one look is not enough the checker halves the stretch itself, whatever motion bound the writer used. *)
+    Where one query is not enough the checker halves the stretch itself, whatever motion bound the writer used. *)
 
 Require Import ZArith List Bool.
 From Lastgate Require Import Vectors Motions Kinematics Claim Balls BallVectors Trigonometry.
@@ -65,7 +65,7 @@ Definition sample_at (els : list elink) (brows : list (list ball)) (t : Z) : sam
   let q := config_in brows i (t - Z.of_nat i * one) in
   {| s_q := q; s_chains := echains_from q [[]] (tl els) |}.
 
-(** How far each joint strays from a sample between two instants: the ends of every piece of the path tell. *)
+(** How far each joint strays from a sample between two instants: the ends of every part of the path tell. *)
 Definition breakpoints (brows : list (list ball)) (from till : Z) : list (list ball) :=
   flat_map (fun i => let base := Z.of_nat i * one in
     if ((base <=? till) && (from <=? base + one))%bool
@@ -79,21 +79,21 @@ Definition deltas (brows : list (list ball)) (unsure : list dyadic) (from till :
 
 (** ** Shapes *)
 
-(** Corners that share one bound of their motion: those within [spread] of a centre. *)
-Record cluster := { middle : bvec; spread : Z; some_corners : list bvec }.
+(** Vertices that share one bound of their motion: those within [spread] of a centre. *)
+Record cluster := { middle : bvec; spread : Z; some_vertices : list bvec }.
 Record eshape := { e_of : nat; clusters : list cluster; e_radius : Z }.
 Definition lowest : Z := - one * one.
 Definition exactly (v : bvec) : bvec := BV (B (mid (bx v)) 0) (B (mid (by_ v)) 0) (B (mid (bz v)) 0).
-Definition single (c : bvec) : cluster := {| middle := c; spread := 0; some_corners := [c] |}.
+Definition single (c : bvec) : cluster := {| middle := c; spread := 0; some_vertices := [c] |}.
 Definition spread_of (c : bvec) (l : list bvec) := fold_right Z.max 0 (map (fun v => up (bnorm (bvsub v c))) l).
 Definition average (l : list bvec) : bvec :=
   let n := Z.max 1 (Z.of_nat (length l)) in
   exactly (fold_right (fun v s => bvadd (BV (bdiv_Z n (bx v)) (bdiv_Z n (by_ v)) (bdiv_Z n (bz v))) s) bzero l).
 Definition grouped (l : list bvec) : list cluster :=
   if (length l <=? 2)%nat then map single l
-  else let c := average l in [{| middle := c; spread := spread_of c l; some_corners := l |}].
+  else let c := average l in [{| middle := c; spread := spread_of c l; some_vertices := l |}].
 Definition eshape_of (h : hull) : eshape :=
-  {| e_of := of_link h; clusters := grouped (map of_dvec (corners h)); e_radius := up (of_dyadic (radius h)) |}.
+  {| e_of := of_link h; clusters := grouped (map of_dvec (vertices h)); e_radius := up (of_dyadic (radius h)) |}.
 
 (** Upper bound of how far a point strays, of everything within [spread] of [c]. *)
 Fixpoint moved (d : list Z) (own : list jinfo) (c : bvec) (spread : Z) : Z :=
@@ -107,14 +107,14 @@ Fixpoint moved (d : list Z) (own : list jinfo) (c : bvec) (spread : Z) : Z :=
       | Prismatic => times_up (times_up (j_weight j) (nth (j_dof j) d 0)) one + moved d more c spread
       end
   end.
-Definition corner_top (dl : bvec) (l : list bvec) : Z := fold_right Z.max lowest (map (fun c => up (bdot dl c)) l).
+Definition vertex_top (dl : bvec) (l : list bvec) : Z := fold_right Z.max lowest (map (fun c => up (bdot dl c)) l).
 (** Upper bound of how far a shape reaches along a direction [d] of length at most [len]. *)
 Definition side_top (ds : list Z) (d : bvec) (len : Z) (common : nat) (c : list jinfo) (e : eshape) : Z :=
   let f := last_frame bstill c in
   let dl := bapply (btranspose (brot f)) d in
   let own := skipn common c in
   fold_right Z.max lowest
-    (map (fun k => corner_top dl (some_corners k) + times_up len (moved ds own (bplace f (middle k)) (spread k)))
+    (map (fun k => vertex_top dl (some_vertices k) + times_up len (moved ds own (bplace f (middle k)) (spread k)))
        (clusters e))
   + up (bdot d (bpos f)) + times_up len (e_radius e).
 
@@ -148,7 +148,7 @@ Record hints := {
   world_hints : nat -> nat -> list stretch;
   apart_hint : nat -> nat -> option direction }.
 
-(** A direction from the line between the outermost corners of a shape to a point: for clouds, which come without one. *)
+(** A direction from the line between the outermost vertices of a shape to a point: for clouds, which come without one. *)
 Definition guess (c : list jinfo) (e : eshape) (to : bvec) : direction :=
   let f := last_frame bstill c in
   let ends := map (fun k => bplace f (middle k)) (clusters e) in
@@ -161,7 +161,7 @@ Definition guess (c : list jinfo) (e : eshape) (to : bvec) : direction :=
   let d := bvsub away (bvscale (B share 0) along) in (mid (bx d), mid (by_ d), mid (bz d)).
 Definition centre_of (o : eobstacle) := match o with EBox a _ _ _ _ _ _ _ => a | EHalf a _ => a end.
 
-(** ** One look *)
+(** ** One query *)
 
 Definition apart (top_a top_b len margin : Z) : bool := top_a + top_b + times_up len margin <? 0.
 
@@ -195,7 +195,7 @@ Definition obstacle_apart (margin : Z) (ds : list Z) (c : list jinfo) (a : eshap
 (** ** Bodies *)
 
 Record ebody := { e_volume : eshape; e_parts : list (nat * eshape) }.
-(** A piece that does not meet a volume has no share in the body. Both stand still in the frame of their link. *)
+(** A link_hull that does not meet a volume has no share in the body. Both stand still in the frame of their link. *)
 Definition not_met (v h : hull) (hint : option direction) : bool :=
   shapes_apart 0 [] 0 [] [] (eshape_of v) (eshape_of h) hint.
 Definition ebody_of (h : hints) (ib : nat * body) : ebody :=
@@ -217,15 +217,15 @@ Fixpoint covers (at_ : Z) (l : list stretch) (end_ : Z) : bool :=
   | [] => false
   | s :: more => (from s <=? at_) && (if end_ <=? till s then true else covers (till s) more end_)
   end.
-(** One look at the given sample; where it does not suffice, at the middles of both halves, and so on. *)
-Fixpoint certify (fuel : nat) (look : Z -> Z -> sample -> bool) (place_at : Z -> sample) (l h : Z) (s : sample) : bool :=
-  if look l h s then true
+(** One query at the given sample; where it does not suffice, at the middles of both halves, and so on. *)
+Fixpoint certify (fuel : nat) (query : Z -> Z -> sample -> bool) (place_at : Z -> sample) (l h : Z) (s : sample) : bool :=
+  if query l h s then true
   else match fuel with
     | O => false
     | S less =>
         let m := (l + h) / 2 in
-        if certify less look place_at l m (place_at ((l + m) / 2))
-        then certify less look place_at m h (place_at ((m + h) / 2)) else false
+        if certify less query place_at l m (place_at ((l + m) / 2))
+        then certify less query place_at m h (place_at ((m + h) / 2)) else false
     end.
 
 Section Check.
@@ -251,11 +251,11 @@ Definition world_look (s : stretch) (la : nat) (a : ebody) (o : eobstacle) (l r 
   forallb (fun ia => obstacle_apart (up (of_dyadic (world_margin p))) ds (nth la (s_chains smp) [])
     (snd ia) o (toward s (fst ia) 0%nat)) (parts (negb (by_hulls s)) a).
 Definition depth : nat := 6.
-Definition stretches_ok (look : stretch -> Z -> Z -> sample -> bool) (l : list stretch) : bool :=
+Definition stretches_ok (query : stretch -> Z -> Z -> sample -> bool) (l : list stretch) : bool :=
   covers 0 l end_ &&
   forallb (fun s => match nth_error samples (instant s) with
     | None => false
-    | Some smp => certify depth (look s) place_at (from s) (till s) smp
+    | Some smp => certify depth (query s) place_at (from s) (till s) smp
     end) l.
 
 Definition same_list (a b : list nat) : bool := if list_eq_dec Nat.eq_dec a b then true else false.

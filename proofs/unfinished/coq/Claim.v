@@ -9,16 +9,16 @@ Open Scope R_scope.
 
 (** ** Shapes *)
 
-(** The smallest convex set that holds some corners. *)
-Inductive in_hull (corners : list vec) : vec -> Prop :=
-| a_corner : forall c, In c corners -> in_hull corners c
-| between : forall a b t, in_hull corners a -> in_hull corners b -> 0 <= t <= 1 ->
-    in_hull corners (vadd a (vscale t (vsub b a))).
+(** The smallest convex set that holds some vertices. *)
+Inductive in_hull (vertices : list vec) : vec -> Prop :=
+| a_vertex : forall c, In c vertices -> in_hull vertices c
+| between : forall a b t, in_hull vertices a -> in_hull vertices b -> 0 <= t <= 1 ->
+    in_hull vertices (vadd a (vscale t (vsub b a))).
 
-(** Everything within a radius of the convex hull of some corners, fixed to a link: spheres have one corner, capsules two. *)
-Record hull := { of_link : nat; corners : list dvec; radius : dyadic }.
+(** Everything within a radius of the convex hull of some vertices, fixed to a link: spheres have one vertex, capsules two. *)
+Record hull := { of_link : nat; vertices : list dvec; radius : dyadic }.
 Definition in_shape (h : hull) (z : vec) :=
-  exists y, in_hull (map vval (corners h)) y /\ norm (vsub z y) <= val (radius h).
+  exists y, in_hull (map vval (vertices h)) y /\ norm (vsub z y) <= val (radius h).
 
 Inductive solid :=
 | Sphere (radius : dyadic)
@@ -42,10 +42,10 @@ Definition point_obstacle (p : dvec) := {| shape := Sphere d0; centre := p; qx :
 
 (** ** The problem: robot, path and world, as the file gives them *)
 
-Record attached := { number : nat; held_shape : hull; touch_links : list nat }.
+Record attached := { number : nat; attached_shape : hull; touch_links : list nat }.
 Record problem := {
   links : list link;  (** the first is the base, which stands still *)
-  volumes : list hull; pieces : list hull; allowed_pairs : list (nat * nat);
+  volumes : list hull; link_hulls : list hull; allowed_pairs : list (nat * nat);
   self_margin : dyadic; world_margin : dyadic;
   zones : list obstacle; obstacles : list obstacle; points : list dvec; held : list attached;
   rows : list (list dyadic); uncertainty : list dyadic }.
@@ -62,13 +62,13 @@ Definition placed (p : problem) (q : nat -> R) (i : nat) : frame := placement q 
 Definition moves (l : link) : bool := match kind l with Fixed => false | _ => true end.
 Definition movers (p : problem) (i : nat) : list nat := map fst (filter (fun il => moves (snd il)) (chain p i)).
 
-(** A body is a volume, and the convex pieces of its link where the link has some: the body is then what lies in both. *)
+(** A body is a volume, and the convex link_hulls of its link where the link has some: the body is then what lies in both. *)
 Record body := { volume : hull; hulls : list (nat * hull); holding : option (nat * list nat) }.
-Definition numbered (p : problem) := combine (seq 0 (length (pieces p))) (pieces p).
+Definition numbered (p : problem) := combine (seq 0 (length (link_hulls p))) (link_hulls p).
 Definition bodies (p : problem) : list body :=
   map (fun v => {| volume := v; hulls := filter (fun jh => Nat.eqb (of_link (snd jh)) (of_link v)) (numbered p);
                    holding := None |}) (volumes p)
-  ++ map (fun a => {| volume := held_shape a; hulls := []; holding := Some (number a, touch_links a) |}) (held p).
+  ++ map (fun a => {| volume := attached_shape a; hulls := []; holding := Some (number a, touch_links a) |}) (held p).
 Definition occupies (p : problem) (q : nat -> R) (b : body) (x : vec) :=
   exists z, x = place (placed p q (of_link (volume b))) z /\ in_shape (volume b) z
     /\ (hulls b = [] \/ exists jh, In jh (hulls b) /\ in_shape (snd jh) z).

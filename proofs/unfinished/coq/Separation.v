@@ -1,5 +1,5 @@
 (* SPDX-License-Identifier: Apache-2.0 *)
-(** One look of the checker is right: if it says that two shapes are apart along a direction at a sampled instant, by more
+(** One query of the checker is right: if it says that two shapes are apart along a direction at a sampled instant, by more
     than both can stray, then no two of their points are closer than the margin at any configuration near the sample. *)
 
 Require Import Reals ZArith List Bool Lra Lia Psatz.
@@ -21,7 +21,7 @@ Qed.
 Lemma below_zero : below 0 0.
 Proof. unfold below; lra. Qed.
 
-(** ** Motion of one corner *)
+(** ** Motion of one vertex *)
 
 Lemma moved_ok : forall r d (dr : nat -> R) own c before v p k x,
   Forall has_axis before -> chain_ok r before own c -> (forall j, 0 <= dr j) ->
@@ -67,19 +67,19 @@ Proof.
   intros [[x y] z]; exists (V (IZR x / scale) (IZR y / scale) (IZR z / scale)); split; [|split]; apply share_ok.
 Qed.
 
-Lemma grouped_ok : forall l dv, In dv l -> exists k b m, In k (grouped (map of_dvec l)) /\ In b (some_corners k) /\
+Lemma grouped_ok : forall l dv, In dv l -> exists k b m, In k (grouped (map of_dvec l)) /\ In b (some_vertices k) /\
   vcontains b (vval dv) /\ vcontains (middle k) m /\ below (norm (vsub (vval dv) m)) (spread k).
 Proof.
   intros l dv H; unfold grouped.
   assert (I : In (of_dvec dv) (map of_dvec l)) by (apply in_map; exact H).
   destruct (Nat.leb (length (map of_dvec l)) 2).
-  - exists (single (of_dvec dv)), (of_dvec dv), (vval dv); cbn [single some_corners middle spread].
+  - exists (single (of_dvec dv)), (of_dvec dv), (vval dv); cbn [single some_vertices middle spread].
     split; [apply in_map; exact I|]; split; [left; reflexivity|].
     split; [apply of_dvec_ok|]; split; [apply of_dvec_ok|].
     rewrite norm_zero_sub; apply below_zero.
   - assert (HM : exists m, vcontains (average (map of_dvec l)) m) by (unfold average; apply exactly_ok).
     destruct HM as [m Hm]; cbv zeta.
-    eexists; exists (of_dvec dv), m; split; [left; reflexivity|]; cbn [some_corners middle spread].
+    eexists; exists (of_dvec dv), m; split; [left; reflexivity|]; cbn [some_vertices middle spread].
     split; [exact I|]; split; [apply of_dvec_ok|]; split; [exact Hm|].
     unfold spread_of; eapply below_fold; [exact I|].
     apply below_up, bnorm_ok, bvsub_ok; [apply of_dvec_ok|exact Hm].
@@ -99,7 +99,7 @@ Proof.
   lra.
 Qed.
 
-Lemma place_corner : forall d f v, dot d (place f v) = dot (mapply (transpose (rot f)) d) v + dot d (pos f).
+Lemma place_vertex : forall d f v, dot d (place f v) = dot (mapply (transpose (rot f)) d) v + dot d (pos f).
 Proof. intros d f v; unfold place; rewrite dot_add_r, dot_mapply; reflexivity. Qed.
 
 Lemma dot_near : forall d x y, dot d x <= dot d y + norm d * norm (vsub x y).
@@ -136,14 +136,14 @@ Proof.
   intros v I; apply in_map_iff in I as [dv [<- I]].
   destruct (grouped_ok _ _ I) as (k&b&m&K&B&BV&M&SP).
   eapply below_trans; [apply (dot_near d (place T (vval dv)) (place G (vval dv)))|].
-  rewrite place_corner.
+  rewrite place_vertex.
   set (away := norm d * norm (vsub (place T (vval dv)) (place G (vval dv)))).
   replace (dot (mapply (transpose (rot G)) d) (vval dv) + dot d (pos G) + away)
     with ((dot (mapply (transpose (rot G)) d) (vval dv) + away) + dot d (pos G)) by ring.
   apply below_add; [|apply below_up, bdot_ok; [exact Hbd|apply F]].
   eapply below_fold; [exact K|].
   apply below_add.
-  - unfold corner_top; eapply below_fold; [exact B|]; apply below_up, bdot_ok; assumption.
+  - unfold vertex_top; eapply below_fold; [exact B|]; apply below_up, bdot_ok; assumption.
   - apply below_mul; [apply norm_nonneg|apply norm_nonneg|exact Hlen|].
     pose proof (side_moves r r' dr (firstn n c) (skipn n c) (vval dv) AX' Hd) as S1.
     cbn zeta in S1; rewrite firstn_skipn in S1; fold G in S1; rewrite <- place_compose in S1; fold T in S1.

@@ -82,15 +82,15 @@ Variable P : nat -> R -> Prop.
 Definition holds_on (l h : Z) := forall i s, (S i < length (rows p))%nat -> 0 <= s <= 1 ->
   IZR l <= instant_of i s <= IZR h -> P i s.
 
-Lemma certify_ok : forall look place_at,
-  (forall l h smp r, sample_ok p smp r -> look l h smp = true -> holds_on l h) ->
+Lemma certify_ok : forall query place_at,
+  (forall l h smp r, sample_ok p smp r -> query l h smp = true -> holds_on l h) ->
   (forall t, exists r, sample_ok p (place_at t) r) ->
-  forall fuel l h smp r, sample_ok p smp r -> certify fuel look place_at l h smp = true -> holds_on l h.
+  forall fuel l h smp r, sample_ok p smp r -> certify fuel query place_at l h smp = true -> holds_on l h.
 Proof.
-  intros look place_at L A; induction fuel as [|less IH]; intros l h smp r S H; cbn [certify] in H;
-    destruct (look l h smp) eqn:E; try (eapply L; eassumption); try discriminate.
+  intros query place_at L A; induction fuel as [|less IH]; intros l h smp r S H; cbn [certify] in H;
+    destruct (query l h smp) eqn:E; try (eapply L; eassumption); try discriminate.
   set (m := ((l + h) / 2)%Z) in *.
-  destruct (certify less look place_at l m (place_at ((l + m) / 2)%Z)) eqn:E1; [|discriminate].
+  destruct (certify less query place_at l m (place_at ((l + m) / 2)%Z)) eqn:E1; [|discriminate].
   destruct (A ((l + m) / 2)%Z) as [r1 R1]; destruct (A ((m + h) / 2)%Z) as [r2 R2].
   intros i s I Hs [T1 T2]; destruct (Rle_dec (instant_of i s) (IZR m)) as [X|X].
   - exact (IH _ _ _ _ R1 E1 i s I Hs (conj T1 X)).
@@ -108,12 +108,12 @@ Proof.
     destruct (IH _ _ H t ltac:(lra)) as [s' [I T]]; exists s'; split; [right; exact I|exact T].
 Qed.
 
-Lemma stretches_ok_holds : forall h look l, even_rows p -> (2 <= length (rows p))%nat ->
+Lemma stretches_ok_holds : forall h query l, even_rows p -> (2 <= length (rows p))%nat ->
   Forall (fun k => axis_ok k = true) (links p) ->
-  (forall s a b smp r, sample_ok p smp r -> look s a b smp = true -> holds_on a b) ->
-  stretches_ok p h look l = true -> forall i s, (S i < length (rows p))%nat -> 0 <= s <= 1 -> P i s.
+  (forall s a b smp r, sample_ok p smp r -> query s a b smp = true -> holds_on a b) ->
+  stretches_ok p h query l = true -> forall i s, (S i < length (rows p))%nat -> 0 <= s <= 1 -> P i s.
 Proof.
-  intros h look l E L A K H i s I Hs; unfold stretches_ok in H; cbv zeta in H.
+  intros h query l E L A K H i s I Hs; unfold stretches_ok in H; cbv zeta in H.
   apply andb_prop in H as [C H].
   pose proof scale_pos as SP; pose proof (pos_INR i) as PI.
   assert (T : IZR 0 <= instant_of i s <= IZR (Z.of_nat (length (rows p) - 1) * one)).

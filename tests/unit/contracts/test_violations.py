@@ -126,7 +126,9 @@ def test_words_that_promise_too_much_stay_out_of_the_texts(section):
     for entry in CATALOGUE.values():
         words = getattr(entry, section).lower()
         # "certified" is the word for an interval that is proved clear; of a product it would promise too much.
-        assert not any(promise in words for promise in ("guarantee", " safe ", "certified gate", "certified to"))
+        assert not any(
+            promise in words for promise in ("guarantee", " safe ", "certified gate", "certified to")
+        )
 
 
 @pytest.mark.parametrize(
