@@ -280,7 +280,7 @@ def test_killed_kernel_stops_the_wire_and_comes_back_latched(start_kernel, start
     )
     assert (level, values["fault_latch"]) == (2, "true")
     answer = peer.ask("call_reset", timeout_s=5.0)
-    assert (answer.success, answer.message) == (False, "refused: the kernel is gone")
+    assert (answer["success"], answer["message"]) == (False, "refused: the kernel is gone")
     peer.ask("forget")
     back = start_kernel(stacked(3), without_world=True, on_stale="drop", instance=kernel.instance)
     status = wait_status(peer, LATCHED, 10.0)
