@@ -6,6 +6,7 @@ namespace lastgate::tolerance {
 
 /// Added to every required distance before a distance counts as certified. Positions carry at most 1e4 m, a chain
 /// at most 40 rotations, so a computed distance is off by less than 1e4 * 40 * 2^-52 = 9e-11 m.
+/// Measured, not proved: Gappa bounds one step at 1e4 m by 1.1e-11 m per coordinate (proofs/gappa), forty steps by 4.4e-10 m.
 inline constexpr double rounding_m = 1.0e-9;
 
 /// Taken off every distance along a fixed direction, besides `rounding_m`. The joints of an interval turn and slide by at most
