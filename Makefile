@@ -62,7 +62,7 @@ BUILD_JOBS ?= 2
 PYTEST_ARGS ?=
 SANITIZERS := address,undefined
 # Those that compare SIMD builds, verdicts and motions; the others say nothing about a processor.
-NEON_TESTS := verdict_test sweep_test recovery_test simd_test stage_test mode_test verdict_digest
+NEON_TESTS := verdict_test sweep_test recovery_test simd_tables_test gate_stages_test gate_modes_test verdict_digest
 
 test: test-native test-sanitize test-threads test-python  ## Creates the environment, builds everything and passes every test.
 
