@@ -27,11 +27,11 @@ std::span<const std::byte> bytes_of(const Frame& frame) noexcept {
 
 }  // namespace
 
-KernelProcess::KernelProcess(KernelConfig config, KernelSettings settings, std::string model_digest, ProcessOptions options)
+KernelProcess::KernelProcess(const KernelConfig& config, KernelSettings settings, std::string model_digest, ProcessOptions options)
     : options_(std::move(options)),
       instance_(options_.instance),
       latch_file_(options_.latch_path),
-      kernel_(std::move(config), std::move(settings), std::move(model_digest), latch_file_.read()),
+      kernel_(config, std::move(settings), std::move(model_digest), latch_file_.read()),
       kernel_id_(new_identity()),
       status_block_(StatusBlockView::create(options_.instance)) {
     const std::string& instance = options_.instance;

@@ -39,7 +39,7 @@ inline bool is_reached(std::uint32_t count, std::uint32_t goal) noexcept { retur
 class KernelProcess {
   public:
     /// Creates the shared memory. Throws std::runtime_error when another kernel has it.
-    KernelProcess(KernelConfig config, KernelSettings settings, std::string model_digest, ProcessOptions options);
+    KernelProcess(const KernelConfig& config, KernelSettings settings, std::string model_digest, ProcessOptions options);
     ~KernelProcess();
 
     /// Serves until `shut_down` is called, or a client asks through a channel.
