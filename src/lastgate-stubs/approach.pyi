@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# `lastgate.approach` is `lastgate.planning.approach` under the name that the contract gives it; type checkers follow this line.
-from lastgate.planning.approach import *
+# The contract names this module `lastgate.approach`; it is made at run time.
+from lastgate.planning.approach import *  # noqa: F403 -- the list of names is that of the module

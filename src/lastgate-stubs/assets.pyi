@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# `lastgate.assets` is `lastgate.tools.assets` under the name that the contract gives it; type checkers follow this line.
-from lastgate.tools.assets import *
+# The contract names this module `lastgate.assets`; it is made at run time.
+from lastgate.tools.assets import *  # noqa: F403 -- the list of names is that of the module

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-# `lastgate.collision` is `lastgate.planning.collision` under the name that the contract gives it; type checkers follow this line.
-from lastgate.planning.collision import *
+# The contract names this module `lastgate.collision`; it is made at run time.
+from lastgate.planning.collision import *  # noqa: F403 -- the list of names is that of the module
