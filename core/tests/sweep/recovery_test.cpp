@@ -78,6 +78,18 @@ TEST(leaving_one_point_does_not_lead_into_another_of_its_cloud) {
     }
 }
 
+TEST(one_step_away_from_a_point_does_not_end_inside_another) {
+    // Within one step what the first point lacks of the margin is still 1 cm; the second, 5 mm clear at the start, must not profit from it.
+    const double points[6] = {0.04, 0.0, 0.0, -0.055, 0.0, 0.0};
+    for (const std::size_t count : {std::size_t{3}, std::size_t{6}}) {
+        InContact contact;
+        contact.world = make_world({});
+        contact.world.set_field(point_slot, std::make_shared<const ObstacleField>(ObstacleField::from_points({points, count})), 1.0);
+        REQUIRE(contact.check({-0.01}, true).accepted == (count == 3 ? 1 : 0), count);
+        REQUIRE(contact.check({-0.004}, true).accepted == 1, count);
+    }
+}
+
 TEST(columns_of_a_floor_are_left_one_by_one) {
     // Columns of 10 cm: one 1 cm inside the sphere at x >= 0.04, another behind it whose face is 2 cm clear.
     for (const bool behind : {false, true}) {
