@@ -68,7 +68,7 @@ test: test-native test-sanitize test-threads test-python  ## Creates the environ
 
 test-native: $(VENV)/.requirements  #+ The C++ tests.
 	$(call timed,C++ tests,$(CMAKE) -S . -B build/tests -G Ninja -DCMAKE_BUILD_TYPE=Release -DLASTGATE_TESTS=ON >/dev/null && \
-	  $(CMAKE) --build build/tests -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/tests --output-on-failure --no-tests=error)
+	  $(CMAKE) --build build/tests -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/tests -j $(BUILD_JOBS) --output-on-failure --no-tests=error)
 
 # What 64-bit ARM does, on a machine that is none: NEON code must give the bytes that the generic ones give.
 test-neon: $(VENV)/.requirements  #+ The core's tests for 64-bit ARM under qemu-user; says so where it or the cross compiler is absent.
@@ -92,7 +92,7 @@ test-neon: $(VENV)/.requirements  #+ The core's tests for 64-bit ARM under qemu-
 test-sanitize: $(VENV)/.requirements  #+ The C++ tests under the address and undefined behaviour sanitizers.
 	$(call timed,C++ tests under address and undefined behaviour sanitizers,$(CMAKE) -S . -B build/sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug \
 	  -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DLASTGATE_TESTS=ON -DLASTGATE_SANITIZE=$(SANITIZERS) >/dev/null && \
-	  $(CMAKE) --build build/sanitize -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/sanitize --output-on-failure --no-tests=error)
+	  $(CMAKE) --build build/sanitize -j $(BUILD_JOBS) -- --quiet && $(CTEST) --test-dir build/sanitize -j $(BUILD_JOBS) --output-on-failure --no-tests=error)
 
 # Worlds change hands between two threads in one place; the core itself belongs to one.
 test-threads: $(VENV)/.requirements  #+ What two threads share, under the thread sanitizer.

@@ -15,6 +15,13 @@ using namespace lastgate::kernel;
 
 namespace {
 
+// Sanitizers make each schedule fifteen times slower; what they look for shows in the first ones.
+#ifdef __SANITIZE_ADDRESS__
+constexpr long schedule_count = 10'000;
+#else
+constexpr long schedule_count = 100'000;
+#endif
+
 /// A driver as the contract wants it: moves on accepted chunks of the kernel it knows, and holds otherwise.
 struct Driver {
     double last_safe_s = -1.0;
@@ -152,16 +159,16 @@ TEST(no_schedule_breaks_an_invariant) {
     long passed = 0;
     long rejected = 0;
     long resets = 0;
-    for (std::uint64_t seed = 0; seed < 100'000; ++seed) {
-        World world(seed);
+    for (long seed = 0; seed < schedule_count; ++seed) {
+        World world(static_cast<std::uint64_t>(seed));
         for (int step = 0; step < 60 && world.broken.empty(); ++step) world.step();
         if (!REQUIRE(world.broken.empty(), seed, world.broken)) return;
         passed += world.passed;
         rejected += world.rejected;
         resets += world.resets;
     }
-    std::cout << "100000 schedules: " << passed << " chunks passed, " << rejected << " rejected, " << resets << " resets\n";
-    REQUIRE(passed > 100'000 && rejected > 100'000 && resets > 10'000, passed, rejected, resets);
+    std::cout << schedule_count << " schedules: " << passed << " chunks passed, " << rejected << " rejected, " << resets << " resets\n";
+    REQUIRE(passed > schedule_count && rejected > schedule_count && resets > schedule_count / 10, passed, rejected, resets);
 }
 
 TEST_MAIN
