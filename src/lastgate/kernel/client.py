@@ -211,6 +211,16 @@ class KernelClient:
         return self._gate.joint_names
 
     @property
+    def gripper_joint_names(self) -> tuple[str, ...]:
+        """Names of the gripper's joints, in the order of `gripper_positions`."""
+        return self._gate.gripper_joint_names
+
+    @property
+    def step_s(self) -> float:
+        """Time from one step to the next."""
+        return self._gate.step_s
+
+    @property
     def deadman_pid(self) -> int | None:
         """Process of the deadman that this client started; None where there is none."""
         return None if self._deadman is None else self._deadman.pid

@@ -66,9 +66,9 @@ def move_through_gate(
     return verdict
 
 
-def rejection_of(verdict: Verdict, *, what: str) -> ROSSafetyViolation:
-    """Returns the exception that says what a rejected verdict says."""
+def rejection_of(verdict: Verdict, *, what: str, who: str = "the gate") -> ROSSafetyViolation:
+    """Returns the exception that says what a rejected verdict says, and who rejected."""
     violation = verdict.violations[0]
     kind = CATALOGUE[violation.code].kind
     error = _REJECTIONS.get(kind, ROSSafetyViolation)
-    return error(f"the gate rejected {what}, and the robot holds: {violation}")
+    return error(f"{who} rejected {what}, and the robot holds: {violation}")
