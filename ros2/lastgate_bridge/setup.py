@@ -14,7 +14,9 @@ setup(
     install_requires=["setuptools", "lastgate"],
     maintainer="lastgate",
     maintainer_email="maintainers@lastgate.dev",
-    description="The topics and the reset service of a running lastgate kernel, as a node of this ROS 2.",
+    description="The topics and services of a running lastgate kernel, and a driver behind it, as nodes of this ROS 2.",
     license="Apache-2.0",
-    entry_points={"console_scripts": ["bridge = lastgate_bridge.bridge:main"]},
+    entry_points={
+        "console_scripts": ["bridge = lastgate_bridge.bridge:main", "hal = lastgate_bridge.hal:main"]
+    },
 )

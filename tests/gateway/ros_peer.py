@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Empty
+from std_msgs.msg import Empty, Float64MultiArray
 from std_srvs.srv import Trigger
 
 
@@ -160,6 +160,23 @@ class Peer(Node):
             if self.inboxes[topic]:
                 return {"topic": topic, **self.take(topic, 0.0)}
         return {"topic": None, "cdr": None}
+
+    def listen(self, topic: str) -> dict:
+        """Begins to note the set points that a driver publishes, with the time at which each came."""
+        self.set_points: list[tuple[float, list[float]]] = []
+        self.create_subscription(
+            Float64MultiArray,
+            named(topic),
+            lambda message: self.set_points.append((time.monotonic(), list(message.data))),
+            qos(100),
+        )
+        return {}
+
+    def heard(self, seconds: float) -> dict:
+        """Returns what was noted, after listening on for some time."""
+        self.until(lambda: False, seconds)
+        found, self.set_points = self.set_points, []
+        return {"set_points": found}
 
     def forget(self) -> dict:
         """Empties all inboxes."""

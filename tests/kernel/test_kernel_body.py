@@ -108,6 +108,11 @@ def off_axis_rad(gate, positions):
     return math.acos(min(1.0, float(optical[:, 2] @ view / np.linalg.norm(view))))
 
 
+def look_there_and_back(gate, body):
+    for target in (TARGET, (0.4, -0.3, 0.0)):
+        look_at(MotionPlanner(gate), body=body, camera="wrist", target_xyz=target)
+
+
 def test_look_at_turns_the_simulated_camera_and_each_step_crosses_the_kernel(panda):
     kernel, arm, gate = panda
     body = KernelBody(kernel, world=world_now)
@@ -129,8 +134,7 @@ def test_stop_ends_the_skill_and_the_arm_and_binds_the_next_one(panda):
     wait_for_state(body)
     threading.Timer(0.3, lambda: kernel.estop("pressed in the test")).start()
     with pytest.raises(lg.ROSSafetyViolation):
-        look_at(MotionPlanner(gate), body=body, camera="wrist", target_xyz=TARGET, standoff_m=0.25)
-        look_at(MotionPlanner(gate), body=body, camera="wrist", target_xyz=(0.4, -0.3, 0.0))
+        look_there_and_back(gate, body)
     sent = len(arm.sent)
     with pytest.raises(lg.ROSSafetyViolation, match="latched"):
         look_at(MotionPlanner(gate), body=body, camera="wrist", target_xyz=(0.5, -0.2, 0.0))
@@ -159,8 +163,8 @@ def test_kernel_that_is_gone_ends_the_motion(panda):
 
 
 def test_joint_that_was_never_measured_is_named(tmp_path):
-    with lg.KernelClient(
-        "franka_panda", rate_hz=RATE_HZ, instance="body-blind", state_dir=tmp_path
-    ) as kernel:
-        with pytest.raises(lg.ROSSafetyViolation, match="panda_joint1"):
-            KernelBody(kernel, world=world_now).observe()
+    with (
+        lg.KernelClient("franka_panda", rate_hz=RATE_HZ, instance="body-blind", state_dir=tmp_path) as kernel,
+        pytest.raises(lg.ROSSafetyViolation, match="panda_joint1"),
+    ):
+        KernelBody(kernel, world=world_now).observe()

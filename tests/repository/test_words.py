@@ -117,7 +117,7 @@ ALLOWED = (
     # Points of a planned path, which planners call so.
     (
         r"continuous|trajectory|/skills/|/agent/|/memory/|test_looking|requirements|planning_case|test_agent_tools"
-        r"|examples/turn",
+        r"|examples/turn|kernel_body",
         r"\w*waypoints?\w*",
     ),
     # Cells of a 2-D map, of a table or of a file; cells that robots work in; evidence names.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A robot behind a kernel process, as skills and agents see a robot: every step they ask for is the kernel's to allow."""
+"""A robot behind a kernel process, as skills and agents see a robot: the kernel allows each step, or rejects it."""
 
 import time
 from collections.abc import Callable
@@ -21,7 +21,7 @@ POLL_S = 0.002
 class KernelBody:
     """Moves whatever the drivers of one kernel move; is a `Body` of `lastgate.planning.skills`.
 
-    The measured state is the one that the kernel is told, by whoever tells it: a driver, or ROS 2 through the gateway.
+    The measured state is the one that the kernel is told, by a driver or by ROS 2 through the gateway.
     `execute` hands the chunk to the kernel, which checks it against its own state and world and passes it to the
     drivers, or rejects it. A kernel that latches, ends or is deactivated ends the motion.
 
@@ -68,7 +68,7 @@ class KernelBody:
         missing = [name for name in joints if name not in self._measured]
         if missing:
             raise ROSSafetyViolation(
-                f"the kernel `{self._client.instance}` was never told where {', '.join(missing)} is, and the robot holds"
+                f"the kernel `{self._client.instance}` was never told of {', '.join(missing)}, and the robot holds"
             )
         measured_fingers = [self._measured[name] for name in fingers if name in self._measured]
         knows_fingers = bool(fingers) and len(measured_fingers) == len(fingers)
@@ -113,7 +113,7 @@ class KernelBody:
             time.sleep(min(left_s, POLL_S))
 
     def hold(self) -> None:
-        """Proposes nothing more: the drivers hold the last step of what was accepted, and stop when their patience ends.
+        """Proposes nothing more: drivers hold the last step that was accepted, and stop when their patience ends.
 
         A chunk that the kernel accepted runs to its end; `KernelClient.estop` ends that too.
         """
