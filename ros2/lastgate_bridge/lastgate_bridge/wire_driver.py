@@ -35,7 +35,7 @@ class WireLatch:
             self._needs_sequence = None
 
     def hear_stop(self) -> None:
-        """Takes an e-stop, whoever published it."""
+        """Takes an e-stop of any publisher."""
         if self._needs_sequence is None:
             self._needs_sequence = self.sequence + (self.state != KernelState.LATCHED)
 
