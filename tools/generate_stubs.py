@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the type stubs of the native modules next to the sources, from the modules themselves.
+"""Writes the type stubs of the native modules, from the modules themselves.
 
 `python tools/generate_stubs.py` writes; with `--check` it exits 1 when a committed stub is old.
 """
@@ -10,7 +10,8 @@ from pathlib import Path
 
 from nanobind.stubgen import StubGen
 
-SOURCES = Path(__file__).parents[1] / "src"
+# In the stub package: beside one, basedpyright reads stubs next to the sources as empty.
+STUBS = Path(__file__).parents[1] / "src" / "lastgate-stubs"
 # The sources of the bindings, and the module they become.
 MODULES = {"core": "lastgate._core", "fitting": "lastgate.planning._fitting"}
 HEADER = """# SPDX-License-Identifier: Apache-2.0
@@ -20,7 +21,7 @@ HEADER = """# SPDX-License-Identifier: Apache-2.0
 
 def stub_path(name: str) -> Path:
     """Returns where the stub of a module is kept."""
-    return SOURCES.joinpath(*MODULES[name].split(".")).with_suffix(".pyi")
+    return STUBS.joinpath(*MODULES[name].split(".")[1:]).with_suffix(".pyi")
 
 
 def stub_text(name: str) -> str:

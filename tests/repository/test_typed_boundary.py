@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-STUB = (Path(__file__).parents[2] / "src" / "lastgate" / "_core.pyi").read_text(encoding="utf-8")
+STUB = (Path(__file__).parents[2] / "src" / "lastgate-stubs" / "_core.pyi").read_text(encoding="utf-8")
 # `dict(shape=...)` describes an array.
 UNTYPED = re.compile(r"\bdict\b(?!\()|\bAny\b")
 SIGNATURE = re.compile(r"def (\w+)\((.*?)\) -> ", re.DOTALL)
