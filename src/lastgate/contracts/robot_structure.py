@@ -61,7 +61,9 @@ def structure_problems_of_refused(
                 parts[key].append(item)
     if not parts["joints"]:
         return []
-    return structure_problems(SimpleNamespace(base_frame=base_frame, **parts))
+    # What the limits say is not known here, so nothing is said about what commands of a gripper would do.
+    no_commands = SimpleNamespace(gripper_min=None, gripper_max=None)
+    return structure_problems(SimpleNamespace(base_frame=base_frame, safety=no_commands, **parts))
 
 
 def _read_or_none(reader: type[BaseModel], raw: object) -> BaseModel | None:
