@@ -177,6 +177,21 @@ void bind_config(nb::module_& module) {
         .def_prop_ro("step_s", [](const KernelConfig& c) { return c.gate.step_s; })
         .def_prop_ro("velocity_max", [](const KernelConfig& c) { return c.gate.velocity_max; })
         .def_prop_ro("acceleration_max", [](const KernelConfig& c) { return c.gate.acceleration_max; })
+        .def_prop_ro("deceleration_max", [](const KernelConfig& c) {
+            return c.gate.stop ? std::optional(c.gate.stop->deceleration_max) : std::nullopt;
+        })
+        .def_prop_ro("stop_kind", [](const KernelConfig& c) {
+            return c.gate.stop ? std::optional<std::string>(c.gate.stop->kind == StopKind::path ? "path" : "joint") : std::nullopt;
+        })
+        .def_prop_ro("stop_reaction_s", [](const KernelConfig& c) {
+            return c.gate.stop ? std::optional(c.gate.stop->reaction_s) : std::nullopt;
+        })
+        .def_prop_ro("stop_base_deceleration_m_s2", [](const KernelConfig& c) {
+            return c.gate.stop ? c.gate.stop->base_deceleration_m_s2 : std::nullopt;
+        })
+        .def_prop_ro("stop_base_angular_deceleration_rad_s2", [](const KernelConfig& c) {
+            return c.gate.stop ? c.gate.stop->base_angular_deceleration_rad_s2 : std::nullopt;
+        })
         .def_prop_ro("torque_max", [](const KernelConfig& c) { return c.gate.torque_max; })
         .def_prop_ro("position_min", [](const KernelConfig& c) {
             std::vector<double> values;

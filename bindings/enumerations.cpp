@@ -99,6 +99,7 @@ void bind_core_enumerations(nb::module_& module) {
         .value("composite_mode", ControlMode::composite_mode);
     nb::enum_<CartesianFrame>(module, "CartesianFrame").value("unknown", CartesianFrame::unknown).value("base", CartesianFrame::base).value("tool", CartesianFrame::tool);
     nb::enum_<SimdBuild>(module, "SimdBuild").value("generic", SimdBuild::generic).value("avx2", SimdBuild::avx2).value("neon", SimdBuild::neon);
+    nb::enum_<StopKind>(module, "StopKind", nb::is_arithmetic()).value("path", StopKind::path).value("joint", StopKind::joint);
     nb::enum_<JointKind>(module, "JointKind", nb::is_arithmetic()).value("fixed", JointKind::fixed).value("revolute", JointKind::revolute).value("prismatic", JointKind::prismatic);
     nb::enum_<PrimitiveKind>(module, "PrimitiveKind", nb::is_arithmetic())
         .value("sphere", PrimitiveKind::sphere)
@@ -128,6 +129,7 @@ void bind_core_enumerations(nb::module_& module) {
         .value("ee_angular_speed", Unchecked::ee_angular_speed)
         .value("floor_map", Unchecked::floor_map)
         .value("joint_velocities", Unchecked::joint_velocities)
+        .value("stop", Unchecked::stop)
         .value("unproved_volumes", Unchecked::unproved_volumes);
 }
 

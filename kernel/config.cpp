@@ -71,6 +71,22 @@ void read_dofs(FlatYaml& file, KernelConfig& config) {
     if (file.has("torque_max")) config.gate.torque_max = file.numbers("torque_max", count);
 }
 
+/// All keys or none: a robot that declares no stop has none that could be certified.
+void read_stop(FlatYaml& file, KernelConfig& config) {
+    if (!file.has("stop_kind") && !file.has("stop_reaction_s") && !file.has("deceleration_max")) return;
+    StopConfig stop;
+    const std::string kind = file.string("stop_kind");
+    if (kind != "path" && kind != "joint") file.refuse_value("stop_kind", "must be \"path\" or \"joint\"");
+    stop.kind = kind == "path" ? StopKind::path : StopKind::joint;
+    stop.reaction_s = file.number("stop_reaction_s");
+    stop.deceleration_max = file.numbers("deceleration_max", config.joint_names.size());
+    if (file.has("stop_base_deceleration_m_s2") || file.has("stop_base_angular_deceleration_rad_s2")) {
+        stop.base_deceleration_m_s2 = file.number("stop_base_deceleration_m_s2");
+        stop.base_angular_deceleration_rad_s2 = file.number("stop_base_angular_deceleration_rad_s2");
+    }
+    config.gate.stop = std::move(stop);
+}
+
 void read_volumes(FlatYaml& file, KernelConfig& config) {
     const auto link = file.integers("volume_link");
     const auto radius = file.numbers("volume_radius_m", link.size());
@@ -216,6 +232,7 @@ KernelConfig read_config(std::string_view text) {
     if (file.has("unproved_volumes")) config.gate.unproved_volumes = file.boolean("unproved_volumes");
     read_links(file, config);
     read_dofs(file, config);
+    read_stop(file, config);
     read_volumes(file, config);
     read_hulls(file, config);
     read_effectors(file, config);

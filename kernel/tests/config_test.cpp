@@ -75,6 +75,38 @@ TEST(root_frame_is_read_whole_or_not_at_all) {
     REQUIRE_REFUSED(read_config(config_text + "root_frame: \"base\"\nroot_in_base_xyzrpy: [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]\n"), "root_frame");
 }
 
+TEST(stop_is_read_whole_or_not_at_all) {
+    REQUIRE(!read_config(config_text).gate.stop.has_value());
+    const std::string kind = config_text + "stop_kind: \"path\"\n";
+    const std::string reaction = "stop_reaction_s: 0.02\n";
+    const std::string deceleration = "deceleration_max: [4.0]\n";
+    const KernelConfig config = read_config(kind + reaction + deceleration);
+    REQUIRE(config.gate.stop->kind == StopKind::path && config.gate.stop->reaction_s == 0.02 && config.gate.stop->deceleration_max[0] == 4.0);
+    REQUIRE(read_config(config_text + "stop_kind: \"joint\"\n" + reaction + deceleration).gate.stop->kind == StopKind::joint);
+    REQUIRE_REFUSED(read_config(kind + reaction), "deceleration_max");
+    REQUIRE_REFUSED(read_config(kind + deceleration), "stop_reaction_s");
+    REQUIRE_REFUSED(read_config(config_text + deceleration), "stop_kind");
+    REQUIRE_REFUSED(read_config(config_text + "stop_kind: \"hard\"\n" + reaction + deceleration), "must be");
+    REQUIRE_REFUSED(read_config(kind + reaction + "deceleration_max: [4.0, 4.0]\n"), "deceleration_max");
+    const std::string base = "stop_base_deceleration_m_s2: 0.5\n";
+    REQUIRE_REFUSED(read_config(kind + reaction + deceleration + base), "stop_base_angular_deceleration_rad_s2");
+    const KernelConfig mobile = read_config(kind + reaction + deceleration + base + "stop_base_angular_deceleration_rad_s2: 0.25\n");
+    REQUIRE(mobile.gate.stop->base_deceleration_m_s2 == 0.5 && mobile.gate.stop->base_angular_deceleration_rad_s2 == 0.25);
+}
+
+TEST(gate_with_a_stop_that_could_not_brake_is_refused) {
+    const auto armed = [](const char* reaction, const char* deceleration) {
+        arm(config_text + "stop_kind: \"path\"\nstop_reaction_s: " + reaction + "\ndeceleration_max: [" + deceleration + "]\n");
+    };
+    armed("0", "1e6");
+    armed("10", "1e-9");
+    REQUIRE_REFUSED(armed("0", "0"), "deceleration limit");
+    REQUIRE_REFUSED(armed("0", "-1"), "deceleration limit");
+    REQUIRE_REFUSED(armed("0", "1000001"), "deceleration limit");
+    REQUIRE_REFUSED(armed("-0.001", "1"), "reaction time");
+    REQUIRE_REFUSED(armed("10.001", "1"), "reaction time");
+}
+
 TEST(half_a_box_or_half_a_range_is_refused) {
     REQUIRE_REFUSED(read_config(with("workspace_box_max_xyz", "")), "workspace_box_max_xyz");
     REQUIRE_REFUSED(read_config(with("gripper_min", "")), "gripper_min");

@@ -257,6 +257,11 @@ class SimdBuild(enum.Enum):
 
     neon = 2
 
+class StopKind(enum.IntEnum):
+    path = 0
+
+    joint = 1
+
 class JointKind(enum.IntEnum):
     fixed = 0
 
@@ -315,6 +320,8 @@ class Unchecked(enum.IntEnum):
     floor_map = 256
 
     joint_velocities = 512
+
+    stop = 1024
 
     unproved_volumes = 65536
 
@@ -453,6 +460,21 @@ class KernelConfig:
 
     @property
     def acceleration_max(self) -> list[float] | None: ...
+
+    @property
+    def deceleration_max(self) -> list[float] | None: ...
+
+    @property
+    def stop_kind(self) -> str | None: ...
+
+    @property
+    def stop_reaction_s(self) -> float | None: ...
+
+    @property
+    def stop_base_deceleration_m_s2(self) -> float | None: ...
+
+    @property
+    def stop_base_angular_deceleration_rad_s2(self) -> float | None: ...
 
     @property
     def torque_max(self) -> list[float] | None: ...

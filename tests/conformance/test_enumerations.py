@@ -24,6 +24,7 @@ OF_CORE = {
     "ObstacleSource",
     "PrimitiveKind",
     "SimdBuild",
+    "StopKind",
     "SubjectKind",
     "Unchecked",
     "ViolationCode",

@@ -79,6 +79,18 @@ struct KeepInZone {
     std::bitset<capacity::links_max> links;  ///< None set: every link that a joint carries.
 };
 
+/// path: only the time along the commanded path slows down; joint: every joint brakes on its own.
+enum class StopKind : std::uint8_t { path = 0, joint = 1 };
+
+/// How the driver stops. What a stop may need is certified with the chunk that it would end.
+struct StopConfig {
+    StopKind kind = StopKind::path;
+    double reaction_s = 0.0;               ///< From the moment a stop is asked for until the set points slow down.
+    std::vector<double> deceleration_max;  ///< Per degree of freedom; 0 only for one that no row moves and that declares none.
+    std::optional<double> base_deceleration_m_s2;  ///< With its twin or not at all.
+    std::optional<double> base_angular_deceleration_rad_s2;
+};
+
 /// The limits in force (robot and skill already intersected) and the numbers of one deployment.
 /// What is not declared is absent, and what needs it cannot be enabled.
 struct GateConfig {
@@ -87,6 +99,7 @@ struct GateConfig {
     std::vector<double> velocity_max;                     ///< Per degree of freedom, speed factor applied.
     std::optional<std::vector<double>> acceleration_max;  ///< Per degree of freedom.
     std::optional<std::vector<double>> torque_max;        ///< Per degree of freedom, envelope cap applied.
+    std::optional<StopConfig> stop;
     std::optional<WorkspaceBox> workspace_box;
     std::optional<double> max_ee_speed_m_s;
     std::optional<double> max_ee_angular_speed_rad_s;

@@ -87,11 +87,29 @@ void require_footprint(const GateConfig& config) {
     require(vertices.empty() || disc || polygon, "the footprint must be a disc with a radius or a polygon of 3 to 64 vertices");
 }
 
+/// Only a degree of freedom that no row moves may lack a deceleration: nothing asks it to stop.
+void require_stop(const RobotModel& model, const GateConfig& config) {
+    if (!config.stop) return;
+    const StopConfig& stop = *config.stop;
+    require(stop.kind == StopKind::path || stop.kind == StopKind::joint, "the stop must be of kind path or joint");
+    require(stop.reaction_s >= 0.0 && stop.reaction_s <= 10.0, "the reaction time of the stop must be from 0 to 10 s");
+    require(stop.deceleration_max.size() == model.dof_count(), "the stop needs one deceleration per degree of freedom");
+    for (std::size_t dof = 0; dof < model.dof_count(); ++dof) {
+        const double limit = stop.deceleration_max[dof];
+        require(is_positive(limit) || (limit == 0.0 && !model.dof(dof).in_rows),
+                "the deceleration limit of a degree of freedom that rows move must be positive and at most 1e6");
+    }
+    require(stop.base_deceleration_m_s2.has_value() == stop.base_angular_deceleration_rad_s2.has_value(), "half the deceleration of a base is missing");
+    require_positive(stop.base_deceleration_m_s2, "base_deceleration_m_s2");
+    require_positive(stop.base_angular_deceleration_rad_s2, "base_angular_deceleration_rad_s2");
+}
+
 void require_config(const RobotModel& model, const GateConfig& config) {
     require(config.step_s > 0.0 && config.step_s <= 10.0, "step_s must be positive and at most 10 s");
     require_each_positive(config.velocity_max, model.dof_count(), "velocity limit");
     if (config.acceleration_max) require_each_positive(*config.acceleration_max, model.dof_count(), "acceleration limit");
     if (config.torque_max) require_each_positive(*config.torque_max, model.dof_count(), "effort limit");
+    require_stop(model, config);
     require_positive(config.max_ee_speed_m_s, "max_ee_speed_m_s");
     require_positive(config.max_ee_angular_speed_rad_s, "max_ee_angular_speed_rad_s");
     require_positive(config.max_ee_accel_m_s2, "max_ee_accel_m_s2");

@@ -2,6 +2,7 @@
 """Schemas, enumerations, evidence and exceptions: what other programs and files rely on. Imports nothing of ours."""
 
 from lastgate.contracts.asset_refs import AssetKind, AssetRef, parse_asset_ref
+from lastgate.contracts.declared_stop import DeclaredStop
 from lastgate.contracts.enums import ControlMode, FailureKind, Severity
 from lastgate.contracts.envelope import SafetyEnvelope
 from lastgate.contracts.envelope_intersection import intersect_envelopes, joint_velocity_limits
@@ -82,6 +83,7 @@ __all__ = [
     "ControlMode",
     "ControllerEvidence",
     "CoverageWaiver",
+    "DeclaredStop",
     "EndEffector",
     "FailureEvidence",
     "FailureKind",

@@ -54,6 +54,9 @@ class JointSpec(Schema):
     # Where the number comes from. One without a source is an assumption.
     velocity_limit_source: LimitSource = "assumed"
     acceleration_limit: Positive | None = None
+    # What the joint brakes with when the robot stops, in every posture and with every load that it may carry.
+    deceleration_limit: Positive | None = None
+    deceleration_limit_source: LimitSource = "assumed"
     effort_limit: Positive | None = None
     mimic: MimicSpec | None = None
     sim_joint_name: Name | None = None

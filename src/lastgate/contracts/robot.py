@@ -11,6 +11,7 @@ from pydantic import (
 )
 
 from lastgate.contracts.convex_hulls import ConvexHullsFile, LinkHull
+from lastgate.contracts.declared_stop import DeclaredStop, stop_problems
 from lastgate.contracts.enums import ControlMode
 from lastgate.contracts.envelope import SafetyEnvelope
 from lastgate.contracts.exceptions import ROSConfigError
@@ -170,6 +171,8 @@ class RobotDescription(Schema):
     # None leaves the robot to its volumes alone.
     convex_pieces: ConvexHullsFile | None = None
     safety: SafetyEnvelope = SafetyEnvelope()
+    # None: no verdict says that the robot can stop.
+    stop: DeclaredStop | None = None
     footprint_radius: Positive | None = None
     footprint_polygon: Annotated[tuple[Vector2, ...], BeforeValidator(require_ordered)] | None = None
     # None enables every mode whose limits are declared.
@@ -272,6 +275,7 @@ class RobotDescription(Schema):
             self._correction_problems,
             self._root_problems,
             lambda: structure_problems(self),
+            lambda: stop_problems(self),
         )
 
     def _correction_problems(self) -> list[str]:

@@ -33,6 +33,7 @@ class Unchecked(IntFlag):
     EE_ANGULAR_SPEED = _core.Unchecked.ee_angular_speed.value
     FLOOR_MAP = _core.Unchecked.floor_map.value
     JOINT_VELOCITIES = _core.Unchecked.joint_velocities.value
+    STOP = _core.Unchecked.stop.value
     UNPROVED_VOLUMES = _core.Unchecked.unproved_volumes.value
 
 

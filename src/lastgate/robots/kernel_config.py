@@ -176,6 +176,7 @@ def flat_config(
     links = [robot.base_frame, *(joint.child_link for joint in robot.joints)]
     values |= _joints(robot, links)
     values |= _limits(robot, envelope)
+    values |= _stop(robot)
     values |= _volumes(robot, links)
     values |= _hulls(robot, links)
     values |= _effectors(robot.end_effectors, links, [joint.name for joint in robot.actuated_joints])
@@ -341,6 +342,29 @@ def _limits(robot: RobotDescription, envelope: SafetyEnvelope) -> dict[str, Valu
         )
     if all(joint.effort_limit is not None for joint in joints):
         values["torque_max"] = [_effort(joint, envelope) for joint in joints]
+    return values
+
+
+def _stop(robot: RobotDescription) -> dict[str, Value]:
+    """Returns how the robot stops; zero for a finger that declares no deceleration, which no step moves."""
+    if robot.stop is None:
+        return {}
+    values: dict[str, Value] = {
+        "stop_kind": robot.stop.kind,
+        "stop_reaction_s": float(robot.stop.reaction_s),
+        "deceleration_max": [
+            _rate_with_followers(
+                robot,
+                joint.name,
+                joint.deceleration_limit or 0.0,
+                lambda follower: follower.deceleration_limit,
+            )
+            for joint in robot.actuated_joints
+        ],
+    }
+    if robot.stop.base_deceleration_m_s2 is not None:
+        values["stop_base_deceleration_m_s2"] = robot.stop.base_deceleration_m_s2
+        values["stop_base_angular_deceleration_rad_s2"] = robot.stop.base_angular_deceleration_rad_s2 or 0.0
     return values
 
 

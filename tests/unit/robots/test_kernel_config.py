@@ -33,7 +33,13 @@ def everything() -> lg.RobotDescription:
     manifest["unproved_volumes"] = "drawn for this test"
     manifest["joints"][0] |= {"position_limits": [-ODD, 1 / 3], "origin_rpy": [ODD, -1e-9, 2.0]}
     for each in manifest["joints"]:
-        each |= {"acceleration_limit": 7.7, "effort_limit": 12.3}
+        each |= {"acceleration_limit": 7.7, "effort_limit": 12.3, "deceleration_limit": 1 / 3}
+    manifest["stop"] = {
+        "kind": "joint",
+        "reaction_s": ODD,
+        "base_deceleration_m_s2": 0.7,
+        "base_angular_deceleration_rad_s2": 1 / 7,
+    }
     follower = joint(
         "thumb joint", "hand", "thumb", mimic={"joint": "finger_joint", "multiplier": -1.5, "offset": ODD}
     )
@@ -167,6 +173,9 @@ def test_what_is_not_declared_is_absent():
     read = _core.read_config(text)
     for key in (
         "acceleration_max",
+        "deceleration_max",
+        "stop_kind",
+        "stop_reaction_s",
         "torque_max",
         "workspace_box",
         "gripper_range",
@@ -345,6 +354,20 @@ def test_leader_accelerates_no_faster_than_the_joints_that_mimic_it_may(multipli
     robot = followed(acceleration=5.0, mimic=mimic, position_limits=[-9.0, 9.0], acceleration_limit=own)
     config = _core.read_config(flat_config(robot, step_s=0.1))
     assert config.acceleration_max == [acceleration if name == "lift" else 5.0 for name in config.dof_names]
+
+
+def test_leader_brakes_no_harder_than_the_joints_that_mimic_it_may():
+    mimic = {"joint": "lift", "multiplier": -4.0}
+    robot = followed(mimic=mimic, position_limits=[-9.0, 9.0], deceleration_limit=8.0)
+    joints = [
+        joint.model_copy(update={"deceleration_limit": 5.0} if joint.mimic is None else {})
+        for joint in robot.joints
+    ]
+    stop = lg.contracts.DeclaredStop(kind="path", reaction_s=0.0)
+    config = _core.read_config(
+        flat_config(robot.model_copy(update={"joints": tuple(joints), "stop": stop}), step_s=0.1)
+    )
+    assert config.deceleration_max == [2.0 if name == "lift" else 5.0 for name in config.dof_names]
 
 
 def test_acceleration_limit_of_a_follower_alone_is_not_ignored():

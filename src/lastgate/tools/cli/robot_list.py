@@ -81,6 +81,8 @@ def show_command(
             f"  {joint.name:<{width}}  {joint.joint_type:<9}  {bounds}, "
             f"{joint.velocity_limit:.4f} {unit}/s ({joint.velocity_limit_source}){note}"
         )
+    for line in _stop_lines(description, width):
+        print(line)
     if fast := motor_data_warning(description):
         print_warning(fast)
     unproved = (
@@ -101,6 +103,26 @@ def show_command(
         print(f"  {reason}: {count}")
     print("\ncontrol modes\n  " + ", ".join(mode.name for mode in enabled_modes(description)))
     return 0
+
+
+def _stop_lines(robot: "RobotDescription", width: int) -> list[str]:
+    """Returns how the robot stops, each number with its source."""
+    stop = robot.stop
+    if stop is None:
+        return ["\nstop\n  not declared: no verdict says that the robot can stop"]
+    lines = [f"\nstop\n  {stop.kind}, reaction {stop.reaction_s:.4f} s"]
+    for joint in robot.actuated_joints:
+        unit = "m" if joint.joint_type == "prismatic" else "rad"
+        if joint.deceleration_limit is not None:
+            lines.append(
+                f"  {joint.name:<{width}}  {joint.deceleration_limit:.4f} {unit}/s^2 "
+                f"({joint.deceleration_limit_source})"
+            )
+    if stop.base_deceleration_m_s2 is not None:
+        lines.append(
+            f"  base  {stop.base_deceleration_m_s2:.4f} m/s^2, {stop.base_angular_deceleration_rad_s2:.4f} rad/s^2"
+        )
+    return lines
 
 
 def _entry(name: str) -> dict[str, Any]:

@@ -21,6 +21,10 @@ joints:
     child_link: arm   # after this line the frame goes
     position_limits: [-1.0, 1.0]
     velocity_limit: 1.0
+    deceleration_limit: 2.5   # from the data sheet
+    deceleration_limit_source: vendor
+
+stop: {kind: path, reaction_s: 0.02}   # as the driver does
 
 collision_geometry:
   # GENERATED (source: sampling)
@@ -51,6 +55,8 @@ def test_l18_blocks_hold_the_values_and_everything_else_is_untouched() -> None:
     assert robot.collision_geometry == tuple(GEOMETRY)
     assert robot.allowed_collision_pairs == tuple(PAIRS)
     assert robot.joints[0].origin_xyz == (0.0, 0.0, 0.1)
+    assert robot.stop is not None
+    assert robot.joints[0].deceleration_limit == 2.5
     added = set(after.splitlines()) - set(TEXT.splitlines())
     removed = set(TEXT.splitlines()) - set(after.splitlines())
     assert removed == {
