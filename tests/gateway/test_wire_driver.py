@@ -8,6 +8,7 @@ import pytest
 from conftest import ROOT
 
 import lastgate as lg
+from lastgate.integrations.declared_stop import StopLaw
 from lastgate.integrations.driver import SAFE_ACTION_PATIENCE_S, StopReason
 
 sys.path.insert(0, str(ROOT / "ros2" / "lastgate_bridge"))
@@ -129,3 +130,26 @@ def test_before_any_status_nothing_is_sent():
 def test_deceleration_that_is_none_is_refused(limits):
     with pytest.raises(lg.ROSConfigError, match="one positive number per joint"):
         driver(deceleration=limits)
+
+
+def test_declared_stop_goes_on_along_the_path_and_rests_behind_it():
+    law = StopLaw(kind="path", reaction_s=0.1, deceleration=np.array([5.0, 20.0]))
+    made = driver(law=law)
+    hear(made, RAMP)
+    for tick in range(21):
+        made.set_point(10.0 + 0.01 * tick)  # at 1 and -2 per second
+    made.latch.hear_stop()
+    stops = np.array([made.set_point(10.2 + 0.01 * k) for k in range(1, 80)])
+    # The stop is seen 0.21 s into a path that begins at the first step; 0.1 s of reaction, half of the brake's 0.2 s.
+    rest = np.array([0.1, -0.2]) + np.array([1.0, -2.0]) * (0.21 - 0.1 + 0.1 + 0.1)
+    np.testing.assert_allclose(stops[-1], rest, atol=1e-9)
+    assert np.array_equal(stops[-1], stops[-10])
+    assert (np.diff(stops, axis=0) * [1.0, -1.0] >= -1e-12).all()
+
+
+def test_declared_stop_that_reacts_faster_than_a_step_is_refused():
+    driver(law=StopLaw(kind="path", reaction_s=0.1, deceleration=np.array([5.0, 20.0])))
+    with pytest.raises(lg.ROSConfigError, match="at least one step"):
+        driver(law=StopLaw(kind="path", reaction_s=0.0999, deceleration=np.array([5.0, 20.0])))
+    with pytest.raises(lg.ROSConfigError, match="law is about 1 joints, not 2"):
+        driver(law=StopLaw(kind="path", reaction_s=0.1, deceleration=np.array([5.0])))

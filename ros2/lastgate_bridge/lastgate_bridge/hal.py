@@ -8,12 +8,14 @@ publishes reaches it with kernel and gateway dead; their silence stops it too.
 
 import time
 
+import numpy as np
 import rclpy
 from openral_msgs.msg import ActionChunk, SafetyStatus
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from std_msgs.msg import Empty, Float64MultiArray
 
+from lastgate.integrations.declared_stop import StopLaw
 from lastgate.integrations.driver import SAFE_ACTION_PATIENCE_S
 from lastgate_bridge.bridge import quality
 from lastgate_bridge.wire_driver import WireDriver
@@ -24,7 +26,8 @@ class Hal(Node):
 
     Parameters: `joint_count`, `rate_hz` (the kernel's), `tick_hz`, `commands` (topic of the controller), `prefix` as
     the bridge has it, `deceleration` (one per joint: slows down from the last command; left out, the last
-    command is held).
+    command is held). `stop_kind` and `stop_reaction_s` with it are the stop that the manifest declares, which the
+    gate certifies: `lastgate robot show` prints all three.
     """
 
     def __init__(self) -> None:
@@ -35,6 +38,12 @@ class Hal(Node):
         prefix = self.declare_parameter("prefix", "").value
         topic = self.declare_parameter("commands", "/forward_position_controller/commands").value
         deceleration = self.declare_parameter("deceleration", rclpy.Parameter.Type.DOUBLE_ARRAY).value
+        kind = self.declare_parameter("stop_kind", "").value
+        reaction_s = self.declare_parameter("stop_reaction_s", 0.0).value
+        if kind not in ("", "path", "joint") or (kind and (deceleration is None or not reaction_s >= 0.0)):
+            raise ValueError(
+                "`stop_kind` is `path` or `joint`, and needs `deceleration` and a `stop_reaction_s` of 0 or more"
+            )
         if joint_count <= 0 or not rate_hz > 0.0 or not tick_hz >= 2.0 * rate_hz:
             raise ValueError(
                 "`joint_count` and `rate_hz` are those of the kernel, and `tick_hz` at least twice that"
@@ -44,6 +53,9 @@ class Hal(Node):
             step_s=1.0 / rate_hz,
             patience_s=SAFE_ACTION_PATIENCE_S,
             deceleration=None if deceleration is None else list(deceleration),
+            law=None
+            if not kind
+            else StopLaw(kind=kind, reaction_s=reaction_s, deceleration=np.array(deceleration)),
         )
         self._commands = self.create_publisher(Float64MultiArray, f"{prefix}{topic}", quality(1))
         self.create_subscription(ActionChunk, f"{prefix}/openral/safe_action", self._hear_chunk, quality(1))

@@ -7,7 +7,8 @@ import numpy as np
 
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.contracts.arrays import Float64
-from lastgate.integrations.driver import AcceptedChunk, DriverLogic
+from lastgate.integrations.declared_stop import StopLaw
+from lastgate.integrations.driver import AcceptedChunk, DriverLogic, require_reaction
 from lastgate.kernel.client import KernelState
 
 # Steps of these modes are joint positions, the one thing that a topic of positions can carry.
@@ -53,12 +54,15 @@ class WireDriver:
         joint_count: Width of a step; a chunk of another width stops.
         step_s: Time from one step to the next: that of the kernel.
         deceleration: Per joint, for a stop that slows down from the last command; None holds the last command.
+        law: The stop that the robot's manifest declares, `StopLaw.of(robot)`, which was certified with the chunk. It
+            takes the place of `deceleration`.
     """
 
     joint_count: int
     step_s: float
     patience_s: float
     deceleration: Float64 | None = None
+    law: StopLaw | None = None
     latch: WireLatch = field(default_factory=WireLatch)
     logic: DriverLogic = field(init=False)
     _taken: int = field(default=0, init=False)
@@ -74,7 +78,10 @@ class WireDriver:
                     f"deceleration is one positive number per joint, {self.joint_count} of them"
                 )
             self.deceleration = limits
-        self.logic = DriverLogic(step_s=self.step_s, patience_s=self.patience_s, kernel_id=1)
+        if self.law is not None and self.law.deceleration.shape != (self.joint_count,):
+            raise ROSConfigError(f"law is about {self.law.deceleration.size} joints, not {self.joint_count}")
+        require_reaction(self.law, step_s=self.step_s)
+        self.logic = DriverLogic(step_s=self.step_s, patience_s=self.patience_s, kernel_id=1, law=self.law)
         self._velocity = np.zeros(self.joint_count)
 
     def hear_chunk(self, *, mode: int, rows: int, width: int, flat: Float64, now_s: float) -> bool:
@@ -108,6 +115,9 @@ class WireDriver:
                     np.zeros_like(row) if self._command is None else (row - self._command) / self.step_s
                 )
             self._command = row.copy()
+        elif self.law is not None:
+            braking = self.logic.braking()
+            self._command = self._command if braking is None else braking[0].copy()
         elif self._command is not None:
             self._slow_down(elapsed_s)
         self._sent_s = now_s

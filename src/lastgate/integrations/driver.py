@@ -16,6 +16,7 @@ import numpy as np
 from lastgate import _core
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.contracts.arrays import Float64, require_array
+from lastgate.integrations.declared_stop import StopLaw, StoppingMotion
 from lastgate.kernel.client import KernelState
 
 # How long the last step of a chunk is held before the silence counts as a stop; as long as a deadman waits.
@@ -39,6 +40,8 @@ PLACE_MODES = (
     ControlMode.COMPOSITE_MODE,
 )
 _JOINT_PLACE_MODES = PLACE_MODES[:3]
+# Steps from which a driver can brake by itself as declared: it knows where the joints were sent, or how fast.
+_BRAKED_MODES = (*_JOINT_PLACE_MODES, ControlMode.JOINT_VELOCITY)
 _MODES = frozenset(int(mode) for mode in ControlMode)
 
 
@@ -98,6 +101,17 @@ class AcceptedChunk:
     arrived_s: float
 
 
+@dataclass(slots=True)
+class _UnderWay:
+    """The chunk whose steps are sent, and the latest one."""
+
+    rows: Float64
+    path: Float64
+    mode: ControlMode
+    index: int
+    sent_s: float
+
+
 @dataclass(slots=True, kw_only=True)
 class DriverLogic:
     """Decides, tick by tick, whether to send a step and which.
@@ -112,12 +126,16 @@ class DriverLogic:
             behind its own time.
         reach: How far from where a joint was measured the first step of a chunk of joint positions may send it, one per
             joint: its velocity limit times `step_s`, and how far it lags. None compares nothing.
+        law: How the robot stops. Joints that move then brake so, for every reason to stop, from the last command:
+            `braking` says where to; the end of a chunk is such a reason at once, for that is what was certified. None
+            leaves the stop to the actuator.
     """
 
     step_s: float
     patience_s: float = SAFE_ACTION_PATIENCE_S
     kernel_id: int = 0
     reach: Float64 | None = None
+    law: StopLaw | None = None
     refused: int = field(default=0, init=False)
     _chunk: AcceptedChunk | None = field(default=None, init=False)
     _latest_sequence: int = field(default=0, init=False)
@@ -125,6 +143,13 @@ class DriverLogic:
     _index: int = field(default=0, init=False)
     # When the step behind that of `_index` may be sent; None while the chunk is not begun.
     _due_s: float | None = field(default=None, init=False)
+    _under_way: _UnderWay | None = field(default=None, init=False)
+    _stopping: StoppingMotion | None = field(default=None, init=False)
+    _stopping_mode: ControlMode = field(default=ControlMode.JOINT_POSITION, init=False)
+    # The path time of the last command, which the set point leads by up to a step.
+    _stopping_from_s: float = field(default=0.0, init=False)
+    _stopped_for_s: float = field(default=0.0, init=False)
+    _tick_s: float = field(default=0.0, init=False)
     reason: StopReason = field(default=StopReason.NOTHING_YET, init=False)
 
     def __post_init__(self) -> None:
@@ -182,10 +207,75 @@ class DriverLogic:
             reason = self._advance(self._chunk, now_s=now_s, polled_s=polled_s, measured=measured)
         if reason is None:
             assert self._chunk is not None
-            return self._chunk.rows[self._index], self._chunk.mode
+            return self._sent(self._chunk, now_s=now_s, measured=measured)
         self.reason = reason
         self.forget()
+        self._brake(now_s=now_s, polled_s=polled_s)
         return None
+
+    def braking(self) -> tuple[Float64, ControlMode] | None:
+        """Returns what to send while `row_at` returns None and the joints brake as declared; None when they stand.
+
+        After a pause of the driver that is longer than its patience the last command stays: nothing jumps.
+        """
+        if self._stopping is None:
+            return None
+        if self._stopping_mode == ControlMode.JOINT_VELOCITY:
+            # The speed lasts until the next tick, by which it has to be this low.
+            return self._stopping.velocity_at(self._stopped_for_s + self._tick_s), self._stopping_mode
+        return self._stopping.at(self._stopped_for_s, not_before_s=self._stopping_from_s), self._stopping_mode
+
+    def _sent(
+        self, chunk: AcceptedChunk, *, now_s: float, measured: Float64 | None
+    ) -> tuple[Float64, ControlMode]:
+        """Returns the step of `_index`, and remembers what a stop would start from."""
+        row = chunk.rows[self._index]
+        self._stopping = None
+        if self.law is None or chunk.mode not in _BRAKED_MODES or len(self.law.deceleration) != len(row):
+            self._under_way = None
+        elif self._under_way is None or self._under_way.rows is not chunk.rows:
+            self._under_way = _UnderWay(chunk.rows, self._path_of(chunk, measured), chunk.mode, 0, now_s)
+        elif self._under_way.index != self._index:
+            self._under_way.index, self._under_way.sent_s = self._index, now_s
+        return row, chunk.mode
+
+    def _path_of(self, chunk: AcceptedChunk, measured: Float64 | None) -> Float64:
+        """Returns where the chunk begins and its steps; speeds are added up from zero."""
+        if chunk.mode == ControlMode.JOINT_VELOCITY:
+            steps = np.cumsum(chunk.rows * self.step_s, axis=0)
+            return np.vstack([np.zeros(steps.shape[1]), steps])
+        last = self._under_way
+        if measured is not None and len(measured) == chunk.rows.shape[1]:
+            start = measured
+        elif last is not None and last.mode != ControlMode.JOINT_VELOCITY:
+            start = last.rows[last.index]
+        else:
+            start = chunk.rows[0]
+        return np.vstack([start, chunk.rows])
+
+    def _brake(self, *, now_s: float, polled_s: float) -> None:
+        """Begins the declared stop, or goes on with it by the time that passed."""
+        passed_s = now_s - polled_s
+        is_paused = not 0.0 <= passed_s <= self.patience_s + self.step_s
+        if self._stopping is not None:
+            stands = self._stopped_for_s >= self._stopping.duration_s
+            if is_paused or stands:
+                self._stopping = None
+            else:
+                self._tick_s = min(passed_s, self.step_s)
+                self._stopped_for_s += self._tick_s
+            return
+        last, self._under_way = self._under_way, None
+        # Where the joints stood for longer than a step they need no braking, and a motion would begin anew.
+        if last is None or self.law is None or not 0.0 <= now_s - last.sent_s <= 2.0 * self.step_s:
+            return
+        # Just behind the step at least: the joints were sent on along this segment.
+        into_s = min(max(now_s - last.sent_s, ROUNDING_SHARE * self.step_s), self.step_s)
+        asked_s = last.index * self.step_s + into_s
+        self._stopping = StoppingMotion(last.path, step_s=self.step_s, law=self.law, asked_s=asked_s)
+        self._stopping_mode, self._stopped_for_s = last.mode, 0.0
+        self._tick_s = min(max(passed_s, 0.0), self.step_s)
+        self._stopping_from_s = (last.index + 1) * self.step_s
 
     def _blocked(self, *, kernel_alive: bool, state: int, stopped_at: int) -> StopReason | None:
         if not kernel_alive:
@@ -201,6 +291,7 @@ class DriverLogic:
     ) -> StopReason | None:
         """Goes on by one step or by none; returns why that must not be."""
         is_last = self._index == len(chunk.rows) - 1
+        brakes = self.law is not None and chunk.mode in _BRAKED_MODES
         too_late = StopReason.STARVED if is_last else StopReason.PAUSED
         longest_s = self.patience_s + self.step_s
         if not (now_s - chunk.arrived_s >= 0.0 and now_s - max(polled_s, chunk.arrived_s) <= longest_s):
@@ -211,6 +302,8 @@ class DriverLogic:
                 return StopReason.ELSEWHERE
             self._due_s = self._next_due_s(chunk.arrived_s, now_s)
         elif now_s >= self._due_s - ROUNDING_SHARE * self.step_s:
+            if is_last and brakes:
+                return StopReason.STARVED
             if chunk.mode in PLACE_MODES:
                 self._go_on(chunk, self._next_due_s(self._due_s, now_s))
             else:
@@ -238,6 +331,22 @@ class DriverLogic:
         return bool((np.abs(chunk.rows[0] - measured) <= self.reach).all())
 
 
+def require_reaction(law: StopLaw | None, *, step_s: float) -> None:
+    """Refuses a law that a driver of whole steps cannot keep.
+
+    Its last command leads the path by up to a step. With a shorter reaction the place that was commanded could lie
+    behind the one where the declared stop rests.
+
+    Raises:
+        ROSConfigError: The law reacts within less than a step.
+    """
+    if law is not None and not law.reaction_s >= step_s * (1.0 - ROUNDING_SHARE):
+        raise ROSConfigError(
+            f"the declared stop reacts within {law.reaction_s:.4f} s, a driver of whole steps within {step_s:.4f} s\n\n"
+            "hint: declare a `reaction_s` of at least one step"
+        )
+
+
 class SafeActionDriver:
     """Connects an actuator to a running kernel.
 
@@ -248,10 +357,13 @@ class SafeActionDriver:
         step_s: Time from one step to the next: that of the kernel.
         reach: How far the first step of a chunk may be from the actuator's `positions`, one number per joint: velocity
             limit times `step_s`, and how far a joint lags. Without it a chunk begins wherever the robot is.
+        law: How the robot stops, `StopLaw.of(robot)`: the actuator is sent the set points of that stop, and its own
+            `stop` once they stand. Without it, and for steps that are neither joint positions nor speeds of joints, its
+            own `stop` has to do what was declared.
 
     Raises:
         ROSConfigError: There is no such kernel, or the registration is taken; there is a reach and nothing that
-        measures.
+        measures; the law reacts within less than a step.
     """
 
     def __init__(
@@ -263,14 +375,16 @@ class SafeActionDriver:
         step_s: float,
         patience_s: float = SAFE_ACTION_PATIENCE_S,
         reach: Float64 | None = None,
+        law: StopLaw | None = None,
     ) -> None:
+        require_reaction(law, step_s=step_s)
         if reach is not None and not hasattr(actuator, "positions"):
             raise ROSConfigError(f"driver `{name}` has a reach, and its actuator has no `positions`")
         self._instance = instance
         self._name = name
         self._actuator = actuator
         self._modes = frozenset(getattr(actuator, "modes", ControlMode))
-        self.logic = DriverLogic(step_s=step_s, patience_s=patience_s, reach=reach)
+        self.logic = DriverLogic(step_s=step_s, patience_s=patience_s, reach=reach, law=law)
         self._connect()
 
     def tick(self) -> bool:
@@ -292,14 +406,18 @@ class SafeActionDriver:
             kernel_alive=self._registration.kernel_is_alive,
             state=state,
             stopped_at=self._registration.stopped_at,
-            measured=None if self.logic.reach is None else getattr(self._actuator, "positions", None),
+            measured=getattr(self._actuator, "positions", None),
         )
         if found is not None:
             self._actuator.command(*found)
             return True
         # Read before the actuator is asked: a stop that comes in between is another one.
         sequence = self._registration.latch_sequence
-        self._actuator.stop()
+        braking = self.logic.braking()
+        if braking is None:
+            self._actuator.stop()
+        else:
+            self._actuator.command(*braking)
         if state == KernelState.LATCHED and self._actuator.is_stopped():
             self._registration.acknowledge(sequence)
         return False
@@ -329,6 +447,7 @@ class SafeActionDriver:
             patience_s=self.logic.patience_s,
             kernel_id=self._registration.kernel_id,
             reach=self.logic.reach,
+            law=self.logic.law,
         )
 
     def _take(self, sequence: int, origin: int, written_s: float, payload: bytes) -> None:

@@ -15,6 +15,7 @@ from lastgate.contracts.action import ActionChunk, RobotState
 from lastgate.contracts.arrays import Float64
 from lastgate.gate import Gate, require_gate
 from lastgate.gate.verdict import Unchecked, Verdict
+from lastgate.integrations.declared_stop import StopLaw, StoppingMotion
 from lastgate.integrations.driver import (
     SAFE_ACTION_PATIENCE_S,
     AcceptedChunk,
@@ -58,6 +59,9 @@ class MujocoHal:
     `state` leaves them out, and the gate checks the arm with every finger anywhere in its range. A gripper chunk is not
     executed while the arm moves on a chunk that was checked with the fingers where they were.
 
+    A robot whose manifest declares a stop brakes so, for every reason to stop: a rejection, an e-stop, and the end of a
+    chunk that no other one follows. `on_rejection` and `stop_behaviour` are for robots that declare none.
+
     Args:
         model: The simulated robot; joints have the names of the description, or its `sim_joint_name`.
         data: Its state; its time is the clock of everything here.
@@ -100,6 +104,7 @@ class MujocoHal:
         self._arm_columns = [config.dof_names.index(name) for name in gate.joint_names]
         self._finger_columns = [config.dof_names.index(name) for name in gate.gripper_joint_names]
         self._finger_speeds = np.array(config.velocity_max)[self._finger_columns]
+        self._law = StopLaw.read(config)
         self._on_rejection = on_rejection
         self._raise_on_rejection = raise_on_rejection
         self.actuator = MujocoActuator(
@@ -126,6 +131,8 @@ class MujocoHal:
         # How far along the path the set point is, in the time of the path.
         self._elapsed_s = 0.0
         self._braked_s: float | None = None
+        self._stopping: StoppingMotion | None = None
+        self._stopped_for_s = 0.0
         self._mode = ControlMode.JOINT_POSITION
         self._began_s = self.now_s
         self._is_clear_of_fingers = False
@@ -194,6 +201,7 @@ class MujocoHal:
     def estop(self) -> None:
         """Stops as declared, fingers too, and forgets what was accepted; the next accepted chunk moves it again."""
         self._gate.void_claims()
+        self._begin_declared_stop()
         self._logic.reason = StopReason.LATCHED
         self._logic.forget()
         self._path = self._path[:0]
@@ -246,7 +254,8 @@ class MujocoHal:
     def _arm_moves(self) -> bool:
         is_on_its_way = self._logic.is_under_way and not self._is_at_the_end()
         is_braking = self._braked_s is not None and self._braked_s < BRAKE_S and not self._is_at_the_end()
-        return is_on_its_way or is_braking or not self.actuator.arm_stands()
+        is_stopping = self._stopping is not None and self._stopped_for_s < self._stopping.duration_s
+        return is_on_its_way or is_braking or is_stopping or not self.actuator.arm_stands()
 
     def _is_at_the_end(self) -> bool:
         return self._elapsed_s >= (len(self._path) - 1) * self._gate.step_s
@@ -268,7 +277,12 @@ class MujocoHal:
             self._logic.forget()
         row = self._logic.row_at(now_s=self.now_s, kernel_alive=True, state=KernelState.ACTIVE)
         if not 0.0 <= passed_s <= self._longest_s:
-            self._fingers = None
+            # The set point stood meanwhile: a motion would begin anew.
+            self._fingers, self._stopping, self._path = None, None, self._path[:0]
+        elif row is None:
+            self._begin_declared_stop()
+        elif self._law is not None and self._mode != ControlMode.JOINT_TORQUE and self._runs_out(ahead_s):
+            row = None
         self._moves = row is not None or self._fingers is not None
         self._move_fingers(ahead_s)
         if row is not None and self._mode == ControlMode.JOINT_TORQUE:
@@ -276,6 +290,9 @@ class MujocoHal:
         elif row is not None:
             self._elapsed_s += ahead_s
             self._send(self._along(self._elapsed_s))
+        elif self._stopping is not None:
+            self._stopped_for_s += ahead_s
+            self._send(self._stopping.at(self._stopped_for_s))
         elif self._braked_s is not None and len(self._path):
             self._elapsed_s += self._slowed(ahead_s)
             self._send(self._along(self._elapsed_s))
@@ -307,6 +324,7 @@ class MujocoHal:
         self._mode = mode
         self._is_clear_of_fingers = _is_clear_of_fingers(verdict)
         self._braked_s = None
+        self._stopping = None
         self._elapsed_s = 0.0
         self._path = np.vstack([start, rows])
         if mode != ControlMode.JOINT_TORQUE:
@@ -358,8 +376,35 @@ class MujocoHal:
         self._logic.reason = reason
         self._fingers = None
         can_brake = was_moving and self._mode != ControlMode.JOINT_TORQUE
+        if self._law is not None:
+            self._begin_declared_stop()
+            return
         if self._on_rejection == "brake" and can_brake and self._braked_s is None:
             self._braked_s = 0.0
+
+    def _runs_out(self, ahead_s: float) -> bool:
+        """Begins the stop at the end of the path, as it was certified; returns whether this tick gets there."""
+        end_s = (len(self._path) - 1) * self._gate.step_s
+        left_s = end_s - self._elapsed_s
+        if not ahead_s - left_s > 1e-6 * ahead_s:
+            return False
+        self._elapsed_s = end_s
+        self._begin_declared_stop()
+        self._stopped_for_s = -left_s
+        self._logic.forget()
+        self._logic.reason = StopReason.STARVED
+        return True
+
+    def _begin_declared_stop(self) -> None:
+        """Brakes from the set point, along the path that was executed; a stop that has begun goes on."""
+        is_braked = self._law is not None and self._mode != ControlMode.JOINT_TORQUE and len(self._path) > 1
+        if self._stopping is not None or not is_braked:
+            return
+        assert self._law is not None
+        self._stopping = StoppingMotion(
+            self._path, step_s=self._gate.step_s, law=self._law, asked_s=self._elapsed_s
+        )
+        self._stopped_for_s = 0.0
 
     def _slowed(self, ahead_s: float) -> float:
         """Returns how far the path goes on in that time: its clock slows down to a standstill within `BRAKE_S`."""
