@@ -6,6 +6,8 @@ A change of structure must leave every verdict as it was. Record before the chan
     python tools/record_verdicts.py record build/verdicts.npz
     python tools/record_verdicts.py compare build/verdicts.npz
 
+With `LASTGATE_SIMD=generic` before the second line it compares two SIMD builds (`make -C benchmarks verdicts`).
+
 The cases are every robot of the library in every control mode it takes, among primitives, points, voxels and zones,
 with attached spheres, recovery and declared contacts; and the random robots of tests/attack. A recording keeps a digest
 of each verdict's bytes and of the joint path an accepted chunk runs along.

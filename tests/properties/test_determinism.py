@@ -7,6 +7,10 @@ the promise.
 """
 
 import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,3 +198,33 @@ def test_path_cut_in_two_gets_the_same_answer_outside_the_band(setup):
             assert 0.0 <= least_m <= BAND_M, f"#{index}: least gap {least_m:.3e} m"
     print(f"{CASES} paths cut in two, {differed} answered differently inside the band")
     assert differed < 0.1 * CASES
+
+
+# As the tool records them that compares the verdicts of two states of the code. Each build in a process of its own: a
+# verdict says the number of its world, and a process counts its worlds.
+RECORD = """
+import runpy, sys
+tool = runpy.run_path(sys.argv[1])
+for label, verdict in tool["library_verdicts"]("panda_mobile", 200):
+    print(label, verdict.accepted, tool["digest_of"](verdict).hex())
+"""
+
+
+def test_recorded_verdicts_of_every_simd_build_are_the_same():
+    tool = Path(__file__).parents[2] / "tools" / "record_verdicts.py"
+    builds = [name for name, build in _core.SimdBuild.__members__.items() if _core.has_simd_build(build)]
+    found = {
+        build: subprocess.run(
+            [sys.executable, "-c", RECORD, str(tool)],
+            env={**os.environ, "LASTGATE_SIMD": build},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        ).stdout
+        for build in builds
+    }
+    generic = found["generic"].splitlines()
+    assert len(generic) == 200
+    assert 10 <= sum(" True " in line for line in generic) <= 190
+    assert all(lines == found["generic"] for lines in found.values())
