@@ -11,6 +11,7 @@ from fixtures.analytic_robots import stacked
 
 import lastgate as lg
 from lastgate import _core
+from lastgate.integrations.declared_stop import StopLaw
 from lastgate.integrations.driver import AcceptedChunk, DriverLogic, SafeActionDriver, StopReason
 
 MODE = lg.ControlMode.JOINT_POSITION
@@ -197,6 +198,59 @@ def test_death_of_the_kernel_stops_the_arm(driven):
     assert run(driver, 0.2) == 0
     assert len(arm.sent) == before
     assert driver.logic.reason is StopReason.KERNEL_GONE
+
+
+SPEED, LAW = 0.05, StopLaw(kind="path", reaction_s=0.1, deceleration=np.array([0.1, 0.2]))
+
+
+@pytest.fixture
+def braking(start_kernel):
+    """A driver with a declared stop, in the middle of an accepted motion."""
+    kernel = start_kernel(stacked(2), without_world=True, required_actuators=["arm"], reset_cooldown_s=0.01)
+    arm = Arm()
+    driver = SafeActionDriver(kernel.instance, arm, name="arm", step_s=0.1, law=LAW)
+    kernel.observe(np.zeros(2))
+    rows = np.outer(np.arange(1, 101), np.full(2, SPEED * 0.1))
+    assert kernel.submit(rows).accepted
+    assert run(driver, 0.5) > 0
+    yield kernel, driver, arm
+    driver.close()
+
+
+def _assert_braked(arm, moving):
+    """Asserts that the arm went on as the declared stop does, from the last step that it was sent."""
+    assert arm.stops > 0
+    sent = np.array(arm.sent)
+    assert (np.diff(sent, axis=0) >= -1e-12).all()
+    gone = sent[-1] - sent[moving - 1]
+    # Half a second of braking, and up to the whole step by which the last command leads.
+    assert (gone <= SPEED * (0.1 + 0.25) + 1e-9).all()
+    assert (gone >= SPEED * (0.25) - 1e-9).all()
+
+
+def test_death_of_the_kernel_is_braked_for_as_declared(braking):
+    kernel, driver, arm = braking
+    os.kill(kernel.pid, signal.SIGKILL)
+    while driver.tick():
+        time.sleep(0.002)
+    moving = len(arm.sent) - 1
+    assert driver.logic.reason is StopReason.KERNEL_GONE
+    run(driver, 1.0)
+    _assert_braked(arm, moving)
+
+
+def test_stop_is_acknowledged_when_the_declared_stop_is_over_and_not_before(braking):
+    kernel, driver, arm = braking
+    arm.is_stopped = lambda: True
+    kernel.estop("stop")
+    while driver.tick():
+        time.sleep(0.002)
+    moving = len(arm.sent) - 1
+    run(driver, 0.1)
+    assert "has not acknowledged" in kernel.reset().message
+    run(driver, 1.0)
+    assert kernel.reset().success
+    _assert_braked(arm, moving)
 
 
 def test_kernel_that_is_paused_is_a_kernel_that_is_gone(driven):

@@ -418,7 +418,8 @@ class SafeActionDriver:
             self._actuator.stop()
         else:
             self._actuator.command(*braking)
-        if state == KernelState.LATCHED and self._actuator.is_stopped():
+        # An arm that brakes has not come to rest, whatever it says of itself.
+        if braking is None and state == KernelState.LATCHED and self._actuator.is_stopped():
             self._registration.acknowledge(sequence)
         return False
 
