@@ -56,6 +56,7 @@ void bind_verdict(nb::module_& module) {
         .def_ro("world_age_s", &Verdict::world_age_s)
         .def_ro("world_id", &Verdict::world_id)
         .def_ro("contacts_used", &Verdict::contacts_used)
+        .def_prop_ro("stop_certified", [](const Verdict& v) { return v.stop_certified == 1; })
         .def_ro("violation", &Verdict::violation)
         .def_static("from_bytes", [](nb::bytes bytes) {
             if (bytes.size() != sizeof(Verdict)) throw std::invalid_argument("not the bytes of a verdict");
@@ -347,7 +348,8 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
             // The GIL stays held: a check is bounded and short, and no other thread may write the arrays meanwhile.
             [](GuardedGate& gate, Matrix rows, std::size_t control_mode, std::uint32_t effector, CartesianFrame frame, std::optional<Vector> positions,
                std::optional<Vector> velocities, std::optional<Vector> gripper_positions, std::optional<Vector> stamps_s, double stamp_s,
-               const WorldSnapshot* world, double now_s, bool recovery, const std::vector<DeclaredContact>& contacts) {
+               const WorldSnapshot* world, double now_s, bool recovery, const std::vector<DeclaredContact>& contacts, std::optional<Matrix> running_rows,
+               std::optional<Vector> running_start, double running_started_s, double handover_s) {
                 CheckRequest request;
                 request.chunk = {control_mode, rows.shape(0), rows.shape(1), {rows.data(), rows.size()}, effector, frame};
                 request.state = {span_of(positions), span_of(velocities), span_of(gripper_positions), span_of(stamps_s), stamp_s,
@@ -356,12 +358,17 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
                 request.now_s = now_s;
                 request.recovery = recovery;
                 request.contacts = contacts;
+                if (running_rows) {
+                    const std::size_t count = running_rows->shape(0);
+                    request.running = {{running_rows->data(), running_rows->size()}, span_of(running_start), count, running_started_s, handover_s, true};
+                }
                 const Alone alone(gate.entry, gate_name);
                 return gate.check(request);
             },
             "rows"_a.noconvert(), nb::kw_only(), "control_mode"_a, "effector"_a, "frame"_a, "positions"_a.noconvert().none(), "velocities"_a.noconvert().none(),
             "gripper_positions"_a.noconvert().none(), "stamps_s"_a.noconvert().none(), "stamp_s"_a, "world"_a.none(), "now_s"_a, "recovery"_a,
-            "contacts"_a)
+            "contacts"_a, "running_rows"_a.noconvert().none() = nb::none(), "running_start"_a.noconvert().none() = nb::none(), "running_started_s"_a = 0.0,
+            "handover_s"_a = 0.0)
         .def(
             "check_configurations",
             [](GuardedGate& gate, Matrix configurations, std::optional<Vector> gripper_positions, const WorldSnapshot& world, MutableFlags accepted,
@@ -414,6 +421,15 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
             const std::size_t rows = path.size() / variables;
             return matrix_of(std::move(path), {rows, variables});
         }, nb::rv_policy::automatic)
+        .def_prop_ro("motion_rows", [](const GuardedGate& gate) { return gate.motion_rows(); })
+        .def_prop_ro("lead_rows", [](const GuardedGate& gate) { return gate.lead_rows(); })
+        .def_prop_ro("stop_time_s", [](const GuardedGate& gate) { return gate.stop_time_s(); })
+        .def_prop_ro("stop_distance", [](const GuardedGate& gate) {
+            std::vector<double> distance(gate.model().row_dofs().size());
+            const Alone alone(gate.entry, gate_name);
+            gate.stop_distance(distance);
+            return distance;
+        })
         .def_prop_ro("variable_count", [](const GuardedGate& gate) { return gate.model().variable_count(); })
         .def_prop_ro("checked_link_pairs", [](const GuardedGate& gate) {
             const Alone alone(gate.entry, gate_name);

@@ -114,7 +114,7 @@ int serve(const Arguments& arguments, const std::string& text) {
     KernelConfig config = read_config(text);
     config.gate.simd_build = arguments.simd;
     const std::string robot = config.robot_name;
-    KernelProcess process(config, arguments.settings, arguments.digest, arguments.options);
+    KernelProcess process(std::move(config), arguments.settings, arguments.digest, arguments.options);
     running = &process;
     struct sigaction action {};
     action.sa_handler = end_process;

@@ -157,6 +157,8 @@ std::string_view unit_of(const Violation& violation, const KernelConfig& config)
         case JointQuantity::torque: return prismatic ? "N" : "Nm";
         case JointQuantity::nothing: break;
     }
+    const bool of_joint = violation.code == ViolationCode::stop_not_certified || violation.code == ViolationCode::seam_jump;
+    if (of_joint && violation.subject_kind == SubjectKind::dof) return prismatic ? "m" : "rad";
     if (violation.code == ViolationCode::cartesian_unreachable && violation.subject == turn_column) return "rad";
     return entry.unit;
 }
@@ -176,6 +178,8 @@ std::size_t cause_of(const Violation& violation) noexcept {
         case ViolationCode::state_unavailable:
         case ViolationCode::world_unavailable:
         case ViolationCode::voxel_unavailable:
+        case ViolationCode::stop_not_certified:
+        case ViolationCode::seam_jump:
         case ViolationCode::declared_contact: return violation.element == none ? 0 : violation.element;
         case ViolationCode::workspace_box:
             if (violation.subject_kind == SubjectKind::element) return 0;
@@ -296,6 +300,7 @@ constexpr Field fields[] = {
     {"high.0", [](TextWriter& out, const Facts& f) noexcept { out.number(f.named.limit_max, 0); }},
     {"side", [](TextWriter& out, const Facts& f) noexcept { out.text(f.named.value >= 0.0 ? "inside" : "outside"); }},
     {"moment", put_moment},
+    {"step", [](TextWriter& out, const Facts& f) noexcept { out.count(f.named.step == none ? 0 : f.named.step); }},
     {"age", put_age},
     // From here on also the indices, and what they are found in.
     {"mode", put_mode},
@@ -366,16 +371,17 @@ NamedViolation name_violation(const Verdict& verdict, const NameSources& sources
     named.detail = detail_of({named, &violation, &sources}, memory.detail);
     const bool collides = entry.kind == FailureKind::collision;
     const bool in_box = violation.code == ViolationCode::workspace_box;
+    const bool in_stop = violation.code == ViolationCode::stop_not_certified && violation.subject_kind != SubjectKind::dof;
     if (collides) {
         const bool self = violation.against_kind == AgainstKind::link || violation.against_kind == AgainstKind::attached;
         named.collision_kind = self ? CollisionKind::self : CollisionKind::world;
     }
-    if (collides || (in_box && violation.subject_kind == SubjectKind::effector)) {
+    if (collides || in_stop || (in_box && violation.subject_kind == SubjectKind::effector)) {
         named.segment_t = violation.segment_t;
         named.first_contact_t = violation.first_contact_t;
     }
     // Two points at the origin are what the core leaves where it had none to give.
-    if (collides && !(is_origin(violation.witness_a) && is_origin(violation.witness_b))) {
+    if ((collides || in_stop) && !(is_origin(violation.witness_a) && is_origin(violation.witness_b))) {
         named.witness_a = violation.witness_a;
         named.witness_b = violation.witness_b;
     }

@@ -72,10 +72,17 @@ ORDER = (
         ("src/geometry/convex.*", "src/geometry/placed_vertices.hpp", "src/sweep/convex_refine.*"),
     ),
     Part(
-        "recovery, declared contacts, reachable sets, footprint, tool speeds",
+        "recovery, declared contacts, joints that brake alone, reachable sets, footprint, tool speeds",
         tuple(
             f"src/sweep/{name}.*"
-            for name in ("recovery", "declared_contact", "reachable_set", "footprint", "tool_speed")
+            for name in (
+                "recovery",
+                "declared_contact",
+                "joint_stop",
+                "reachable_set",
+                "footprint",
+                "tool_speed",
+            )
         ),
     ),
     Part(

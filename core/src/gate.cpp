@@ -36,6 +36,10 @@ const detail::ShapeSet& Gate::shapes() const noexcept { return state_->setup.sha
 const WorldSnapshot& Gate::no_go_zones() const noexcept { return state_->setup.zones; }
 std::span<const double> Gate::uncertainty() const noexcept { return state_->workspace.uncertainty; }
 
+std::size_t Gate::motion_rows() const noexcept { return state_->workspace.motion_rows; }
+std::size_t Gate::lead_rows() const noexcept { return state_->workspace.lead_rows; }
+double Gate::stop_time_s() const noexcept { return state_->workspace.stop_time_s; }
+
 std::span<const double> Gate::path() const noexcept {
     const detail::SweepWorkspace& workspace = state_->workspace;
     return {workspace.path.data(), (workspace.path_rows + 1) * model().variable_count()};

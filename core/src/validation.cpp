@@ -79,15 +79,23 @@ bool Validation::is_timed_joint_path() const noexcept {
 /// Turns the end of a sweep into a verdict.
 bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept {
     if (outcome == Outcome::clear) return true;
+    if (outcome == Outcome::violated && is_in_stop(finding)) {
+        postpone_stop(violation_of_pair(kind, finding), finding);
+        return true;
+    }
     // A retreat is evaluated as a whole: its first rows alone need not lead away from anything.
     const bool no_prefix = request_.recovery || !rows_are_segments_ || finding.segment == none || finding.segment == 0;
     // The prefix must stand on its own: steps that rely on a declared contact are not in it.
     verdict_.certified_rows = no_prefix ? 0 : std::min(finding.segment, contact_segment_) - 1;
     sweep_.forget_contacts();
     if (outcome == Outcome::budget) return reject_budget();
+    return reject(violation_of_pair(kind, finding));
+}
+
+Violation Validation::violation_of_pair(PairKind kind, const Finding& finding) const noexcept {
     Violation violation;
     // A gripper is swept in strokes, whatever the number of rows that asked for them.
-    violation.row = std::min(finding.segment, static_cast<std::uint32_t>(request_.chunk.row_count)) - 1;
+    violation.row = std::min(step_towards(finding.segment), static_cast<std::uint32_t>(request_.chunk.row_count) - 1);
     violation.segment_t = finding.segment_t;
     violation.first_contact_t = finding.first_contact_t;
     violation.distance_m = finding.witness.distance_m;
@@ -97,7 +105,7 @@ bool Validation::settle(PairKind kind, Outcome outcome, const Finding& finding) 
     violation.value = finding.witness.distance_m;
     violation.limit_min = finding.item.required_m;
     functions_of(kind).describe(sweep_, finding, violation);
-    return reject(violation);
+    return violation;
 }
 
 Verdict Validation::run() noexcept {
@@ -117,18 +125,21 @@ Verdict Validation::run() noexcept {
         {11, &Validation::check_world_collision},  {11, &Validation::check_footprint},
         {11, &Validation::check_recovery},
         {11, &Validation::check_no_go_zones},      {11, &Validation::check_keep_in_zones},
+        {11, &Validation::check_stop_not_certified},
     };
     workspace_.start_contacts.clear();
     for (const Stage& stage : order) {
         verdict_.stage = stage.number;
         const bool passed = (this->*stage.check)();
         verdict_.evaluations = sweep_.evaluations;
+        if (!passed) limit_prefix_to_stops();
         if (!passed) return verdict_;
     }
     verdict_.stage = stage_passed_all;
     verdict_.min_clearance_m = sweep_.min_clearance_m;
     verdict_.certified_rows = static_cast<std::uint32_t>(request_.chunk.row_count);
     verdict_.contacts_used = sweep_.contacts_relied_on;
+    verdict_.stop_certified = plans_stop_ ? 1 : 0;
     verdict_.accepted = 1;
     verdict_.violation = Violation{};
     return verdict_;

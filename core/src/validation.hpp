@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "lastgate/gate.hpp"
@@ -87,10 +88,38 @@ class Validation {
     bool check_keep_in_zones() noexcept;
     bool check_declared_contact() noexcept;
     std::uint32_t contact_last_segment(double expires_s) const noexcept;
+    // checks/stop.cpp
+    void plan_stop() noexcept;
+    bool can_stop() const noexcept;
+    double braking_time(std::size_t segment) const noexcept;
+    double cut_at_limits(double beyond_s) noexcept;
+    void extend_path(double beyond_s) noexcept;
+    bool is_in_stop(const Finding& finding) const noexcept;
+    /// The chunk itself comes first: what its stop lacks decides when everything else has passed.
+    [[gnu::cold]] void postpone_stop(Violation violation, const Finding& finding) noexcept;
+    [[gnu::cold]] std::uint32_t segments_with_stop(double clear_until_s) const noexcept;
+    [[gnu::cold]] void limit_prefix_to_stops() noexcept;
+    [[gnu::cold]] void steps_from_segments() noexcept;
+    bool check_stop_not_certified() noexcept;
+    bool check_reachable_stop() noexcept;
+    bool check_joint_stop() noexcept;
+    /// Up to which segment every stop in which joints brake alone is certified; 0 when the budget is spent, which `budget` then says.
+    std::uint32_t certify_joint_stops(std::uint32_t segments, bool& budget) noexcept;
+    std::uint32_t joint_stops_inside_limits(std::uint32_t segments) noexcept;
+    // checks/seam_jump.cpp
+    bool begin_running_motion() noexcept;
+    bool check_seam_jump() noexcept;
+    bool reject_running(std::uint32_t cause) noexcept;
+    bool is_running_at_rest() const noexcept;
+    double running_position(double steps, std::size_t column) const noexcept;
+    bool is_swept(PairKind kind) const noexcept;
 
     // paths/: how each control mode becomes a joint path. False when it cannot.
     bool build_path() noexcept;
     void begin_path() noexcept;
+    void set_motion_rows(std::size_t rows) noexcept;
+    void time_rows() noexcept;
+    void drive_base(std::size_t path_row_index, std::size_t step, double duration_s) noexcept;
     void begin_reachable_set() noexcept;
     bool build_joint_path() noexcept;
     bool build_velocity_path() noexcept;
@@ -104,6 +133,7 @@ class Validation {
     [[gnu::cold]] bool reject(const Violation& violation) noexcept;
     [[gnu::cold]] bool reject_budget() noexcept;
     bool settle(PairKind kind, Outcome outcome, const Finding& finding) noexcept;
+    Violation violation_of_pair(PairKind kind, const Finding& finding) const noexcept;
     /// Cuts `certified_rows` back to what the checks that were not reached show as well.
     [[gnu::cold]] void confirm_prefix(PairKind failed) noexcept;
     /// A limit every value of which must be certified inside.
@@ -121,6 +151,11 @@ class Validation {
     const RobotModel& model() const noexcept { return *setup_.model; }
     bool is_timed_joint_path() const noexcept;
     bool limits_tool_speeds() const noexcept;
+    /// The step of the chunk that a row of the path is, or that a segment of it leads to; the first one for what comes before.
+    std::uint32_t step_towards(std::size_t path_row_index) const noexcept {
+        return static_cast<std::uint32_t>(std::max(path_row_index, workspace_.lead_rows + 1) - workspace_.lead_rows - 1);
+    }
+    bool knows_start_velocity() const noexcept { return workspace_.lead_rows > 0 || !request_.state.velocities.empty(); }
 
     const GateSetup& setup_;
     SweepWorkspace& workspace_;
@@ -133,6 +168,12 @@ class Validation {
     std::array<double, capacity::dofs_max + 3> ee_widened_;
     std::array<double, capacity::dofs_max + 3> start_offset_;  ///< Where the robot was one step ago, had it moved as measured, less where it is.
     std::array<Vec3, capacity::effectors_max> tool_before_start_;  ///< One step ago, had the joints moved as they were measured to.
+    bool plans_stop_ = false;         ///< The stop is declared, and this mode has one.
+    std::uint16_t stop_stage_ = 0;    ///< Where a stop was found not to be certified; 0 while none was.
+    Violation stop_violation_;
+    double stop_beyond_s_ = 0.0;      ///< How far a stop may lead beyond the last row, in seconds at full speed.
+    double stop_clear_s_ = 0.0;       ///< Up to when on the path a stop is certified, where one is not.
+    std::array<double, capacity::dofs_max> seam_velocity_;  ///< Per column: of the running motion where the chunk takes over.
     std::uint32_t contact_segment_ = none;  ///< The first segment that was certified by a declared contact.
 };
 

@@ -84,6 +84,10 @@ class ViolationCode(enum.IntEnum):
 
     cartesian_unreachable = 25
 
+    stop_not_certified = 27
+
+    seam_jump = 28
+
     state_unavailable = 30
 
     world_unavailable = 40
@@ -409,6 +413,9 @@ class Verdict:
 
     @property
     def contacts_used(self) -> int: ...
+
+    @property
+    def stop_certified(self) -> bool: ...
 
     @property
     def violation(self) -> Violation: ...
@@ -790,7 +797,7 @@ class DeclaredContact:
 class Gate:
     def __init__(self, config: KernelConfig, *, simd: SimdBuild = SimdBuild.generic) -> None: ...
 
-    def check(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, control_mode: int, effector: int, frame: CartesianFrame, positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, velocities: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, gripper_positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamps_s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamp_s: float, world: WorldSnapshot | None, now_s: float, recovery: bool, contacts: Sequence[DeclaredContact]) -> Verdict: ...
+    def check(self, rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, control_mode: int, effector: int, frame: CartesianFrame, positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, velocities: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, gripper_positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamps_s: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, stamp_s: float, world: WorldSnapshot | None, now_s: float, recovery: bool, contacts: Sequence[DeclaredContact], running_rows: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None = None, running_start: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None = None, running_started_s: float = 0.0, handover_s: float = 0.0) -> Verdict: ...
 
     def check_configurations(self, configurations: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], *, gripper_positions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, world: WorldSnapshot, accepted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu')], clearance_m: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu')]) -> None: ...
 
@@ -802,6 +809,18 @@ class Gate:
 
     @property
     def path(self) -> NDArray[numpy.float64]: ...
+
+    @property
+    def motion_rows(self) -> int: ...
+
+    @property
+    def lead_rows(self) -> int: ...
+
+    @property
+    def stop_time_s(self) -> float: ...
+
+    @property
+    def stop_distance(self) -> list[float]: ...
 
     @property
     def variable_count(self) -> int: ...

@@ -10,7 +10,7 @@ verdict = gate.check(lg.ActionChunk(rows), state=state, world=world, now_s=now)
 from lastgate import contracts
 from lastgate.certificate import Certificate
 from lastgate.contracts import *  # noqa: F403 -- every schema of the contract is importable from here
-from lastgate.contracts.action import ActionChunk, RobotState
+from lastgate.contracts.action import ActionChunk, RobotState, RunningMotion
 from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.contracts.renamed_modules import find_under_old_paths
 from lastgate.contracts.renamed_names import getattr_of_renamed
@@ -47,6 +47,7 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "OccupancyGridIndex",
     "Points",
     "RobotState",
+    "RunningMotion",
     "SafetyLatch",
     "Unchecked",
     "Verdict",

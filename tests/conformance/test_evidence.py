@@ -80,6 +80,24 @@ def with_too_many_contacts() -> lg.Verdict:
     )
 
 
+def before_a_wall() -> lg.Verdict:
+    robot = sliders(0.0, stop={"kind": "path", "reaction_s": 0.1})
+    robot["joints"][0]["deceleration_limit"] = 1.0
+    return check(gate_of(robot), [[0.2]], world=world_of(sphere((0.45, 0.0, 0.0), 0.1, "cup")))
+
+
+def off_the_seam() -> lg.Verdict:
+    running = lg.RunningMotion([[0.1], [0.2]], started_s=NOW_S, start=[0.0])
+    return gate_of(stacked(1)).check(
+        lg.ActionChunk([[0.9]]),
+        state=at(0.0),
+        world=world_of(),
+        now_s=NOW_S,
+        running=running,
+        handover_s=0.01,
+    )
+
+
 # One rejection per code that a gate can give today.
 REJECTIONS: dict[str, Callable[[], lg.Verdict]] = {
     "control_mode": lambda: check(gate_of(stacked(3)), [[0.0] * 3], 77),
@@ -115,6 +133,8 @@ REJECTIONS: dict[str, Callable[[], lg.Verdict]] = {
     ),
     "voxel_overflow": lambda: check(gate_of(stacked(3)), [[0.0] * 3], world=world_with(grid((1, 1, 2049)))),
     "declared_contact": with_too_many_contacts,
+    "stop_not_certified": before_a_wall,
+    "seam_jump": off_the_seam,
     "keep_in_zone": lambda: check(gate_of(in_a_cell()), [[0.45]]),
     "self_collision": lambda: check(gate_of(sliders(0.0, 0.15)), [[0.0, 0.0]]),
     "world_collision": lambda: check(gate_of(sliders(0.0)), [[0.0]], world=world_of(CUP)),
@@ -206,6 +226,12 @@ WORDS = {
     "voxel_unavailable": ["the grid is stale: 9.000 s old, allowed 0.500 s"],
     "voxel_overflow": ["more than 2048 voxels along an edge"],
     "declared_contact": ["9, at most 8"],
+    "stop_not_certified": [
+        "a stop asked for on the way to step 0",
+        "post0 / cup -",
+        "more than 0.0000 m apart",
+    ],
+    "seam_jump": ["j0 would jump by 0.8900 rad", "-0.3150 to 0.3150"],
     "keep_in_zone": ["post0 is 0.0500 m outside keep-in zone cell", "more than 0.0000 m inside"],
     "self_collision": ["post0 / post1 are -0.0500 m apart", "more than 0.0000 m"],
     "world_collision": ["post0 / cup are -0.0500 m apart", "more than 0.0000 m"],

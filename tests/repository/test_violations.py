@@ -15,7 +15,7 @@ import generate_violations  # noqa: E402
 TEXT = generate_violations.TABLE.read_text(encoding="utf-8")
 ENTRY = """
 [[violation]]
-code = "seam_jump"
+code = "jerk_limit"
 number = 26
 stages = [8]
 kind = "WORKSPACE"
@@ -35,19 +35,19 @@ def test_files_that_are_written_from_the_table_are_current():
 
 def test_one_entry_is_all_that_a_new_code_needs():
     entries = generate_violations.read_table(TEXT + ENTRY)
-    assert "    seam_jump = 26,\n" in generate_violations.enumeration(entries)
-    assert ".code = ViolationCode::seam_jump" in generate_violations.kernel_table(entries)
-    assert '    seam_jump = "seam_jump", 26\n' in generate_violations.members(entries)
-    assert "ViolationCode.seam_jump" in generate_violations.python_texts(entries)
-    assert "## seam_jump" in generate_violations.page(entries)
+    assert "    jerk_limit = 26,\n" in generate_violations.enumeration(entries)
+    assert ".code = ViolationCode::jerk_limit" in generate_violations.kernel_table(entries)
+    assert '    jerk_limit = "jerk_limit", 26\n' in generate_violations.members(entries)
+    assert "ViolationCode.jerk_limit" in generate_violations.python_texts(entries)
+    assert "## jerk_limit" in generate_violations.page(entries)
 
 
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
         ("number = 26", "number = 54", "number `54` is used twice"),
-        ("seam_jump", "keep_in_zone", "code `keep_in_zone` is used twice"),
-        ("seam_jump", "SeamJump", "lower-case words"),
+        ("jerk_limit", "keep_in_zone", "code `keep_in_zone` is used twice"),
+        ("jerk_limit", "SeamJump", "lower-case words"),
         ('example = "d"\n', "", "`example` is missing"),
         ('example = "d"', 'example = "d"\nadvise = "x"', "`advise` is no key"),
         ("WORKSPACE", "SEAM", "kind `SEAM` is none of"),

@@ -10,6 +10,12 @@ namespace lastgate::capacity {
 /// letting a caller hand over an unbounded loop.
 inline constexpr std::size_t rows_max = 256;
 
+/// Rows for what a running motion still does before a chunk takes over, and for the stop beyond a chunk's last row: more than a second of
+/// each at 50 Hz. A longer stop gets longer segments, a longer hand-over is rejected.
+inline constexpr std::size_t lead_rows_max = 64;
+inline constexpr std::size_t stop_rows_max = 64;
+inline constexpr std::size_t path_rows_max = lead_rows_max + rows_max + stop_rows_max;
+
 /// Degrees of freedom: two 7-joint arms, two 16-joint hands, legs and a torso need 61.
 inline constexpr std::size_t dofs_max = 64;
 

@@ -47,9 +47,20 @@ struct DeclaredContact {
     double expires_s = 0.0;
 };
 
+/// What moves the robot while a chunk is checked that is to replace it: steps of joint positions, as far apart as the gate's.
+struct RunningMotion {
+    std::span<const double> rows;   ///< Row after row; the first is reached one step after the start.
+    std::span<const double> start;  ///< Where it was commanded from, one per column, or empty where that is not known.
+    std::size_t row_count = 0;
+    double started_s = 0.0;
+    double handover_s = 0.0;  ///< How long after `now_s` the chunk takes over.
+    bool given = false;
+};
+
 struct CheckRequest {
     ChunkView chunk;
     StateView state;
+    RunningMotion running;
     const WorldSnapshot* world = nullptr;
     double now_s = 0.0;
     double world_held_s = 0.0;  ///< How long the caller has had the world, by the monotonic clock; its stamp may say less.
@@ -100,8 +111,16 @@ class Gate {
     const GateConfig& config() const noexcept;
     const detail::ShapeSet& shapes() const noexcept;
 
-    /// The joint rows behind the last check, measured state first; Cartesian modes are resolved here.
+    /// The joint rows behind the last check, measured state first; Cartesian modes are resolved here. After what is executed come the
+    /// rows that only a stop along the path may need.
     std::span<const double> path() const noexcept;
+    /// How many rows of that path, the measured state apart, are executed, and how many of these belong to the motion that runs already.
+    std::size_t motion_rows() const noexcept;
+    std::size_t lead_rows() const noexcept;
+    /// The longest stop that the last check certified, from the moment it is asked for until the robot rests.
+    double stop_time_s() const noexcept;
+    /// How far each joint of a row still travels at most, from any moment at which a stop is asked for.
+    void stop_distance(std::span<double> per_column) const noexcept;
     /// By how much each variable of that path may be off: half the range of a gripper that was not measured.
     std::span<const double> uncertainty() const noexcept;
     const WorldSnapshot& no_go_zones() const noexcept;

@@ -37,6 +37,8 @@ enum class ViolationCode : std::uint16_t {
     joint_acceleration_limit = 23,
     ee_acceleration = 24,
     cartesian_unreachable = 25,
+    stop_not_certified = 27,
+    seam_jump = 28,
     state_unavailable = 30,
     world_unavailable = 40,
     world_overflow = 41,
@@ -110,7 +112,7 @@ struct [[nodiscard]] Verdict {
     /// Accepted because of these declared contacts, one bit each in the order they were given: without them some
     /// pair would not have kept its margin. None on a rejection.
     std::uint32_t contacts_used = 0;
-    std::uint32_t reserved = 0;  ///< Always zero: a recorded verdict has no unwritten bytes.
+    std::uint32_t stop_certified = 0;  ///< 1: from every instant of the chunk the declared stop is certified as well.
     Violation violation;
 };
 static_assert(std::is_trivially_copyable_v<Verdict>);

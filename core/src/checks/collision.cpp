@@ -43,7 +43,7 @@ void Validation::confirm_prefix(PairKind failed) noexcept {
 }
 
 Outcome Validation::run_sweep(PairKind kind, Finding& finding) noexcept {
-    return sweeps_reachable_set_ ? sweep_.run_reachable_set(kind, workspace_.half_width, finding) : sweep_.run(kind, workspace_.path_rows, finding);
+    return sweeps_reachable_set_ ? sweep_.run_reachable_set(kind, workspace_.half_width, 1, finding) : sweep_.run(kind, workspace_.path_rows, finding);
 }
 
 bool Validation::check_self_collision() noexcept {
@@ -98,6 +98,9 @@ bool Validation::check_recovery() noexcept {
     } else if (const Outcome outcome = sweep_.follow_start_contacts(finding, kind); outcome != Outcome::violated) {
         verdict_.recovery = outcome == Outcome::clear ? 1 : 0;
         return outcome == Outcome::clear || settle(kind, outcome, finding);
+    } else if (is_in_stop(finding)) {
+        verdict_.recovery = 1;
+        return settle(kind, outcome, finding);
     }
     (void)settle(kind, Outcome::violated, finding);
     verdict_.violation.code = ViolationCode::recovery_not_growing;

@@ -18,15 +18,18 @@ bool any_from(const std::bitset<Size>& bits, std::size_t first) noexcept {
 
 }  // namespace
 
-/// The last segment of the path that ends before the contact expires.
+/// The last segment of the path that ends before the contact expires. The stop counts as one: all of it, or nothing.
 std::uint32_t Validation::contact_last_segment(double expires_s) const noexcept {
     const double left_s = expires_s - request_.now_s;
     if (!(left_s >= 0.0)) return 0;
-    const double chunk_s = config().step_s * static_cast<double>(request_.chunk.row_count);
-    if (left_s >= chunk_s) return none;
+    const double lead_s = workspace_.lead_rows > 0 ? workspace_.row_time_s[workspace_.lead_rows] : 0.0;
+    const double chunk_s = lead_s + config().step_s * static_cast<double>(request_.chunk.row_count);
+    if (left_s >= chunk_s + (plans_stop_ ? workspace_.stop_time_s : 0.0)) return none;
+    if (left_s >= chunk_s) return sweeps_reachable_set_ ? 1 : static_cast<std::uint32_t>(workspace_.motion_rows);
     // Strokes of a gripper and reaches of a torque have no time of their own: then it is all or nothing.
     const bool rows_are_steps = rows_are_segments_ && (is_timed_joint_path() || mode() == ControlMode::body_twist);
-    return rows_are_steps ? static_cast<std::uint32_t>(left_s / config().step_s) : 0;
+    if (!rows_are_steps || left_s < lead_s) return 0;
+    return static_cast<std::uint32_t>(workspace_.lead_rows) + static_cast<std::uint32_t>((left_s - lead_s) / config().step_s);
 }
 
 bool Validation::check_declared_contact() noexcept {

@@ -26,7 +26,7 @@ Violation Validation::violation_of_effector(ViolationCode code, std::size_t row,
     violation.code = code;
     violation.subject_kind = SubjectKind::effector;
     violation.subject = static_cast<std::uint32_t>(index);
-    violation.row = static_cast<std::uint32_t>(row - 1);
+    violation.row = step_towards(row);
     return violation;
 }
 
@@ -110,15 +110,15 @@ bool Validation::check_ee_along_step(std::size_t row, std::size_t index, const T
 /// At a row the velocity of the tool jumps, and the rows leave one step for that: the jump itself is held to the acceleration limit, and so
 /// is the difference of the two ways. `bend_m`: bound of the step that follows.
 bool Validation::check_ee_between_steps(std::size_t row, std::size_t index, double bend_m) noexcept {
-    const bool has_velocity = !request_.state.velocities.empty();
-    if (!config().max_ee_accel_m_s2 || (row < 2 && !has_velocity)) return true;
+    const std::size_t first = workspace_.lead_rows + 1;
+    if (!config().max_ee_accel_m_s2 || (row == first && !knows_start_velocity())) return true;
     const std::size_t variables = model().variable_count();
     const double step_s = config().step_s;
     const double limit_m = tool_limits().bend_m;
     const Violation violation = violation_of_effector(ViolationCode::ee_acceleration, row, index);
     std::array<double, capacity::dofs_max + 3> jump{};
     for (std::size_t variable = 0; variable < variables; ++variable) {
-        const double before = row >= 2 ? path_row(row - 1)[variable] - path_row(row - 2)[variable] : -start_offset_[variable];
+        const double before = row > first ? path_row(row - 1)[variable] - path_row(row - 2)[variable] : -start_offset_[variable];
         jump[variable] = ee_step_[variable] - before;
         workspace_.tool_step[variable] = std::abs(before);
     }
@@ -133,7 +133,7 @@ bool Validation::check_ee_between_steps(std::size_t row, std::size_t index, doub
     const double jumped_m = norm(sweep_.tool_motion_at(index, sweep_.frames_of_row(row - 1), {jump.data(), variables}).move) + unknown.move_m;
     if (!require_inside(std::min(jumped_m, jump_m) / (step_s * step_s), 0.0, *config().max_ee_accel_m_s2, violation)) return false;
     const Vec3 before = tool_at(row - 1);
-    const Vec3 earlier = row >= 2 ? tool_at(row - 2) : tool_before_start_[index];
+    const Vec3 earlier = row > first ? tool_at(row - 2) : tool_before_start_[index];
     const double acceleration = norm((tool_at(row) - before) - (before - earlier)) / (step_s * step_s);
     return require_inside(acceleration, 0.0, *config().max_ee_accel_m_s2, violation);
 }
@@ -155,16 +155,20 @@ bool Validation::check_ee_step(std::size_t row, std::size_t index, bool open) no
 
 bool Validation::check_ee_motion() noexcept {
     const bool timed = is_timed_joint_path();
-    const bool has_velocity = !request_.state.velocities.empty();
+    const bool has_velocity = knows_start_velocity();
     if (config().max_ee_accel_m_s2 && timed && !has_velocity) {
         verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::initial_acceleration);
     }
     if (config().max_ee_accel_m_s2 && has_velocity) {
-        // Where the robot was one step ago, had it moved as it was measured to.
+        // Where the robot was one step before the chunk, had it moved as it was measured to, or as the running motion does.
         start_offset_.fill(0.0);
         const auto dofs = model().row_dofs();
-        for (std::size_t column = 0; column < dofs.size(); ++column) start_offset_[dofs[column]] = -request_.state.velocities[column] * config().step_s;
-        for (std::size_t variable = 0; variable < model().variable_count(); ++variable) workspace_.sample[variable] = path_row(0)[variable] + start_offset_[variable];
+        const bool runs = workspace_.lead_rows > 0;
+        for (std::size_t column = 0; column < dofs.size(); ++column) {
+            start_offset_[dofs[column]] = -(runs ? seam_velocity_[column] : request_.state.velocities[column]) * config().step_s;
+        }
+        const double* start = path_row(workspace_.lead_rows);
+        for (std::size_t variable = 0; variable < model().variable_count(); ++variable) workspace_.sample[variable] = start[variable] + start_offset_[variable];
         forward_kinematics(model(), workspace_.sample.data(), workspace_.sample_frames);
         for (std::size_t index = 0; index < model().effectors().size(); ++index) {
             const Effector& effector = model().effectors()[index];
@@ -202,17 +206,17 @@ void Validation::test_ee_speeds(std::size_t effector, std::uint8_t* open) noexce
 
 bool Validation::check_ee_steps() noexcept {
     const std::size_t variables = model().variable_count();
-    std::uint8_t open[capacity::effectors_max][capacity::rows_max / lane_count];
+    std::uint8_t open[capacity::effectors_max][capacity::path_rows_max / lane_count];
     const bool limited = limits_tool_speeds();
     if (!limited && !config().max_ee_accel_m_s2) return true;
     std::fill(workspace_.tool_step.begin(), workspace_.tool_step.end(), 0.0);
-    for (std::size_t row = 1; limited && row <= workspace_.path_rows; ++row) {
+    for (std::size_t row = workspace_.lead_rows + 1; limited && row <= workspace_.motion_rows; ++row) {
         const double* from = path_row(row - 1);
         const double* to = path_row(row);
         for (std::size_t variable = 0; variable < variables; ++variable) workspace_.tool_step[variable] = std::max(workspace_.tool_step[variable], std::abs(to[variable] - from[variable]));
     }
     for (std::size_t index = 0; limited && index < model().effectors().size(); ++index) test_ee_speeds(index, open[index]);
-    for (std::size_t row = 1; row <= workspace_.path_rows; ++row) {
+    for (std::size_t row = workspace_.lead_rows + 1; row <= workspace_.motion_rows; ++row) {
         const std::size_t lane = row - 1;
         for (std::size_t index = 0; index < model().effectors().size(); ++index) {
             const bool is_open = limited && (open[index][lane / lane_count] >> (lane % lane_count) & 1) != 0;

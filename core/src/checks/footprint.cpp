@@ -14,7 +14,8 @@ bool Validation::check_footprint() noexcept {
     Finding finding;
     const Outcome outcome = sweep_.run_footprint(workspace_.path_rows, finding);
     if (outcome == Outcome::clear) return true;
-    verdict_.certified_rows = request_.recovery || finding.segment == none ? 0 : finding.segment - 1;
+    const bool in_stop = outcome == Outcome::violated && is_in_stop(finding);
+    if (!in_stop) verdict_.certified_rows = request_.recovery || finding.segment == none ? 0 : finding.segment - 1;
     if (outcome == Outcome::budget) {
         (void)reject_budget();
         confirm_prefix(PairKind::field);
@@ -26,7 +27,7 @@ bool Validation::check_footprint() noexcept {
     violation.subject = 0;  // the base itself
     violation.against_kind = AgainstKind::floor;
     violation.against = finding.obstacle == none ? none : request_.world->field(floor_slot)->label(finding.obstacle);
-    violation.row = finding.segment - 1;
+    violation.row = step_towards(finding.segment);
     violation.segment_t = finding.segment_t;
     violation.first_contact_t = finding.first_contact_t;
     violation.distance_m = finding.witness.distance_m;
@@ -35,6 +36,10 @@ bool Validation::check_footprint() noexcept {
     violation.limit_min = finding.item.required_m;
     violation.witness_a = finding.witness.on_first;
     violation.witness_b = finding.witness.on_second;
+    if (in_stop) {
+        postpone_stop(violation, finding);
+        return true;
+    }
     (void)reject(violation);
     confirm_prefix(PairKind::field);
     return false;

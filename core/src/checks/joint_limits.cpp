@@ -50,7 +50,7 @@ bool Validation::check_joint_rows(ViolationCode code, const std::vector<double>&
 /// a little beyond it, and a recovery may bring one back from farther out.
 bool Validation::check_joint_position_path() noexcept {
     const double measured_slack = request_.recovery ? recovery_limit_slack : resting_limit_slack;
-    for (std::size_t row = 0; row <= workspace_.path_rows; ++row) {
+    for (std::size_t row = 0; row <= workspace_.motion_rows; ++row) {
         const double slack = row == 0 ? measured_slack : 0.0;
         for (std::size_t index = 0; index < model().dof_count(); ++index) {
             const DofSpec& dof = model().dof(index);
@@ -59,7 +59,7 @@ bool Validation::check_joint_position_path() noexcept {
             const double beyond = resting ? measured_slack : slack;
             const Interval allowed{dof.position_min - beyond, dof.position_max + beyond};
             if (inside(path_row(row)[index], allowed)) continue;
-            return reject_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, index, path_row(row)[index], allowed);
+            return reject_dof(ViolationCode::joint_position_limit, step_towards(row), index, path_row(row)[index], allowed);
         }
     }
     return true;
@@ -70,7 +70,7 @@ bool Validation::check_joint_velocity_path() noexcept {
     const double factor = request_.recovery ? recovery_speed_factor : 1.0;
     const auto code = request_.recovery ? ViolationCode::recovery_speed : ViolationCode::joint_velocity_limit;
     const double nearly_step_s = config().step_s * (1.0 - 1e-12);
-    for (std::size_t row = 1; row <= workspace_.path_rows; ++row) {
+    for (std::size_t row = workspace_.lead_rows + 1; row <= workspace_.motion_rows; ++row) {
         for (std::size_t index = 0; index < model().dof_count(); ++index) {
             const double from = path_row(row - 1)[index];
             const double to = path_row(row)[index];
@@ -78,7 +78,7 @@ bool Validation::check_joint_velocity_path() noexcept {
             if (std::abs(to - from) <= config().velocity_max[index] * factor * nearly_step_s) continue;
             const double velocity = (to - from) / config().step_s;
             const double limit = config().velocity_max[index] * factor + rounding_slack(from, to, config().step_s);
-            if (!inside(velocity, {-limit, limit})) return reject_dof(code, row - 1, index, velocity, {-limit, limit});
+            if (!inside(velocity, {-limit, limit})) return reject_dof(code, step_towards(row), index, velocity, {-limit, limit});
         }
     }
     return true;
@@ -87,10 +87,12 @@ bool Validation::check_joint_velocity_path() noexcept {
 bool Validation::check_joint_acceleration_limit() noexcept {
     if (!config().acceleration_max || !is_timed_joint_path()) return true;
     const bool has_velocity = !request_.state.velocities.empty();
-    if (!has_velocity) verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::initial_acceleration);
+    if (!has_velocity && workspace_.lead_rows == 0) verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::initial_acceleration);
     const double step_s = config().step_s;
     const auto dofs = model().row_dofs();
-    for (std::size_t row = has_velocity ? 1 : 2; row <= workspace_.path_rows; ++row) {
+    // How the chunk takes over from a running motion was checked as `seam_jump`.
+    const std::size_t lead = workspace_.lead_rows;
+    for (std::size_t row = lead > 0 ? lead + 2 : has_velocity ? 1 : 2; row <= workspace_.motion_rows; ++row) {
         for (std::size_t column = 0; column < dofs.size(); ++column) {
             const std::size_t index = dofs[column];
             const double velocity = (path_row(row)[index] - path_row(row - 1)[index]) / step_s;
@@ -100,7 +102,7 @@ bool Validation::check_joint_acceleration_limit() noexcept {
             const double limit = (*config().acceleration_max)[index] + slack;
             const double acceleration = (velocity - before) / step_s;
             if (inside(acceleration, {-limit, limit})) continue;
-            return reject_dof(ViolationCode::joint_acceleration_limit, row - 1, index, acceleration, {-limit, limit});
+            return reject_dof(ViolationCode::joint_acceleration_limit, step_towards(row), index, acceleration, {-limit, limit});
         }
     }
     return true;

@@ -30,14 +30,27 @@ void Validation::begin_path() noexcept {
             start[index] = state.gripper_positions[gripper++];
         }
     }
-    workspace_.path_rows = request_.chunk.row_count;
+    set_motion_rows(request_.chunk.row_count);
+}
+
+void Validation::set_motion_rows(std::size_t rows) noexcept { workspace_.path_rows = workspace_.motion_rows = rows; }
+
+/// When the rows are reached: those of the running motion by its own clock, the chunk's one step apart.
+void Validation::time_rows() noexcept {
+    const std::size_t lead = workspace_.lead_rows;
+    if (lead == 0) workspace_.row_time_s[0] = 0.0;
+    const double start_s = workspace_.row_time_s[lead];
+    for (std::size_t row = lead + 1; row <= workspace_.motion_rows; ++row) {
+        workspace_.row_time_s[row] = start_s + config().step_s * static_cast<double>(row - lead);
+    }
 }
 
 bool Validation::build_joint_path() noexcept {
     const auto dofs = model().row_dofs();
+    const std::size_t lead = workspace_.lead_rows;
     for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
-        std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
-        for (std::size_t column = 0; column < dofs.size(); ++column) path_row(row + 1)[dofs[column]] = value_at(row, column);
+        std::copy_n(path_row(lead + row), model().variable_count(), path_row(lead + row + 1));
+        for (std::size_t column = 0; column < dofs.size(); ++column) path_row(lead + row + 1)[dofs[column]] = value_at(row, column);
     }
     return true;
 }
@@ -84,7 +97,7 @@ bool Validation::build_torque_reachable_set() noexcept {
 }
 
 void Validation::begin_reachable_set() noexcept {
-    workspace_.path_rows = 0;
+    set_motion_rows(0);
     sweeps_reachable_set_ = true;
     rows_are_segments_ = false;
 }
@@ -123,7 +136,7 @@ bool Validation::build_gripper_path() noexcept {
     }
     constexpr std::size_t strokes = 3;
     if (binary) {
-        workspace_.path_rows = strokes;
+        set_motion_rows(strokes);
         rows_are_segments_ = false;
     }
     for (std::size_t row = 1; row <= workspace_.path_rows; ++row) {
@@ -144,31 +157,33 @@ bool Validation::build_gripper_path() noexcept {
 /// straight line in (x, y, yaw) strays from it by at most the sagitta, which widens the margins.
 bool Validation::build_base_path() noexcept {
     if (!model().mobile_base()) return false;
-    const std::size_t x = model().dof_count();
-    double widest_m = 0.0;
-    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) {
-        std::copy_n(path_row(row), model().variable_count(), path_row(row + 1));
-        const double step_s = config().step_s;
-        const double heading = path_row(row)[x + 2];
-        const double turn = value_at(row, 5) * step_s;
-        const Vec3 v{value_at(row, 0) * step_s, value_at(row, 1) * step_s, 0.0};
-        // Exact integration of a constant body twist: the chord points along the middle heading.
-        const double half_turn = 0.5 * turn;
-        const double shrink = std::abs(half_turn) > 1e-9 ? sincos(half_turn).sin / half_turn : 1.0;
-        const auto [s, c] = sincos(heading + half_turn);
-        path_row(row + 1)[x] += shrink * (c * v.x - s * v.y);
-        path_row(row + 1)[x + 1] += shrink * (s * v.x + c * v.y);
-        path_row(row + 1)[x + 2] += turn;
-        // Chord of length L turned by a: sagitta below L * a / 8, and along the chord below L * a^2 / 24.
-        const double length_m = norm(v);
-        widest_m = std::max(widest_m, length_m * (std::abs(turn) / 8.0 + turn * turn / 24.0));
-    }
-    sweep_.extra_m = widest_m;
+    for (std::size_t row = 0; row < request_.chunk.row_count; ++row) drive_base(row + 1, row, config().step_s);
     return true;
+}
+
+/// Places the base at a row of the path, `duration_s` after the one before, driving as a step of the chunk says.
+void Validation::drive_base(std::size_t path_row_index, std::size_t step, double duration_s) noexcept {
+    const std::size_t x = model().dof_count();
+    double* to = path_row(path_row_index);
+    std::copy_n(path_row(path_row_index - 1), model().variable_count(), to);
+    const double heading = to[x + 2];
+    const double turn = value_at(step, 5) * duration_s;
+    const Vec3 v{value_at(step, 0) * duration_s, value_at(step, 1) * duration_s, 0.0};
+    // Exact integration of a constant body twist: the chord points along the middle heading.
+    const double half_turn = 0.5 * turn;
+    const double shrink = std::abs(half_turn) > 1e-9 ? sincos(half_turn).sin / half_turn : 1.0;
+    const auto [s, c] = sincos(heading + half_turn);
+    to[x] += shrink * (c * v.x - s * v.y);
+    to[x + 1] += shrink * (s * v.x + c * v.y);
+    to[x + 2] += turn;
+    // Chord of length L turned by a: sagitta below L * a / 8, and along the chord below L * a^2 / 24.
+    const double length_m = norm(v);
+    sweep_.extra_m = std::max(sweep_.extra_m, length_m * (std::abs(turn) / 8.0 + turn * turn / 24.0));
 }
 
 bool Validation::build_path() noexcept {
     begin_path();
+    if (!begin_running_motion()) return false;
     bool built = false;
     switch (mode()) {
         case ControlMode::joint_position:
@@ -192,9 +207,12 @@ bool Validation::build_path() noexcept {
             const double bound = variable < model().dof_count() ? capacity::joint_position_max : capacity::base_travel_m_max;
             const double value = path_row(row)[variable];
             if (std::abs(value) <= bound) continue;
-            return require_inside(value, -bound, bound, violation_of_dof(ViolationCode::joint_position_limit, row == 0 ? 0 : row - 1, variable));
+            return require_inside(value, -bound, bound, violation_of_dof(ViolationCode::joint_position_limit, step_towards(row), variable));
         }
     }
+    time_rows();
+    if (!check_seam_jump()) return false;
+    plan_stop();
     if (limits_tool_speeds()) sweep_.place_start_tools();
     sweep_.place_rows();
     return true;

@@ -9,6 +9,7 @@ namespace lastgate::detail::LASTGATE_SIMD_ISA {
 
 const SimdKernels kernels{
     .fill_rows = fill_rows,
+    .fill_boxes = fill_boxes,
     .fill_resting = fill_resting,
     .fill_configurations = fill_configurations,
     .place = place,

@@ -12,6 +12,8 @@ namespace lastgate::detail {
 struct SimdKernels {
     void (*fill_rows)(const SimdTables&, const SimdGroup&, const double* path, std::size_t width, std::size_t first, std::size_t last,
                       const double* uncertainty) noexcept;
+    void (*fill_boxes)(const SimdTables&, const SimdGroup&, const double* centres, const double* halves, std::size_t width, std::size_t first,
+                       std::size_t last, const double* uncertainty) noexcept;
     void (*fill_resting)(const SimdTables&, const SimdGroup&, const double* variables) noexcept;
     std::uint8_t (*fill_configurations)(const SimdTables&, const SimdGroup&, const double* rows, std::size_t count, double* variables) noexcept;
     void (*place)(const SimdTables&, const SimdGroup&) noexcept;

@@ -128,6 +128,26 @@ void fill_rows(const SimdTables& tables, const SimdGroup& group, const double* p
     }
 }
 
+/// Positions and steps of boxes `first` to `first + 7` (idle lanes repeat the last one), each with a half width of its own.
+void fill_boxes(const SimdTables& tables, const SimdGroup& group, const double* centres, const double* halves, std::size_t width, std::size_t first,
+                std::size_t last, const double* uncertainty) noexcept {
+    std::size_t at_box[lane_count];
+    for (std::size_t at = 0; at < lane_count; ++at) at_box[at] = (first + at < last ? first + at : last) * width;
+    for (std::uint32_t index = 1; index < tables.body_count; ++index) {
+        const SimdBody& body = tables.bodies[index];
+        double here[lane_count];
+        double step[lane_count];
+        for (std::size_t at = 0; at < lane_count; ++at) {
+            here[at] = centres[at_box[at] + body.variable];
+            step[at] = halves[at_box[at] + body.variable] + uncertainty[body.variable];
+        }
+        for (std::uint32_t half = 0; half < lane_count; half += half_count) {
+            store_single(load_doubles(step + half), group.step + lane_count * index + half);
+            store_positions(body, load_doubles(here + half), group.position + lane_count * index + half);
+        }
+    }
+}
+
 /// The frames of all bodies but the root: forward kinematics. Sines come first, all of them: they wait for no other result, and their constants stay in
 /// registers.
 void place(const SimdTables& tables, const SimdGroup& group) noexcept {

@@ -64,6 +64,15 @@ void Sweep::place_axes(std::size_t row_index) noexcept {
     for (std::size_t body = 0; body < body_count(); ++body) centres[body] = frames[body] * spheres[body].centre;
 }
 
+void Sweep::place_box(std::span<const double> centre, std::span<const double> half) noexcept {
+    forward_kinematics(*setup.model, centre.data(), workspace.sample_frames);
+    // The frames of row 0 stay as they are; its axes are placed again when they are asked for.
+    workspace.row_placed[0] = std::min(workspace.row_placed[0], row_frames);
+    const auto spheres = setup.shapes.spheres();
+    for (std::size_t body = 0; body < body_count(); ++body) workspace.centres[body] = workspace.sample_frames[body] * spheres[body].centre;
+    bound_row_motion(0, half);
+}
+
 void Sweep::sample_segment(std::size_t segment, double t) noexcept {
     ++evaluations;
     const double* from = row(segment - 1);

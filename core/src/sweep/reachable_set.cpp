@@ -34,9 +34,8 @@ bool BoxTest::is_uncertified(std::uint16_t a, std::uint16_t b) noexcept {
     item.motion_m = sweep_.pair_motion(kind_, item, half_width_);
     sweep_.charge_queries(1);
     witness = sweep_.measure(kind_, item, frames, sweep_.field_reach(item, item.motion_m));
-    // A reachable set is one segment: a contact counts for all of it or not at all.
     const double distance_m =
-        sweep_.contacts_relied_on == 0 ? witness.distance_m : sweep_.with_contacts(kind_, item, 1, frames, witness.distance_m);
+        sweep_.contacts_relied_on == 0 ? witness.distance_m : sweep_.with_contacts(kind_, item, segment_, frames, witness.distance_m);
     const Touching touching = functions_of(kind_).touching;
     if (certified(distance_m, item.required_m, item.motion_m, touching)) {
         if (touching == Touching::forbidden) {
@@ -70,7 +69,7 @@ std::size_t widest_variable(Sweep& sweep, PairKind kind, const OpenItem& item, s
 
 }  // namespace
 
-Outcome Sweep::run_reachable_set(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept {
+Outcome Sweep::run_reachable_set(PairKind kind, std::span<const double> half_width, std::size_t segment, Finding& finding) noexcept {
     const PairFunctions& functions = functions_of(kind);
     const std::size_t variables = variable_count();
     const std::size_t box_size = 2 * variables;
@@ -89,7 +88,7 @@ Outcome Sweep::run_reachable_set(PairKind kind, std::span<const double> half_wid
         ++evaluations;
         forward_kinematics(*setup.model, centre.data(), workspace.sample_frames);
         bound_row_motion(0, half);
-        BoxTest test(*this, kind, half);
+        BoxTest test(*this, kind, half, segment);
         if (!functions.find_uncertified(*this, test)) {
             --open_count;
             continue;

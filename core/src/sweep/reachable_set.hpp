@@ -8,7 +8,9 @@ namespace lastgate::detail {
 /// Asks of one pair after the other whether a box of configurations around the sampled one keeps it certified.
 class BoxTest {
   public:
-    BoxTest(Sweep& sweep, PairKind kind, std::span<const double> half_width) noexcept : sweep_(sweep), kind_(kind), half_width_(half_width) {}
+    /// A box is one segment: a declared contact counts for all of it or not at all.
+    BoxTest(Sweep& sweep, PairKind kind, std::span<const double> half_width, std::size_t segment) noexcept
+        : sweep_(sweep), kind_(kind), half_width_(half_width), segment_(segment) {}
 
     /// True when the pair is not certified; `item` and `witness` then tell about it.
     bool is_uncertified(std::uint16_t a, std::uint16_t b) noexcept;
@@ -23,6 +25,7 @@ class BoxTest {
     Sweep& sweep_;
     PairKind kind_;
     std::span<const double> half_width_;
+    std::size_t segment_;
 };
 
 }  // namespace lastgate::detail

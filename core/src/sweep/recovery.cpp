@@ -174,6 +174,12 @@ Outcome keeps_hulls_apart(Sweep& sweep, const StartContact& contact, std::size_t
     return Outcome::clear;
 }
 
+/// Rows of the path, both ends included; empty when the last is before the first.
+struct RowRange {
+    std::size_t first;
+    std::size_t last;
+};
+
 Outcome keeps_apart(Sweep& sweep, const StartContact& contact, std::size_t segment, Finding& finding) noexcept {
     Outcome outcome = keeps_distance(sweep, contact, segment, finding);
     if (outcome == Outcome::clear) outcome = keeps_hulls_apart(sweep, contact, segment, finding);
@@ -182,16 +188,17 @@ Outcome keeps_apart(Sweep& sweep, const StartContact& contact, std::size_t segme
 }
 
 /// A pair that started inside its margin must move apart until it has left it, from row to row, and between two steps it may not
-/// come closer than it was at the first. At the end it must be farther away than at the start.
-Outcome follow_pair(Sweep& sweep, StartContact& contact, Finding& finding) noexcept {
+/// come closer than it was at the first. At the end of the motion it must be farther away than at the start; a stop beyond that
+/// need not lead away any more.
+Outcome follow_pair(Sweep& sweep, StartContact& contact, RowRange rows, Finding& finding) noexcept {
     const double margin_m = contact.kind == PairKind::self ? sweep.setup.config.self_margin_m : sweep.setup.config.world_margin_m;
     const double start_m = contact.distance_m;
-    for (std::size_t index = 1; index <= sweep.workspace.path_rows; ++index) {
+    for (std::size_t index = rows.first; index <= rows.last; ++index) {
         const double previous_m = contact.distance_m;
         const OpenItem item{0, contact.a, contact.b, 0.0, previous_m};
         const Witness witness = sweep.measure(contact.kind, item, sweep.frames_of_row(index), capacity::robot_extent_m_max);
         const bool grows = witness.distance_m >= std::min(margin_m, previous_m);
-        const bool grew = index < sweep.workspace.path_rows || witness.distance_m > start_m;
+        const bool grew = index != sweep.workspace.motion_rows || witness.distance_m > start_m;
         if (!grows || !grew) {
             finding = {static_cast<std::uint32_t>(index), item, 1.0, 0.0, witness, sweep.last_obstacle};
             return Outcome::violated;
@@ -205,10 +212,10 @@ Outcome follow_pair(Sweep& sweep, StartContact& contact, Finding& finding) noexc
 
 /// The same for every obstacle of a field that was touched: none of them comes closer, from row to row or in between, and at the end the
 /// nearest is farther away than the nearest was. One alone may stay as far as it is, like a point beside a finger that is drawn back.
-Outcome follow_touched(Sweep& sweep, const StartContact& contact, Finding& finding) noexcept {
+Outcome follow_touched(Sweep& sweep, const StartContact& contact, RowRange rows, Finding& finding) noexcept {
     const double margin_m = sweep.whole_margin(contact.kind);
     const double start_m = sweep.nearest_touched(contact, sweep.frames_of_row(0), false);
-    for (std::size_t index = 1; index <= sweep.workspace.path_rows; ++index) {
+    for (std::size_t index = rows.first; index <= rows.last; ++index) {
         const Segment capsule_axis = sweep.axis_in_base(contact.a, sweep.frames_of_row(index));
         TouchedObstacle nearest{none, std::numeric_limits<double>::infinity()};
         const auto not_growing = [&](const TouchedObstacle& entry, double distance_m) noexcept {
@@ -223,7 +230,7 @@ Outcome follow_touched(Sweep& sweep, const StartContact& contact, Finding& findi
             if (distance_m < nearest.distance_m) nearest = {entry.obstacle, distance_m};
             if (!(distance_m >= std::min(margin_m, entry.distance_m) - tolerance::rounding_m)) return not_growing(entry, distance_m);
         }
-        if (index == sweep.workspace.path_rows && !(nearest.distance_m > start_m)) return not_growing(nearest, nearest.distance_m);
+        if (index == sweep.workspace.motion_rows && !(nearest.distance_m > start_m)) return not_growing(nearest, nearest.distance_m);
         sweep.charge_queries(contact.touched_count);
         if (const Outcome outcome = keeps_apart(sweep, contact, index, finding); outcome != Outcome::clear) return outcome;
         for (TouchedObstacle& entry : sweep.touched(contact)) {
@@ -237,10 +244,13 @@ Outcome follow_touched(Sweep& sweep, const StartContact& contact, Finding& findi
 }  // namespace
 
 Outcome Sweep::follow_start_contacts(Finding& finding, PairKind& kind) noexcept {
-    for (StartContact& contact : workspace.start_contacts) {
-        kind = contact.kind;
-        const Outcome outcome = kind == PairKind::field ? follow_touched(*this, contact, finding) : follow_pair(*this, contact, finding);
-        if (outcome != Outcome::clear) return outcome;
+    // The motion of all of them first: what only a stop would do decides after it.
+    for (const RowRange rows : {RowRange{1, workspace.motion_rows}, RowRange{workspace.motion_rows + 1, workspace.path_rows}}) {
+        for (StartContact& contact : workspace.start_contacts) {
+            kind = contact.kind;
+            const Outcome outcome = kind == PairKind::field ? follow_touched(*this, contact, rows, finding) : follow_pair(*this, contact, rows, finding);
+            if (outcome != Outcome::clear) return outcome;
+        }
     }
     return Outcome::clear;
 }

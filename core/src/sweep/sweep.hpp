@@ -96,6 +96,8 @@ struct Sweep {
     const Transform* frames_of_row(std::size_t row_index) noexcept;
     /// Cores and bounding spheres of one row in double.
     void place_axes(std::size_t row_index) noexcept;
+    /// Bounding spheres of a box of configurations in the place of row 0, for lists of what is near.
+    void place_box(std::span<const double> centre, std::span<const double> half) noexcept;
     /// Places the bodies at one instant of a segment, whatever the budget.
     void sample_segment(std::size_t segment, double t) noexcept;
     /// The bodies at a share `t` of the way to a row, until the next call; null when the budget is spent.
@@ -156,10 +158,20 @@ struct Sweep {
     void report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept;
 
     // ---- reachable_set.cpp, footprint.cpp
-    /// Everything within `half_width` of row 0, per variable.
-    Outcome run_reachable_set(PairKind kind, std::span<const double> half_width, Finding& finding) noexcept;
+    /// Everything within `half_width` of row 0, per variable; contacts count that are declared for a segment.
+    Outcome run_reachable_set(PairKind kind, std::span<const double> half_width, std::size_t segment, Finding& finding) noexcept;
     /// The footprint against the occupancy map, while the base moves; both must be there.
     Outcome run_footprint(std::size_t row_last, Finding& finding) noexcept;
+
+    // ---- joint_stop.cpp: what a segment's stops reach when every joint brakes alone
+    double stop_velocity(std::size_t segment, std::size_t variable) const noexcept;
+    /// How far a variable still moves, without its sign.
+    double stop_travel(std::size_t segment, std::size_t variable) const noexcept;
+    /// One box of configurations per segment, instead of the rows, by SIMD.
+    void place_stops(std::size_t segment_last) noexcept;
+    /// The first segment up to `segment_last` with a stop that is not certified; after `place_stops`.
+    Outcome run_stops(PairKind kind, std::size_t segment_last, Finding& finding) noexcept;
+    Outcome bisect_stops(PairKind kind, std::size_t segment, Finding& finding) noexcept;
 
     // ---- declared_contact.cpp
     /// `last_segment` says for each contact up to which segment it has not expired.

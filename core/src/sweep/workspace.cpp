@@ -13,11 +13,16 @@ std::size_t whole_cache_lines(std::size_t floats) noexcept { return (floats + ca
 SweepWorkspace::SweepWorkspace(const RobotModel& model, const SimdModel& simd)
     : body_count_(model.bodies().size()), volume_count_(model.volumes().size() + capacity::attached_max), effector_count_(model.effectors().size()),
       tail_count_(simd.tail_count()) {
-    constexpr std::size_t rows = capacity::rows_max + 1;
-    constexpr std::size_t groups = capacity::rows_max / lane_count;
+    constexpr std::size_t rows = capacity::path_rows_max + 1;
+    constexpr std::size_t groups = capacity::path_rows_max / lane_count;
     const std::size_t variables = model.variable_count();
     path.resize(rows * variables);
     uncertainty.resize(variables);
+    row_time_s.resize(rows);
+    running_start.resize(variables);
+    stop_centre.resize(rows * variables);
+    stop_half.resize(rows * variables);
+    braking_s.resize(rows);
     row_placed.resize(rows);
     frames.resize(rows * body_count_);
     axes.resize(rows * volume_count_);
@@ -25,7 +30,7 @@ SweepWorkspace::SweepWorkspace(const RobotModel& model, const SimdModel& simd)
     body_motion.resize(rows * body_count_);
     tails.resize(body_count_ * (capacity::chain_max + 1));
     for (auto* step :
-         {&row_half_step, &segment_step, &to_before, &to_after, &no_step, &probe_step, &tool_step, &half_width})
+         {&row_half_step, &segment_step, &to_before, &to_after, &no_step, &probe_step, &probe_half, &tool_step, &half_width})
         step->resize(variables);
     sample.resize(variables);
     sample_frames.resize(body_count_);

@@ -58,7 +58,16 @@ struct SweepWorkspace {
 
     // The path that is checked.
     std::vector<double> path;         ///< (rows + 1) x variables.
-    std::size_t path_rows = 0;
+    std::size_t path_rows = 0;        ///< Of all that is swept: what is to be executed, and beyond it what a stop may need.
+    std::size_t lead_rows = 0;        ///< Of the motion that runs until the chunk takes over.
+    std::size_t motion_rows = 0;      ///< Those and the chunk's: all but the stop's.
+    std::vector<double> row_time_s;   ///< When each row is reached, from the measured state on.
+    std::vector<double> braking_s;    ///< Per segment, by the row it leads to: how long a stop asked for in it takes to brake.
+    std::vector<double> running_start;  ///< Where the running motion is commanded to be as the check begins, if one runs.
+    std::vector<double> stop_centre;    ///< Per segment and variable, for stops in which joints brake alone: what they reach is within
+    std::vector<double> stop_half;      ///< this of that.
+    bool stops_along_path = false;      ///< Rather than every joint alone.
+    double stop_time_s = 0.0;         ///< The longest stop, from the moment it is asked for.
     std::vector<double> uncertainty;  ///< Per variable: half width of what is not known about it.
 
     // Rows in double, where SIMD leaves them unresolved.
@@ -77,6 +86,7 @@ struct SweepWorkspace {
     std::vector<double> no_step;     ///< Zero, for single configurations.
     std::vector<double> probe_step;  ///< One variable of a box of configurations at a time.
     std::vector<double> tool_step;   ///< Of the step whose tool speeds are checked.
+    std::vector<double> probe_half;  ///< Of a part of the stops of a segment.
     std::vector<double> half_width;  ///< Torque: how far each variable can get within the horizon.
 
     // One instant between steps.
@@ -85,7 +95,7 @@ struct SweepWorkspace {
 
     // What is not certified yet.
     std::vector<Item> items;      ///< What rows could not certify, by row.
-    std::array<std::size_t, capacity::rows_max + 3> item_first{};  ///< Per row; written up to the last scanned row before it is read.
+    std::array<std::size_t, capacity::path_rows_max + 3> item_first{};  ///< Per row; written up to the last scanned row before it is read.
     std::vector<OpenItem> arena;  ///< Item lists of open intervals.
     std::vector<double> boxes;    ///< Of a reachable set, boxes that wait: centre and half width per variable.
     std::vector<StartContact> start_contacts;
@@ -100,7 +110,7 @@ struct SweepWorkspace {
     std::vector<SimdGroup> simd_groups;     ///< The groups of one chunk.
     std::vector<double> simd_variables;     ///< variables x 8.
     std::vector<std::uint8_t> simd_unresolved;   ///< groups x entries: which configurations of a group an entry leaves open.
-    std::array<std::uint8_t, capacity::rows_max / lane_count> group_unresolved{};  ///< Which rows of a group any entry leaves open.
+    std::array<std::uint8_t, capacity::path_rows_max / lane_count> group_unresolved{};  ///< Which rows of a group any entry leaves open.
     SimdHint chunk_hint;  ///< What was closest last time: changes how long a check takes, nothing else.
     SimdHint batch_hint;
     std::vector<std::uint32_t> chunk_closest;  ///< Per body pair, for the hints.

@@ -36,6 +36,29 @@ class RobotState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RunningMotion:
+    """The motion that a chunk is to replace while it runs: what was accepted before, copied on the way in.
+
+    Attributes:
+        rows: Its joint positions, one row per step, as far apart as the gate's steps; the first is reached one step
+            after `started_s`.
+        started_s: When it started, on the clock that `now_s` is read from.
+        start: Where it was commanded from, one per joint. Left out, a check before its first step is reached takes
+            the measured state.
+    """
+
+    rows: Float64
+    started_s: float = field(kw_only=True)
+    start: Float64 | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", require_array(self.rows, name="rows", dimensions=2))
+        object.__setattr__(self, "started_s", require_number(self.started_s, name="started_s"))
+        if self.start is not None:
+            object.__setattr__(self, "start", require_array(self.start, name="start", dimensions=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ActionChunk:
     """A chunk of motion: steps x width, copied on the way in so that what is checked is what is returned.
 

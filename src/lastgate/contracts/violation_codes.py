@@ -46,6 +46,8 @@ class ViolationCode(StrEnum):
     joint_acceleration_limit = "joint_acceleration_limit", 23
     ee_acceleration = "ee_acceleration", 24
     cartesian_unreachable = "cartesian_unreachable", 25
+    stop_not_certified = "stop_not_certified", 27
+    seam_jump = "seam_jump", 28
     state_unavailable = "state_unavailable", 30
     world_unavailable = "world_unavailable", 40
     world_overflow = "world_overflow", 41

@@ -424,6 +424,62 @@ ENTRIES = (
         ),
     ),
     ViolationEntry(
+        code=ViolationCode.stop_not_certified,
+        kind=FailureKind.CONTROLLER,
+        stages=(8, 10, 11),
+        state="stop_not_certified",
+        what_it_checks=(
+            "That the stop which the robot declares keeps what the chunk keeps, from every instant of the "
+            "chunk on: joint limits, the workspace box, margins to itself, to the world and to zones. "
+            "`certified_rows` counts the steps from which a stop is certified."
+        ),
+        why_it_matters=(
+            "A chunk that ends at full speed in front of a wall is clear, and nothing but the next chunk "
+            "would save it."
+        ),
+        known_limits=(
+            "It holds for a driver that brakes as declared, from the last command on. Speed limits of the "
+            "tool are limits of the commanded motion, not of the stop. Where no stop is declared nothing is "
+            "checked, and `unchecked` lists `stop`; so it does for gripper commands, which have no speed."
+        ),
+        example=(
+            "stop_not_certified: a stop asked for on the way to step 12 brings hand / shelf 0.0031 m apart, "
+            "and they must stay more than 0.0200 m apart"
+        ),
+        what_to_do=(
+            "Send chunks that slow down earlier, or that end at rest; or lower the speed. "
+            "`verdict.certified_rows` says up to which step the robot can still stop."
+        ),
+    ),
+    ViolationEntry(
+        code=ViolationCode.seam_jump,
+        kind=FailureKind.CONTROLLER,
+        stages=(8,),
+        state="seam_jump",
+        what_it_checks=(
+            "With `running`, that the chunk takes over where the running motion will be: from there to step "
+            "0 no joint exceeds its velocity limit, nor, where declared, its acceleration limit; and that "
+            "the measured state is where the running motion should have it, within a step at the velocity "
+            "limit."
+        ),
+        why_it_matters=(
+            "A chunk is computed while the one before it runs on. Checked from the measured state alone, it "
+            "starts where the robot no longer is when it takes over."
+        ),
+        known_limits=(
+            "It takes the caller's word for what runs and when it started. How far a joint lags behind is "
+            "bounded by what it may move within one step."
+        ),
+        example=(
+            "seam_jump: from the running motion to step 0, joint2 would jump by 0.1312 rad within one step, "
+            "allowed -0.0435 to 0.0435"
+        ),
+        what_to_do=(
+            "Compute the chunk from where the running motion will be at the hand-over, or give the "
+            "`handover_s` that was really needed; blend the first steps."
+        ),
+    ),
+    ViolationEntry(
         code=ViolationCode.state_unavailable,
         kind=FailureKind.CONTROLLER,
         stages=(7, 8),

@@ -21,7 +21,7 @@ from lastgate.contracts import (
     SphereShape,
     ViolationCode,
 )
-from lastgate.contracts.action import ActionChunk, RobotState
+from lastgate.contracts.action import ActionChunk, RobotState, RunningMotion
 from lastgate.contracts.arrays import Float64, require_array, require_number
 from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.contracts.renamed_names import read_variable, with_old_attributes
@@ -30,7 +30,7 @@ from lastgate.gate.coverage import require_coverage
 from lastgate.gate.declared_contact import DeclaredContact, contacts_of, native_contacts
 from lastgate.gate.naming import VerdictNames, name_indices
 from lastgate.gate.nav_goal import NavGoal, evaluate_nav_goal
-from lastgate.gate.verdict import Verdict, Violation
+from lastgate.gate.verdict import CertifiedStop, Verdict, Violation
 from lastgate.robots import load_robot
 from lastgate.robots.kernel_config import EVALUATIONS_MAX, flat_config, gripper_joint_names
 from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
@@ -70,6 +70,22 @@ def require_gate(gate: object) -> None:
     if not isinstance(gate, Gate):
         raise ROSConfigError(
             f"gate is a {type(gate).__name__}, expected a Gate: use lastgate.Gate(lastgate.load_robot(...), step_s=...)"
+        )
+
+
+def _require_arguments(chunk: object, state: object, running: object, *, recovery: object) -> None:
+    if not isinstance(chunk, ActionChunk):
+        raise ROSConfigError(
+            f"chunk is a {type(chunk).__name__}, expected an ActionChunk: use lastgate.ActionChunk(rows, mode=...)"
+        )
+    if state is not None and not isinstance(state, RobotState):
+        raise ROSConfigError(f"state is a {type(state).__name__}, expected a RobotState")
+    if not isinstance(recovery, bool):
+        raise ROSConfigError(f"recovery must be True or False, got {recovery!r}")
+    if running is not None and not isinstance(running, RunningMotion):
+        raise ROSConfigError(
+            f"running is a {type(running).__name__}, expected a RunningMotion: use "
+            "lastgate.RunningMotion(rows, started_s=...)"
         )
 
 
@@ -181,6 +197,8 @@ class Gate:
         now_s: float,
         recovery: bool = False,
         declared_contacts: Sequence[DeclaredContact] = (),
+        running: RunningMotion | None = None,
+        handover_s: float = 0.0,
     ) -> Verdict:
         """Decides about one chunk, from the measured state through its last step, between the steps too.
 
@@ -192,6 +210,10 @@ class Gate:
             recovery: Asks for the retreat rule: pairs that start inside their margin may only move apart, at a
                 quarter of the speed limits.
             declared_contacts: Touching that is meant; `Verdict.contacts_used` names those that were needed.
+            running: The motion that the chunk replaces. The path then leads from the measured state along what that
+                motion still does, and from where it will be at the hand-over through the chunk; a jump there is
+                rejected with `seam_jump`. For steps of joint positions; any other mode is rejected.
+            handover_s: How long after `now_s` the chunk takes over.
 
         Raises:
             ROSConfigError: An argument of another type, or a declared contact that names what does not exist.
@@ -205,6 +227,8 @@ class Gate:
                 now_s=now_s,
                 recovery=recovery,
                 declared_contacts=contacts_of(declared_contacts),
+                running=running,
+                handover_s=handover_s,
             )
 
     def _decide(
@@ -216,15 +240,10 @@ class Gate:
         now_s: float,
         recovery: bool = False,
         declared_contacts: Sequence[DeclaredContact] = (),
+        running: RunningMotion | None = None,
+        handover_s: float = 0.0,
     ) -> Verdict:
-        if not isinstance(chunk, ActionChunk):
-            raise ROSConfigError(
-                f"chunk is a {type(chunk).__name__}, expected an ActionChunk: use lastgate.ActionChunk(rows, mode=...)"
-            )
-        if state is not None and not isinstance(state, RobotState):
-            raise ROSConfigError(f"state is a {type(state).__name__}, expected a RobotState")
-        if not isinstance(recovery, bool):
-            raise ROSConfigError(f"recovery must be True or False, got {recovery!r}")
+        _require_arguments(chunk, state, running, recovery=recovery)
         world = self.world_in_base(world)
         contact_names, contacts = (
             native_contacts(
@@ -252,15 +271,21 @@ class Gate:
             now_s=require_number(now_s, name="now_s"),
             recovery=recovery,
             contacts=contacts,
+            running_rows=None if running is None else running.rows,
+            running_start=None if running is None else running.start,
+            running_started_s=0.0 if running is None else running.started_s,
+            handover_s=require_number(handover_s, name="handover_s"),
         )
         violation = None if native.accepted else self._names.violation(native, chunk=chunk, world=world)
         path = self._native.path if native.stage > 8 else None
+        first, last = self._native.lead_rows + 1, self._native.motion_rows + 1
         verdict = Verdict(
             native=native,
             chunk=chunk,
             violation=violation,
-            joint_rows=np.empty((0, self.n_dof)) if path is None else path[1:, self._row_columns],
-            path=path,
+            joint_rows=np.empty((0, self.n_dof)) if path is None else path[first:last, self._row_columns],
+            path=None if path is None else path[:last],
+            stop=self._stop_along(path[last - 1 :]) if native.stop_certified and path is not None else None,
             world_id="" if world is None else world.world_id,
             model_digest=self.model_digest,
             contacts_used=tuple(
@@ -270,6 +295,11 @@ class Gate:
         if verdict.accepted:
             self._unclaimed[verdict] = float(now_s)
         return verdict
+
+    def _stop_along(self, path: Float64) -> CertifiedStop:
+        """Returns the stop that the last check certified, with the rows beyond the last step."""
+        distance = np.array(self._native.stop_distance)
+        return CertifiedStop(time_s=self._native.stop_time_s, distance=distance, path=path)
 
     def claim(self, verdict: Verdict) -> float | None:
         """Returns the `now_s` of an accepted verdict of this very gate, once: what executes a verdict asks first.

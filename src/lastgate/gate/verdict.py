@@ -149,6 +149,15 @@ _COLLISION_WORDS: dict[_core.CollisionKind, Literal["self", "world"] | None] = {
 _COLLISION_KINDS = {word: kind for kind, word in _COLLISION_WORDS.items()}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CertifiedStop:
+    """The declared stop from every instant of an accepted chunk, as `Verdict` gives it out."""
+
+    time_s: float
+    distance: Float64
+    path: Float64
+
+
 class Verdict:
     """The answer to one check.
 
@@ -161,6 +170,9 @@ class Verdict:
         world_id: The world it was checked in; empty without one.
         model_digest: SHA-256 of the flat config of the gate that decided.
         contacts_used: Names of the declared contacts without which this chunk would have been rejected.
+        stop_time_s: The longest stop from any instant of an accepted chunk, from the moment it is asked for until the
+            robot rests; None where no stop was certified, and on a verdict that a kernel sent.
+        stop_distance: How far each joint of a step still travels at most in such a stop; None likewise.
     """
 
     __slots__ = (
@@ -169,15 +181,20 @@ class Verdict:
         "_joint_rows",
         "_native",
         "_path",
+        "_stop_path",
         "_violation",
         "contacts_used",
         "model_digest",
+        "stop_distance",
+        "stop_time_s",
         "world_id",
     )
 
     world_id: str
     model_digest: str
     contacts_used: tuple[str, ...]
+    stop_time_s: float | None
+    stop_distance: Float64 | None
 
     def __init__(
         self,
@@ -190,6 +207,7 @@ class Verdict:
         model_digest: str,
         contacts_used: tuple[str, ...] = (),
         path: Float64 | None = None,
+        stop: CertifiedStop | None = None,
     ) -> None:
         if hasattr(self, "_native"):
             raise AttributeError("a Verdict is made once")
@@ -198,6 +216,9 @@ class Verdict:
         put(self, "_violation", violation)
         put(self, "_joint_rows", immutable(joint_rows))
         put(self, "_path", None if path is None else immutable(path))
+        put(self, "_stop_path", None if stop is None else immutable(stop.path))
+        put(self, "stop_time_s", None if stop is None else stop.time_s)
+        put(self, "stop_distance", None if stop is None else immutable(stop.distance))
         put(self, "world_id", world_id)
         put(self, "model_digest", model_digest)
         put(self, "contacts_used", contacts_used)
@@ -236,10 +257,27 @@ class Verdict:
     def path(self) -> Float64 | None:
         """Every variable of the gate, as `Gate.link_poses_on_path` reads it: the measured state, then each step.
 
+        With a running motion, what that still does comes before the steps.
+
         Immutable; None on a verdict that a kernel sent. Reading it on a rejection raises `RejectedChunkError`.
         """
         self._require_accepted()
         return self._path
+
+    @property
+    def stop_certified(self) -> bool:
+        """True if the declared stop was certified from every instant of an accepted chunk."""
+        return self._native.stop_certified
+
+    @property
+    def stop_path(self) -> Float64 | None:
+        """What only a stop along the path may need: the last step, then on beyond it, every variable of the gate.
+
+        Immutable; None where no stop was certified, and on a verdict that a kernel sent. Reading it on a rejection
+        raises `RejectedChunkError`.
+        """
+        self._require_accepted()
+        return self._stop_path
 
     def _require_accepted(self) -> None:
         if not self.accepted:
@@ -252,12 +290,12 @@ class Verdict:
 
     @property
     def min_clearance_m(self) -> float:
-        """Lower bound of the smallest distance minus margin over the whole path; NaN on a rejection."""
+        """Lower bound of the smallest distance minus margin over the path and its stop; NaN on a rejection."""
         return self._native.min_clearance_m if self.accepted else float("nan")
 
     @property
     def certified_rows(self) -> int:
-        """Number of steps, from the first, that were certified clear."""
+        """Number of steps, from the first, that were certified clear; where a stop is declared, with theirs."""
         return self._native.certified_rows
 
     @property

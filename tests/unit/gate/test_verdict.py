@@ -128,9 +128,16 @@ def test_everything_that_was_not_checked_is_listed():
     bare = check(gate_of(stacked(3, safety={})), [[0.0] * 3])
     U = lg.Unchecked
     assert bare.unchecked == (
-        U.WORLD | U.JOINT_ACCELERATION | U.WORKSPACE_BOX | U.EE_SPEED | U.EE_ANGULAR_SPEED | U.EE_ACCELERATION
+        U.WORLD
+        | U.JOINT_ACCELERATION
+        | U.WORKSPACE_BOX
+        | U.EE_SPEED
+        | U.EE_ANGULAR_SPEED
+        | U.EE_ACCELERATION
+        | U.STOP
     )
-    full = gate_of(stacked(3, acceleration_limit=10.0))
+    stopping = stacked(3, acceleration_limit=10.0, deceleration_limit=10.0)
+    full = gate_of(stopping | {"stop": {"kind": "path", "reaction_s": 0.01}})
     state = lg.RobotState(positions=[0.0] * 3, velocities=[0.0] * 3, stamp_s=100.0)
     assert check(full, [[0.0] * 3], state=state, world=world_of()).unchecked == U(0)
 
