@@ -48,6 +48,7 @@ from lastgate.tools.cli.shadow import shadow_command
 from lastgate.tools.cli.synth import synth_command
 from lastgate.tools.cli.telemetry import telemetry_command
 from lastgate.tools.cli.up import up_command
+from lastgate.tools.cli.view import view_command
 
 EXIT_UNDECIDED = 2
 EXIT_OUR_FAULT = 3
@@ -98,6 +99,7 @@ app.command("audit", short_help="Recorded episodes through the gate.")(audit_com
 app.command("limits", short_help="Margins and limits from recordings, as a diff.")(limits_command)
 app.command("shadow", short_help="What a gate that only watched would have rejected.")(shadow_command)
 app.command("synth", short_help="A dataset with planted, labelled faults.")(synth_command)
+app.command("view", short_help="Robot and world in the browser.")(view_command)
 app.command("demo", short_help="A simulated arm with the gate before it.")(demo_command)
 app.command("dashboard", short_help="The live page, and a receiver for spans.")(dashboard_command)
 

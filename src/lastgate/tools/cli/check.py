@@ -15,16 +15,16 @@ from lastgate.tools.cli.options import RobotOption, SkillOption, WorldOption
 from lastgate.tools.cli.rate import require_rate
 
 if TYPE_CHECKING:
-    from lastgate.contracts import RobotDescription, WorldState
     from lastgate.contracts.action import ActionChunk
     from lastgate.gate import Gate
     from lastgate.gate.verdict import Verdict, Violation
     from lastgate.tools.cli.input_files import StateFile
-    from lastgate.world import NoWorld, World
 
 STEP_S_DEFAULT = 0.02
-# No arm reaches a tenth of it; a file in millimetres does.
-_FAR_M = 100.0
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write the chunk as a view that turns: one file for a browser."),
+]
 
 
 def check_command(
@@ -61,6 +61,7 @@ def check_command(
             metavar="F", help="Write why an accepted chunk is clear; `lastgate verify F` checks it."
         ),
     ] = None,
+    html: HtmlOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
 ) -> int:
     """Checks one chunk, from the measured state through its last step, between the steps too.
@@ -84,6 +85,7 @@ def check_command(
             frame=frame,
             skill_path=skill,
             certificate_path=certificate,
+            html_path=html,
         )
     except ROSConfigError as error:
         if not as_json:
@@ -124,14 +126,17 @@ def _decide(
     frame: str | None,
     skill_path: Path | None,
     certificate_path: Path | None,
+    html_path: Path | None,
 ) -> tuple["Verdict", dict[str, Any]]:
     from lastgate.contracts import ControlMode, ROSConfigError
     from lastgate.contracts.action import ActionChunk
     from lastgate.gate import Gate
     from lastgate.robots import load_robot
     from lastgate.tools.cli.certificate_file import save_certificate
+    from lastgate.tools.cli.gate_inputs import state_of_file, world_of_file
     from lastgate.tools.cli.input_files import load_chunk, load_state, load_world, parse_mode
     from lastgate.tools.cli.skill_file import load_skill
+    from lastgate.tools.cli.view import write_checked_view
 
     if world_path is not None and no_world:
         raise ROSConfigError(
@@ -154,8 +159,8 @@ def _decide(
     now = now_s if now_s is not None else max(stamps, default=0.0)
     if state_file is None:
         state_file = _state_from_first_row(chunk, gate, notes)
-    state = _robot_state(state_file, now)
-    world = _world(world_file, path=world_path, robot=robot, now_s=now, no_world=no_world, notes=notes)
+    state = state_of_file(state_file, now)
+    world = world_of_file(world_file, path=world_path, robot=robot, now_s=now, no_world=no_world, notes=notes)
     for note in notes:
         print_note(note)
     verdict = gate.check(chunk, state=state, world=world, now_s=now)
@@ -163,6 +168,10 @@ def _decide(
         written = gate.certify(chunk, state=state, world=world, now_s=now)
         save_certificate(written, certificate_path)
         print_note(f"{certificate_path}: {written.record_count} records, checked by `lastgate verify`")
+    if html_path is not None:
+        write_checked_view(
+            html_path, gate, verdict, robot_name=robot_name, chunk=chunk, state=state, world=world
+        )
     report = _report(verdict, chunk=chunk, chunk_path=chunk_path, robot_name=robot.name, step_s=step_s)
     return verdict, report | {"notes": notes}
 
@@ -216,50 +225,6 @@ def _state_from_first_row(chunk: Any, gate: "Gate", notes: list[str]) -> "StateF
         # The gate rejects the shape before it checks the state.
         return StateFile(positions=chunk.rows.reshape(-1)[: gate.n_dof])
     return StateFile(positions=chunk.rows[0])
-
-
-def _robot_state(file: "StateFile", now_s: float) -> Any:
-    from lastgate.contracts.action import RobotState
-
-    return RobotState(
-        positions=file.positions,
-        velocities=file.velocities,
-        gripper_positions=file.gripper_positions,
-        stamp_s=now_s if file.stamp_s is None else file.stamp_s,
-    )
-
-
-def _world(
-    file: "WorldState | None",
-    *,
-    path: Path | None,
-    robot: "RobotDescription",
-    now_s: float,
-    no_world: bool,
-    notes: list[str],
-) -> "World | NoWorld":
-    from lastgate.world import NO_WORLD, World
-
-    if file is None or path is None:
-        if not no_world:
-            notes.append("no --world was given: obstacles were NOT checked; say --no-world if there are none")
-        return NO_WORLD
-    far = [
-        f"`{thing.object_id}`"
-        for thing in file.collision_primitives
-        if thing.shape.shape != "half_space" and math.hypot(*thing.pose.xyz) > _FAR_M
-    ]
-    if far:
-        notes.append(
-            f"farther than {_FAR_M:g} m from the base: {', '.join(far[:3])}{', …' if len(far) > 3 else ''}; "
-            "positions are metres, not millimetres"
-        )
-    return World(
-        primitives=file.collision_primitives,
-        stamp_s=now_s if file.stamp_s is None else file.stamp_s,
-        frame_id=robot.base_frame,
-        world_id=path.stem,
-    )
 
 
 def _left_out(verdict: "Verdict") -> list[str]:

@@ -29,6 +29,10 @@ def explain_command(
     png: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where the picture goes; else into this folder.")
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --record: the moment as a view that turns, in one file."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the entry as JSON.")] = False,
 ) -> int:
     """Says what a violation code means: what is checked, why, the limits of the check, and what to do."""
@@ -39,9 +43,10 @@ def explain_command(
 
         if code is not None:
             raise ROSConfigError("name either a code or a recording")
-        return explain_recorded(record, png=png, as_json=as_json)
-    if png is not None:
-        raise ROSConfigError("`--png` needs `--record F#N`: a code has no picture")
+        return explain_recorded(record, png=png, html=html, as_json=as_json)
+    if png is not None or html is not None:
+        option = "--png" if html is None else "--html"
+        raise ROSConfigError(f"`{option}` needs `--record F#N`: a code has no picture")
     from lastgate.contracts.violations import CATALOGUE, find_violation
 
     if code is None:

@@ -215,9 +215,11 @@ def shrink_command(
     return 0
 
 
-def explain_recorded(recording: str, *, png: Path | None, as_json: bool) -> int:
-    """Prints sentence and evidence of a rejected check and writes its picture."""
+def explain_recorded(recording: str, *, png: Path | None, html: Path | None, as_json: bool) -> int:
+    """Prints sentence and evidence of a rejected check and writes its picture, flat or to be turned."""
     from lastgate.contracts import ROSConfigError
+    from lastgate.robots import robot_names
+    from lastgate.tools.cli.view import write_checked_view
     from lastgate.tools.telemetry.rejection_report import rejection_report
 
     path, read, check = find_check(recording)
@@ -227,12 +229,19 @@ def explain_recorded(recording: str, *, png: Path | None, as_json: bool) -> int:
     report = rejection_report(gate, verdict, chunk=check.chunk, state=check.state, world=check.world)
     if verdict.to_bytes() != check.verdict:
         print_warning(f"check {check.number} comes out differently today: `lastgate replay {path}`")
-    target = png if png is not None else Path(f"{path.stem}-{check.number}.png")
-    picture = report.png()
-    try:
-        target.write_bytes(picture)
-    except OSError as error:
-        raise ROSConfigError(f"cannot write `{target}`: {error.strerror}") from None
+    target = html if html is not None else png if png is not None else Path(f"{path.stem}-{check.number}.png")
+    if html is not None:
+        name = gate.robot.name if gate.robot.name in robot_names() else None
+        write_checked_view(
+            html, gate, verdict, robot_name=name, chunk=check.chunk, state=check.state, world=check.world
+        )
+    if png is not None or html is None:
+        picture = report.png()
+        target = png if png is not None else target
+        try:
+            target.write_bytes(picture)
+        except OSError as error:
+            raise ROSConfigError(f"cannot write `{target}`: {error.strerror}") from None
     evidence = json.loads(report.evidence)
     if as_json:
         print(

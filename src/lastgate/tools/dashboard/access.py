@@ -11,9 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from lastgate.contracts import ROSConfigError
-
-# A name that another machine's DNS can point at us is not one of these.
-LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+from lastgate.tools.dashboard.origin import refusal_of
 
 # Nothing from elsewhere, no inline script, no frame around the page.
 PAGE_HEADERS = {
@@ -62,33 +60,6 @@ class Token:
     def forget(self) -> None:
         """Removes the file: the token is worth nothing once the server ends."""
         self.path.unlink(missing_ok=True)
-
-
-def refusal_of(headers: Headers, *, is_page: bool) -> str | None:
-    """Says why a request is refused by where it comes from; None when it may pass.
-
-    Args:
-        is_page: Asks for the page itself, to which other pages may link.
-    """
-    hosts = headers.getlist("host")
-    if len(hosts) != 1 or _name_of(hosts[0]) not in LOOPBACK_NAMES:
-        return f"the Host header must be one of {', '.join(LOOPBACK_NAMES)}"
-    origins = headers.getlist("origin")
-    if origins and origins != [f"http://{hosts[0]}"]:
-        return "requests from other pages are refused"
-    site = headers.get("sec-fetch-site", "none")
-    follows_a_link = is_page and headers.get("sec-fetch-mode") == "navigate"
-    if site not in ("none", "same-origin") and not follows_a_link:
-        return "requests from other pages are refused"
-    return None
-
-
-def _name_of(host: str) -> str:
-    """Returns the host without its port, in lower case; what is not a host and a port is no name."""
-    name, colon, port = host.rpartition(":")
-    if colon and port.isascii() and port.isdigit():
-        return name.lower()
-    return host.lower()
 
 
 class AccessGuard:

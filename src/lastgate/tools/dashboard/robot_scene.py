@@ -15,6 +15,7 @@ from lastgate.gate import Gate
 from lastgate.gate.naming import VerdictNames
 from lastgate.gate.verdict import Verdict, Violation
 from lastgate.robots.kernel_config import flat_config
+from lastgate.tools.telemetry.moment import moment_of
 from lastgate.world import NoWorld, World
 
 # Only to draw: neither volumes nor frames depend on the time step.
@@ -74,6 +75,21 @@ class RobotScene:
         """Returns six numbers per volume: both ends of its segment, in the base frame."""
         return _rounded(self._placed(positions[np.newaxis], gripper_positions[np.newaxis])[0])
 
+    def along(self, path: Float64) -> tuple[list[list[float]], list[list[float]]]:
+        """Returns per row of a path, as `Verdict.path` has them, the placed volumes, and 12 numbers per link: its pose.
+
+        The base frame is that of the first row.
+        """
+        with self._lock:
+            frames = self.gate.link_poses_on_path(np.ascontiguousarray(path))
+        poses = np.stack([frames[link] for link in self._links], axis=1)
+        return [_rounded(row) for row in self._placed_in(frames)], [_rounded(row) for row in poses]
+
+    @property
+    def link_names(self) -> list[str]:
+        """Names of the links, in the order of their poses."""
+        return list(self._links)
+
     def candidate_json(
         self, rows: Float64, violation: Violation | None, *, start: Float64, gripper_positions: Float64
     ) -> dict[str, Any] | None:
@@ -83,24 +99,27 @@ class RobotScene:
         """
         if rows.ndim != 2 or rows.shape[1] != self.gate.n_dof or not len(rows) or not np.isfinite(rows).all():
             return None
-        path = np.vstack([start[np.newaxis], rows])
+        positions = np.vstack([start[np.newaxis], rows])
+        fingers = np.tile(gripper_positions, (len(positions), 1))
+        return self.path_json(self.gate.as_path(positions, gripper_positions=fingers), violation)
+
+    def path_json(self, path: Float64, violation: Violation | None) -> dict[str, Any]:
+        """Returns the same for rows like those of `Verdict.path`, the first of which is the measured state."""
         chosen = np.unique(np.linspace(0, len(path) - 1, PATH_POINTS_MAX).round().astype(int))
-        step = len(rows) if violation is None or violation.step is None else violation.step + 1
-        step = min(step, len(rows))
-        along = 1.0 if violation is None or violation.segment_t is None else violation.segment_t
-        shown = path[step - 1] + (path[step] - path[step - 1]) * along
-        every = np.vstack([path[chosen], shown[np.newaxis]])
-        fingers = np.tile(gripper_positions, (len(every), 1))
+        if violation is None or violation.step is None:
+            step, moment = len(path) - 2, path[-1]
+        else:
+            step, moment = min(violation.step, len(path) - 2), moment_of(violation, path)
         with self._lock:
-            frames = self.gate.link_poses_batch(np.ascontiguousarray(every), gripper_positions=fingers)
+            frames = self.gate.link_poses_on_path(np.vstack([path[chosen], moment]))
         tools = [self._moved(frames[self._links[link]][:-1], tool) for link, tool in self._tools]
         names = () if violation is None else (violation.subject, violation.against)
         return {
             "paths": [_rounded(points) for points in tools],
-            "ghost": _rounded(self._placed(shown[np.newaxis], fingers[:1])[0]),
+            "ghost": _rounded(self._placed_in({link: poses[-1:] for link, poses in frames.items()})[0]),
             "blamed": [index for index, link in enumerate(self._volume_link) if self._links[link] in names],
-            "step": step - 1,
-            "rows": len(rows),
+            "step": step,
+            "rows": len(path) - 1,
             "witness": None
             if violation is None or violation.witness_a is None or violation.witness_b is None
             else _rounded(np.array([violation.witness_a, violation.witness_b])),
@@ -142,6 +161,9 @@ class RobotScene:
     def _placed(self, rows: Float64, fingers: Float64) -> Float64:
         with self._lock:
             frames = self.gate.link_poses_batch(np.ascontiguousarray(rows), gripper_positions=fingers)
+        return self._placed_in(frames)
+
+    def _placed_in(self, frames: Mapping[str, Float64]) -> Float64:
         stacked = np.stack([frames[link] for link in self._links], axis=1)[:, self._volume_link]
         return np.einsum("nvij,vej->nvei", stacked[..., :3], self._ends) + stacked[..., np.newaxis, :, 3]
 

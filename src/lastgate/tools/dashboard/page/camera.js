@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // An eye that goes round a point: drag turns, two fingers or the right button shift, wheel and pinch come nearer.
-import { lookAt, multiply, perspective } from "./matrix.js";
+import { cross, dot, lookAt, multiply, perspective, subtract } from "./matrix.js";
 
 const FIELD_OF_VIEW_RAD = 0.62;
+// The share of the screen that what was fitted takes: its edges hold buttons and words.
+const FILLED = 0.86;
+const DISTANCE_MIN_M = 0.4;
 
 export class OrbitCamera {
   constructor(canvas, onChange) {
     this.canvas = canvas;
     this.onChange = onChange;
     this.fingers = new Map();
-    this.fit([0.25, 0, 0.4], 1.0);
+    this.fit([[-0.5, -0.6, 0], [1, 0.6, 1]]);
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
@@ -24,23 +27,41 @@ export class OrbitCamera {
     canvas.addEventListener("keydown", (event) => this.#key(event));
   }
 
-  fit(target, radius) {
-    this.target = [...target];
-    this.distance = radius * 3.5;
+  /** Goes where all of some points are seen, and stays there for screens of any shape until a person moves it. */
+  fit(points) {
     this.turn = 0.62;
     this.rise = 0.52;
     this.touched = false;
+    this.fitted = points;
+    const axes = [0, 1, 2].map((axis) => points.map((point) => point[axis]));
+    this.target = axes.map((numbers) => (Math.min(...numbers) + Math.max(...numbers)) / 2);
     this.onChange();
   }
 
+  /** Towards the eye, to its right, and up. */
+  #directions() {
+    const back = [Math.cos(this.rise) * Math.cos(this.turn), Math.cos(this.rise) * Math.sin(this.turn), Math.sin(this.rise)];
+    const right = [-Math.sin(this.turn), Math.cos(this.turn), 0];
+    return [back, right, cross(back, right)];
+  }
+
+  #fittingDistance(aspect) {
+    const [back, right, up] = this.#directions();
+    const half = Math.tan(FIELD_OF_VIEW_RAD / 2) * FILLED;
+    const needed = this.fitted.map((point) => {
+      const offset = subtract(point, this.target);
+      return dot(offset, back) + Math.max(Math.abs(dot(offset, up)) / half, Math.abs(dot(offset, right)) / (half * aspect));
+    });
+    return Math.max(DISTANCE_MIN_M, ...needed);
+  }
+
   matrix() {
-    const eye = [
-      this.target[0] + this.distance * Math.cos(this.rise) * Math.cos(this.turn),
-      this.target[1] + this.distance * Math.cos(this.rise) * Math.sin(this.turn),
-      this.target[2] + this.distance * Math.sin(this.rise),
-    ];
-    const aspect = this.canvas.width / Math.max(1, this.canvas.height);
-    const near = this.distance * 0.02;
+    const aspect = this.canvas.width / Math.max(1, this.canvas.height) || 1;
+    if (this.fitted) this.distance = this.#fittingDistance(aspect);
+    const [back] = this.#directions();
+    const distance = this.distance;
+    const eye = this.target.map((number, axis) => number + distance * back[axis]);
+    const near = distance * 0.02;
     return multiply(perspective(FIELD_OF_VIEW_RAD, aspect, near, near + 60), lookAt(eye, this.target));
   }
 
@@ -86,6 +107,7 @@ export class OrbitCamera {
 
   #changed() {
     this.touched = true;
+    this.fitted = null;
     this.onChange();
   }
 }

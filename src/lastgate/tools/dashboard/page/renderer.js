@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws four kinds of things with WebGL2: capsules (a sphere is a short one), boxes, points and lines.
-// Every kind is one mesh that is drawn once per instance. What is drawn again unchanged is not handed over again.
+// Draws five kinds of things with WebGL2: capsules (a sphere is a short one), boxes, points, lines, and meshes of links.
+// Every kind but the last is one mesh that is drawn once per instance. What is drawn again unchanged is not handed over again.
 
 const LIGHT = `
 vec3 lit(vec3 colour, vec3 normal) {
@@ -20,6 +20,18 @@ const FLAT = `#version 300 es
 precision highp float;
 in vec4 v_colour; out vec4 colour;
 void main() { colour = v_colour; }`;
+
+// The normal is the triangle's own, from how its place changes over the screen: no file needs to bring normals along, and
+// triangles may be wound either way. It always faces the eye.
+const FACETED = `#version 300 es
+precision highp float;
+in vec3 v_place; in vec4 v_colour; out vec4 colour;
+${LIGHT}
+void main() { colour = vec4(lit(v_colour.rgb, cross(dFdx(v_place), dFdy(v_place))), v_colour.a); }`;
+
+const MESH = `#version 300 es
+layout(location=0) in vec3 at; uniform mat4 camera; uniform mat4 pose; uniform vec4 tint; out vec3 v_place; out vec4 v_colour;
+void main() { vec4 placed = pose * vec4(at, 1.0); v_place = placed.xyz; v_colour = tint; gl_Position = camera * placed; }`;
 
 const CAPSULE = `#version 300 es
 layout(location=0) in vec4 mesh;      // a point of the unit sphere, and which end it belongs to
@@ -114,6 +126,8 @@ export class Renderer {
     // A path is a few pixels thick.
     const thin = capsuleMesh(6, 1);
     const cube = { points: boxMesh(), triangles: null };
+    this.meshProgram = this.#program(MESH, FACETED);
+    this.meshes = [];
     this.batches = {
       lines: this.#batch({ program: this.#program(LINE, FLAT), meshSizes: [], instanceSizes: [3, 4] }, null),
       points: this.#batch({ program: this.#program(POINT, FLAT), meshSizes: [], instanceSizes: [3] }, null),
@@ -126,8 +140,28 @@ export class Renderer {
     };
   }
 
+  /** Takes the meshes of the links over, each with vertices in its link's frame and three indices per triangle. */
+  setMeshes(meshes) {
+    const gl = this.gl;
+    for (const { array, buffers } of this.meshes) {
+      gl.deleteVertexArray(array);
+      buffers.forEach((buffer) => gl.deleteBuffer(buffer));
+    }
+    this.meshes = meshes.map(({ vertices, triangles }) => {
+      const array = gl.createVertexArray();
+      gl.bindVertexArray(array);
+      const buffers = [gl.createBuffer(), gl.createBuffer()];
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffers[0]);
+      gl.bufferData(gl.ARRAY_BUFFER, vertices, gl.STATIC_DRAW);
+      this.#attributes([3], 0, 0);
+      gl.bindBuffer(gl.ELEMENT_ARRAY_BUFFER, buffers[1]);
+      gl.bufferData(gl.ELEMENT_ARRAY_BUFFER, triangles, gl.STATIC_DRAW);
+      return { array, buffers, count: triangles.length };
+    });
+  }
+
   /** Draws and waits for it. Numbers per instance: capsules 11 (a, b, radius, rgba), boxes 14 (centre, quaternion, half size, rgba). */
-  draw(camera, { pointTint, pointSize, ...numbers }) {
+  draw(camera, { pointTint, pointSize, meshPoses = [], meshTint, ...numbers }) {
     const gl = this.gl;
     for (const [name, batch] of Object.entries(this.batches)) this.#fill(batch, numbers[name]);
     gl.viewport(0, 0, this.canvas.width, this.canvas.height);
@@ -141,6 +175,7 @@ export class Renderer {
     const { lines, points, boxes, clearBoxes, worldCapsules, robotCapsules, thinCapsules, clearCapsules } = this.batches;
     this.#drawPlain(lines, gl.LINES, camera);
     for (const batch of [boxes, worldCapsules, robotCapsules, thinCapsules]) this.#drawInstances(batch, camera);
+    this.#drawMeshes(camera, meshPoses, meshTint);
     if (points.count) {
       gl.useProgram(points.program);
       gl.uniform4fv(gl.getUniformLocation(points.program, "tint"), pointTint);
@@ -232,6 +267,23 @@ export class Renderer {
     gl.useProgram(batch.program);
     gl.uniformMatrix4fv(gl.getUniformLocation(batch.program, "camera"), false, camera);
     gl.bindVertexArray(batch.array);
+  }
+
+  #drawMeshes(camera, poses, tint) {
+    if (!poses.length) return;
+    const gl = this.gl;
+    const program = this.meshProgram;
+    gl.useProgram(program);
+    gl.uniformMatrix4fv(gl.getUniformLocation(program, "camera"), false, camera);
+    gl.uniform4fv(gl.getUniformLocation(program, "tint"), tint);
+    const pose = gl.getUniformLocation(program, "pose");
+    gl.disable(gl.CULL_FACE);
+    this.meshes.forEach(({ array, count }, index) => {
+      gl.uniformMatrix4fv(pose, false, poses[index]);
+      gl.bindVertexArray(array);
+      gl.drawElements(gl.TRIANGLES, count, gl.UNSIGNED_SHORT, 0);
+    });
+    gl.enable(gl.CULL_FACE);
   }
 
   #drawInstances(batch, camera) {

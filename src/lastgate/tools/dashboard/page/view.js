@@ -8,14 +8,21 @@ import { onThemeChange, rgba } from "./theme.js";
 const PATH_RADIUS_M = 0.006;
 const WITNESS_RADIUS_M = 0.012;
 const FLOOR_HALF_M = 2.5;
+// What is farther from the robot than this, or larger, is left out where the camera chooses what to show: a wall would
+// make the arm a dot.
+const FIT_REACH_M = 1.5;
 // A label for each obstacle up to here; more would hide what they name.
 const LABELS_MAX = 40;
 const NOTHING = new Float32Array(0);
+// The box that a tool stays in is often larger than all the rest.
+const EDGE_OPACITY = 0.45;
+// Enough to see that a volume is there, and what is inside it.
+const LAYER_OPACITY = 0.3;
 
-/** Numbers in base64 as the server packs them: little-endian float32. */
-function unpacked(text) {
+/** Numbers in base64 as the server packs them: little-endian float32, or another kind of array. */
+function unpacked(text, Kind = Float32Array) {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
+  return new Kind(bytes.buffer);
 }
 
 export class LiveView {
@@ -31,7 +38,10 @@ export class LiveView {
     this.points = NOTHING;
     this.cells = NOTHING;
     this.cellSize = 0;
-    this.shows = { labels: true, ghost: true };
+    this.meshes = [];
+    this.zones = [];
+    this.margin = 0;
+    this.shows = { labels: true, ghost: true, meshes: true, volumes: true, zones: true, margins: false };
     this.changed = false;
     this.drawn = 0;
     try {
@@ -47,6 +57,7 @@ export class LiveView {
     });
     canvas.addEventListener("webglcontextrestored", () => {
       this.renderer = new Renderer(canvas);
+      this.renderer.setMeshes(this.meshes);
       this.#say("");
       this.#ask();
     });
@@ -56,20 +67,23 @@ export class LiveView {
     this.#repaint();
   }
 
+  /** Turns the camera to all of the robot, and to the obstacles around it. */
   fit() {
     if (!this.volumes || !this.camera) return;
-    const low = [Infinity, Infinity, Infinity];
-    const high = [-Infinity, -Infinity, -Infinity];
-    for (let at = 0; at < this.volumes.length; at++) {
-      low[at % 3] = Math.min(low[at % 3], this.volumes[at]);
-      high[at % 3] = Math.max(high[at % 3], this.volumes[at]);
-    }
-    const radius = Math.max(0.3, Math.hypot(high[0] - low[0], high[1] - low[1], high[2] - low[2]) / 2);
-    this.camera.fit(low.map((number, axis) => (number + high[axis]) / 2), radius);
+    const robot = this.robot.radius_m.flatMap((radius, index) => [0, 3].flatMap((end) => {
+      const at = index * 6 + end;
+      return around(this.volumes.slice(at, at + 3), [radius, radius, radius]);
+    }));
+    const low = [0, 1, 2].map((axis) => Math.min(...robot.map((point) => point[axis])) - FIT_REACH_M);
+    const high = [0, 1, 2].map((axis) => Math.max(...robot.map((point) => point[axis])) + FIT_REACH_M);
+    const near = this.obstacles.filter(({ kind }) => kind !== "half_space").map(verticesOf)
+      .filter((vertices) => vertices.every((vertex) => vertex.every((number, axis) => number > low[axis] && number < high[axis])));
+    this.camera.fit([...robot, ...near.flat()]);
   }
 
   toggle(name) {
     this.shows[name] = !this.shows[name];
+    if (name === "zones") this.#paintWorld();
     this.#ask(true);
     return this.shows[name];
   }
@@ -88,6 +102,32 @@ export class LiveView {
     this.#ask();
   }
 
+  /** The meshes that a robot is drawn from: for each a link's number, vertices in the link's frame, and triangles. */
+  setMeshes(meshes) {
+    this.meshes = meshes.map(({ link, vertices, triangles }) => ({
+      link, vertices: unpacked(vertices), triangles: unpacked(triangles, Uint16Array),
+    }));
+    this.renderer?.setMeshes(this.meshes);
+    this.#ask();
+  }
+
+  /** Where each link is: 12 numbers per link, a 3 x 4 pose row by row. */
+  setLinkPoses(poses) {
+    this.meshPoses = this.meshes.map(({ link }) => columns(poses.slice(link * 12, link * 12 + 12)));
+    this.#ask();
+  }
+
+  /** Zones and boxes of the manifest: to stay out of, to stay in, or for the tool. */
+  setZones(zones) {
+    this.zones = zones;
+    this.#paintWorld();
+  }
+
+  setMargin(marginM) {
+    this.margin = marginM;
+    this.#ask();
+  }
+
   setCandidate(candidate) {
     this.candidate = candidate;
     this.#ask();
@@ -97,6 +137,9 @@ export class LiveView {
     this.obstacles = obstacles;
     this.#nameObstacles();
     this.#paintWorld();
+    // Once: a world that moves must not move the camera.
+    if (obstacles.length && this.volumes && !this.sawWorld && !this.camera?.touched) this.fit();
+    this.sawWorld ||= obstacles.length > 0 && this.volumes !== null;
   }
 
   setCloud(cloud) {
@@ -123,7 +166,7 @@ export class LiveView {
   }
 
   #repaint() {
-    this.tints = { robot: rgba("robot"), world: rgba("world"), good: rgba("good"), bad: rgba("bad"), mark: rgba("mark") };
+    this.tints = { robot: rgba("robot"), world: rgba("world"), good: rgba("good"), bad: rgba("bad"), mark: rgba("mark"), mesh: rgba("mesh") };
     const soft = rgba("soft", 0.22);
     const lines = [];
     // The axes before the floor, which lies in them: of two lines at one place the first is seen.
@@ -156,6 +199,9 @@ export class LiveView {
         capsules.push(...xyz.map((number, axis) => number - along[axis]), ...xyz.map((number, axis) => number + along[axis]), size[0], ...tint);
       }
     });
+    const wires = [];
+    if (this.shows.zones) for (const zone of this.zones) this.#paintZone(zone, walls, wires);
+    this.wires = new Float32Array([...this.lines, ...wires]);
     const cells = new Float32Array((this.cells.length / 3) * 14);
     const half = this.cellSize * 0.48;
     for (let cell = 0; cell * 3 < this.cells.length; cell++)
@@ -166,6 +212,26 @@ export class LiveView {
     this.worldBoxes.set(cells, boxes.length);
     this.walls = new Float32Array(walls);
     this.#ask();
+  }
+
+  /** A zone to stay out of is a wall one can see through; one to stay in, and the workspace box, are edges. */
+  #paintZone(zone, walls, wires) {
+    const { kind, size_m: size, xyz, quat_xyzw: turn, role } = zone;
+    const tint = [...(role === "keep_out" ? this.tints.bad : this.tints.good).slice(0, 3), EDGE_OPACITY];
+    if (kind === "half_space") {
+      walls.push(...xyz, ...turn, 2, 2, 0.003, ...tint.slice(0, 3), 0.18);
+      return;
+    }
+    const half = halfSizeOf(zone);
+    if (role === "keep_out") walls.push(...xyz, ...turn, ...half, ...tint.slice(0, 3), 0.18);
+    const vertex = (signs) => rotate(turn, half.map((number, axis) => number * signs[axis])).map((number, axis) => number + xyz[axis]);
+    for (let axis = 0; axis < 3; axis++)
+      for (const [s, t] of [[-1, -1], [-1, 1], [1, -1], [1, 1]])
+        for (const end of [-1, 1]) {
+          const signs = [0, 0, 0];
+          [signs[axis], signs[(axis + 1) % 3], signs[(axis + 2) % 3]] = [end, s, t];
+          wires.push(...vertex(signs), ...tint);
+        }
   }
 
   #ask(urgent = false) {
@@ -186,10 +252,19 @@ export class LiveView {
     const robot = [];
     const thin = [];
     const ghost = [];
-    if (this.volumes) this.#addVolumes(robot, this.volumes, () => this.tints.robot);
+    // Meshes are what a robot looks like; around them its volumes are a layer that one sees through.
+    const solid = this.shows.meshes && this.meshPoses?.length ? this.meshPoses : [];
+    if (this.volumes && this.shows.volumes) {
+      if (solid.length) this.#addVolumes(ghost, this.volumes, () => [...this.tints.robot.slice(0, 3), LAYER_OPACITY]);
+      else this.#addVolumes(robot, this.volumes, () => this.tints.robot);
+    }
+    if (this.volumes && this.shows.margins && this.margin > 0)
+      this.#addVolumes(ghost, this.volumes, () => [...this.tints.mark.slice(0, 3), LAYER_OPACITY / 2], this.margin);
     if (this.candidate) this.#addCandidate(thin, ghost);
     this.renderer.draw(camera, {
-      lines: this.lines,
+      meshPoses: solid,
+      meshTint: this.tints.mesh,
+      lines: this.wires,
       boxes: this.worldBoxes,
       worldCapsules: this.worldCapsules,
       robotCapsules: new Float32Array(robot),
@@ -206,19 +281,23 @@ export class LiveView {
     this.canvas.dataset.volumes = String(this.volumes ? this.robot.radius_m.length : 0);
   }
 
-  #addVolumes(into, ends, tintOf) {
-    this.robot.radius_m.forEach((radius, index) => into.push(...ends.slice(index * 6, index * 6 + 6), radius, ...tintOf(index)));
+  #addVolumes(into, ends, tintOf, grown = 0) {
+    this.robot.radius_m.forEach((radius, index) => {
+      const tint = tintOf(index);
+      if (tint) into.push(...ends.slice(index * 6, index * 6 + 6), radius + grown, ...tint);
+    });
   }
 
   #addCandidate(thin, ghost) {
-    const { paths, ghost: ends, blamed = [], witness, verdict } = this.candidate;
+    const { paths, ghost: ends, blamed = [], witness, verdict, is_here: isHere = false } = this.candidate;
     const tint = verdict === "accepted" ? this.tints.good : this.tints.bad;
     for (const path of paths)
       for (let at = 0; at + 6 <= path.length; at += 3) thin.push(...path.slice(at, at + 6), PATH_RADIUS_M, ...tint);
     if (ends && this.robot && this.shows.ghost && ends.length === this.robot.radius_m.length * 6) {
       const accused = new Set(blamed);
       const [pale, strong] = [[...tint.slice(0, 3), 0.22], [...this.tints.bad.slice(0, 3), 0.75]];
-      this.#addVolumes(ghost, ends, (index) => (accused.has(index) ? strong : pale));
+      // Where the robot itself stands at the rejected place, only what is to blame is painted over it.
+      this.#addVolumes(ghost, ends, (index) => (accused.has(index) ? strong : isHere ? null : pale));
     }
     if (witness) {
       for (const end of [witness.slice(0, 3), witness.slice(3)]) thin.push(...end, ...end, WITNESS_RADIUS_M, ...this.tints.mark);
@@ -247,6 +326,30 @@ export class LiveView {
 function shade(tint, index) {
   const factor = 0.82 + 0.36 * ((index * 0.618) % 1);
   return [...tint.slice(0, 3).map((number) => Math.min(1, number * factor)), tint[3]];
+}
+
+/** Half of the edges of the smallest upright box around a shape, in the shape's own frame. */
+function halfSizeOf({ kind, size_m: size }) {
+  if (kind === "box") return size;
+  return [size[0], size[0], kind === "capsule" ? size[0] + size[1] : size[0]];
+}
+
+/** The eight vertices of a box, turned where a quaternion is given. */
+function around(middle, half, turn = [0, 0, 0, 1]) {
+  const found = [];
+  for (const x of [-1, 1])
+    for (const y of [-1, 1])
+      for (const z of [-1, 1])
+        found.push(rotate(turn, [x * half[0], y * half[1], z * half[2]]).map((number, axis) => number + middle[axis]));
+  return found;
+}
+
+const verticesOf = (shape) => around(shape.xyz, halfSizeOf(shape), shape.quat_xyzw);
+
+/** A 3 x 4 pose row by row, as WebGL reads a matrix. */
+function columns(pose) {
+  const [a, b, c, x, d, e, f, y, g, h, i, z] = pose;
+  return [a, d, g, 0, b, e, h, 0, c, f, i, 0, x, y, z, 1];
 }
 
 function topOf({ kind, size_m: size }) {
