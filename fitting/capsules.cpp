@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "point.hpp"
@@ -113,8 +114,8 @@ Capsule capsule_along(std::span<const double> points, Point axis, std::vector<Fl
         radius_squared = std::max(radius_squared, offset_squared(point, centre));
     }
     // The capsule axis ends where the rounded ends just reach the outermost points.
-    double low = INFINITY;
-    double high = -INFINITY;
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
     for (const Flat& point : flat) {
         const double reach = std::sqrt(std::max(radius_squared - offset_squared(point, centre), 0.0));
         low = std::min(low, point.height + reach);
