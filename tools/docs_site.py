@@ -234,7 +234,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     lists = {
         "CONCEPTS": listed("concepts"),
         "REFERENCE": sorted([*GENERATED, *listed("reference"), "requirements.md"]),
-        "PROJECT": [f"project/{name}" for name in PROJECT],
+        "PROJECT": [*(f"project/{name}" for name in PROJECT), *listed("contributing")],
         "DECISIONS": listed("decisions"),
     }
     for section in config.nav or []:
