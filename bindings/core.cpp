@@ -13,6 +13,7 @@
 #include "known_numbers.hpp"
 #include "link_frames.hpp"
 #include "robot/shape_set.hpp"
+#include "sweep/contact_depth.hpp"
 #include "world/obstacle_field.hpp"
 
 namespace nb = nanobind;
@@ -246,6 +247,13 @@ struct Columns {
         }
     }
     ConvexView view() const { return {x.data(), y.data(), z.data(), static_cast<std::uint32_t>(x.size())}; }
+    void place(PlacedShape& shape, double radius_m) const {
+        shape.vertices = view();
+        shape.radius_m = radius_m;
+        for (std::size_t index = 0; index < x.size(); ++index) {
+            shape.centre = shape.centre + (1.0 / static_cast<double>(x.size())) * Vec3{x[index], y[index], z[index]};
+        }
+    }
 };
 
 using StampedField = std::tuple<std::shared_ptr<ObstacleField>, double>;         ///< And when it was seen.
@@ -257,12 +265,13 @@ void bind_world(nb::module_& module) {
         .def(
             "__init__",
             [](WorldSnapshot* self, Kinds kinds, Matrix sizes, Matrix poses, std::uint64_t id, double stamp_s, bool in_base_frame, std::optional<StampedField> voxels,
-               bool voxels_overflow, std::optional<StampedField> points, std::optional<OccupancyMapField> floor) {
+               bool voxels_overflow, std::optional<StampedField> points, std::optional<OccupancyMapField> floor, std::optional<double> static_lasts_s) {
                 if (sizes.shape(0) != kinds.size() || sizes.shape(1) != 3 || poses.shape(0) != kinds.size() || poses.shape(1) != 7) {
                     throw std::invalid_argument("obstacles need one kind, three sizes and seven pose numbers each");
                 }
                 new (self) WorldSnapshot();
                 self->begin(id, stamp_s, in_base_frame);
+                if (static_lasts_s) self->declare_static(*static_lasts_s);
                 for (std::size_t index = 0; index < kinds.size(); ++index) {
                     const double* size = sizes.data() + 3 * index;
                     const auto kind = static_cast<PrimitiveKind>(kinds.data()[index]);
@@ -274,7 +283,7 @@ void bind_world(nb::module_& module) {
                 if (floor) self->set_field(floor_slot, std::get<0>(*floor), std::get<1>(*floor), std::get<2>(*floor));
             },
             "kinds"_a.noconvert(), "sizes"_a.noconvert(), "poses"_a.noconvert(), nb::kw_only(), "id"_a, "stamp_s"_a, "in_base_frame"_a, "voxels"_a = nb::none(),
-            "voxels_overflow"_a = false, "points"_a = nb::none(), "floor"_a = nb::none())
+            "voxels_overflow"_a = false, "points"_a = nb::none(), "floor"_a = nb::none(), "static_lasts_s"_a = nb::none())
         .def_static("never_filled", [] { return new WorldSnapshot(); }, nb::rv_policy::take_ownership)
         .def_static("declared_absent", [] {
             auto world = std::make_unique<WorldSnapshot>();
@@ -314,12 +323,38 @@ Attachment attachment_of(std::uint16_t id, std::int32_t link, double radius_m, c
     return attachment;
 }
 
+/// The frame on the link (x y z, roll pitch yaw), the radius of the disc around every vertex, and the vertices.
+using SolidTuple = std::tuple<std::array<double, 6>, double, Matrix>;
+
+AttachedSolid solid_of(const SolidTuple& solid) {
+    const auto& [origin, disc_m, vertices] = solid;
+    if (vertices.shape(1) != 3 || vertices.shape(0) == 0 || vertices.shape(0) > capacity::hull_vertices_max) throw std::invalid_argument("a solid needs 1 to 256 vertices of three numbers");
+    return make_attached_solid(origin, disc_m, {vertices.data(), vertices.size()});
+}
+
 void bind_contact(nb::module_& module) {
+    // Never above the signed distance of two shapes in one frame, and a direction that parts them, or would: vertices, and a radius around them.
+    module.def("signed_distance", [](Matrix first, double first_radius_m, Matrix second, double second_radius_m) {
+        if (first.shape(1) != 3 || second.shape(1) != 3 || first.shape(0) == 0 || second.shape(0) == 0) throw std::invalid_argument("vertices need three numbers each");
+        const Columns a(first);
+        const Columns b(second);
+        PlacedShape one;
+        PlacedShape other;
+        a.place(one, first_radius_m);
+        b.place(other, second_radius_m);
+        const ConvexDistance found = convex_distance(one.vertices, other.vertices, Transform{}, {});
+        const SignedDistance apart = signed_distance(one, other, found.on_second - found.on_first);
+        return std::make_tuple(apart.distance_m, std::array<double, 3>{apart.direction.x, apart.direction.y, apart.direction.z});
+    }, "first"_a.noconvert(), "first_radius_m"_a, "second"_a.noconvert(), "second_radius_m"_a);
+    module.def("attached_cover", [](const SolidTuple& solid) {
+        const VolumeSpec cover = cover_of(solid_of(solid), 0);
+        return std::make_tuple(cover.radius_m, std::array<double, 6>{cover.end_a.x, cover.end_a.y, cover.end_a.z, cover.end_b.x, cover.end_b.y, cover.end_b.z});
+    }, "solid"_a);
     nb::class_<DeclaredContact>(module, "DeclaredContact")
         .def(
             "__init__",
             [](DeclaredContact* self, const std::vector<std::size_t>& links, const std::vector<std::size_t>& held, const std::vector<std::size_t>& obstacles,
-               bool voxels, bool points, Vector region_size, Vector region_pose, double expires_s) {
+               bool voxels, bool points, Vector region_size, Vector region_pose, double expires_s, double depth_m) {
                 if (region_size.size() != 3 || region_pose.size() != 7) throw std::invalid_argument("a region needs three sizes and seven pose numbers");
                 new (self) DeclaredContact();
                 for (const std::size_t index : links) self->links.set(index);
@@ -330,8 +365,9 @@ void bind_contact(nb::module_& module) {
                 const double* size = region_size.data();
                 self->region = make_primitive(PrimitiveKind::box, {size[0], size[1], size[2]}, region_pose.data());
                 self->expires_s = expires_s;
+                self->depth_m = depth_m;
             },
-            nb::kw_only(), "links"_a, "held"_a, "obstacles"_a, "voxels"_a, "points"_a, "region_size"_a.noconvert(), "region_pose"_a.noconvert(), "expires_s"_a);
+            nb::kw_only(), "links"_a, "held"_a, "obstacles"_a, "voxels"_a, "points"_a, "region_size"_a.noconvert(), "region_pose"_a.noconvert(), "expires_s"_a, "depth_m"_a = 0.0);
 }
 
 /// One caller at a time, whatever it asks: a check, a batch and what is attached share memory.
@@ -403,10 +439,12 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
                                  {first_contact.data(), count});
             },
             nb::kw_only(), "starts"_a.noconvert(), "ends"_a.noconvert(), "gripper_positions"_a.noconvert().none(), "world"_a, "step_max"_a, "first_contact"_a.noconvert())
-        .def("attach", [](GuardedGate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch) {
+        .def("attach", [](GuardedGate& gate, std::uint16_t id, std::int32_t link, double radius_m, Vector ends, std::vector<std::size_t> touch, std::optional<SolidTuple> solid) {
             const Alone alone(gate.entry, gate_name);
-            return gate.attach(attachment_of(id, link, radius_m, ends, touch));
-        }, nb::kw_only(), "id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch"_a)
+            Attachment attachment = attachment_of(id, link, radius_m, ends, touch);
+            if (solid) attachment.solid = solid_of(*solid);
+            return gate.attach(attachment);
+        }, nb::kw_only(), "id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch"_a, "solid"_a.none() = nb::none())
         .def("detach", [](GuardedGate& gate, std::uint16_t id) {
             const Alone alone(gate.entry, gate_name);
             return gate.detach(id);
@@ -475,6 +513,7 @@ NB_MODULE(_core, module) {
     module.attr("LINKS_MAX") = capacity::links_max;
     module.attr("KEEP_IN_ZONES_MAX") = capacity::keep_in_zones_max;
     module.attr("DECLARED_CONTACTS_MAX") = capacity::declared_contacts_max;
+    module.attr("CONTACT_DEPTH_M_MAX") = capacity::contact_depth_m_max;
     module.attr("NONE") = none;
     module.def("has_simd_build", [](SimdBuild build) { return has_simd_build(build); }, "build"_a);
     // What Python does in several calls, such as a check and the names that go with it, is entered as a whole.

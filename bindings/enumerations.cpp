@@ -105,7 +105,8 @@ void bind_core_enumerations(nb::module_& module) {
         .value("sphere", PrimitiveKind::sphere)
         .value("capsule", PrimitiveKind::capsule)
         .value("box", PrimitiveKind::box)
-        .value("half_space", PrimitiveKind::half_space);
+        .value("half_space", PrimitiveKind::half_space)
+        .value("cylinder", PrimitiveKind::cylinder);
     nb::enum_<ObstacleSource>(module, "ObstacleSource")
         .value("nothing", ObstacleSource::nothing)
         .value("sphere", ObstacleSource::sphere)
@@ -130,6 +131,7 @@ void bind_core_enumerations(nb::module_& module) {
         .value("floor_map", Unchecked::floor_map)
         .value("joint_velocities", Unchecked::joint_velocities)
         .value("stop", Unchecked::stop)
+        .value("world_age", Unchecked::world_age)
         .value("unproved_volumes", Unchecked::unproved_volumes);
 }
 

@@ -114,7 +114,7 @@ nb::bytes encode_joint_state(const std::vector<std::string>& names, Vector posit
 
 nb::bytes encode_world_snapshot(double stamp_s, std::string_view frame_id, std::string_view world_id, bool declared_absent, Kinds kinds, Matrix sizes_m, Matrix poses, const std::vector<std::string>& object_id,
                                 std::optional<std::tuple<Matrix, double>> points, std::optional<std::tuple<Bytes3, std::array<double, 3>, double, bool, bool, double>> voxels,
-                                std::uint32_t obstacle_count, const FloorMapMessage* floor) {
+                                std::uint32_t obstacle_count, const FloorMapMessage* floor, std::optional<double> static_lasts_s) {
     WorldSnapshotMessage world;
     world.stamp_s = stamp_s;
     world.frame_id = frame_id;
@@ -148,6 +148,8 @@ nb::bytes encode_world_snapshot(double stamp_s, std::string_view frame_id, std::
         room += occupancy.size();
     }
     world.obstacle_count = obstacle_count;
+    world.is_static = static_lasts_s.has_value();
+    world.static_lasts_s = static_lasts_s.value_or(0.0);
     if (floor != nullptr) {
         world.has_floor = true;
         world.floor = *floor;
@@ -156,7 +158,7 @@ nb::bytes encode_world_snapshot(double stamp_s, std::string_view frame_id, std::
     return written(room, [&](std::span<std::byte> memory) { return write_world_snapshot(world, memory); });
 }
 
-using ContactTuple = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<std::string>, bool, bool, std::array<double, 3>, std::array<double, 7>, double>;
+using ContactTuple = std::tuple<std::vector<std::string>, std::vector<std::string>, std::vector<std::string>, bool, bool, std::array<double, 3>, std::array<double, 7>, double, double>;
 
 nb::bytes encode_chunk_request(const nb::bytes& chunk, bool recovery, const std::vector<ContactTuple>& contacts) {
     std::size_t room = 128 + chunk.size();
@@ -165,9 +167,9 @@ nb::bytes encode_chunk_request(const nb::bytes& chunk, bool recovery, const std:
         for (const auto& name : names) room += name.size() + 16;
         return std::vector<std::string_view>(names.begin(), names.end());
     };
-    for (const auto& [links, held_objects, objects, voxels, points, region_size, region_pose, expires_s] : contacts) {
-        named.push_back({views_of(links), views_of(held_objects), views_of(objects), voxels, points, region_size, region_pose, expires_s});
-        room += 192;
+    for (const auto& [links, held_objects, objects, voxels, points, region_size, region_pose, expires_s, depth_m] : contacts) {
+        named.push_back({views_of(links), views_of(held_objects), views_of(objects), voxels, points, region_size, region_pose, expires_s, depth_m});
+        room += 208;
     }
     return written(room, [&](std::span<std::byte> memory) { return write_chunk_request(recovery, named, span_of(chunk), memory); });
 }
@@ -180,6 +182,7 @@ void bind_world_snapshot(nb::module_& module) {
         .def_prop_ro("frame_id", [](const WorldSnapshotMessage& w) { return std::string(w.frame_id); })
         .def_prop_ro("world_id", [](const WorldSnapshotMessage& w) { return std::string(w.world_id); })
         .def_ro("declared_absent", &WorldSnapshotMessage::declared_absent)
+        .def_prop_ro("static_lasts_s", [](const WorldSnapshotMessage& w) { return w.is_static ? std::optional(w.static_lasts_s) : std::nullopt; })
         .def_prop_ro("kinds", [bytes_of](const WorldSnapshotMessage& w) { return bytes_of(w.kinds); })
         .def_ro("sizes_m", &WorldSnapshotMessage::sizes_m)
         .def_ro("poses", &WorldSnapshotMessage::xyz_quat_xyzw)
@@ -220,7 +223,7 @@ void bind_built_world(nb::module_& module) {
 
 void bind_messages(nb::module_& module) {
     module.def("encode_joint_state", &encode_joint_state, "names"_a, nb::kw_only(), "positions"_a.noconvert(), "velocities"_a.none() = nb::none(), "stamp_s"_a);
-    module.def("encode_world_snapshot", &encode_world_snapshot, nb::kw_only(), "stamp_s"_a, "frame_id"_a, "world_id"_a, "declared_absent"_a, "kinds"_a, "sizes_m"_a, "poses"_a, "object_id"_a, "points"_a.none(), "voxels"_a.none(), "obstacle_count"_a, "floor"_a.none());
+    module.def("encode_world_snapshot", &encode_world_snapshot, nb::kw_only(), "stamp_s"_a, "frame_id"_a, "world_id"_a, "declared_absent"_a, "kinds"_a, "sizes_m"_a, "poses"_a, "object_id"_a, "points"_a.none(), "voxels"_a.none(), "obstacle_count"_a, "floor"_a.none(), "static_lasts_s"_a.none() = nb::none());
     // Views: the caller keeps what a view was made of.
     nb::class_<FloorMapMessage>(module, "FloorMapMessage")
         .def("__init__", [](FloorMapMessage* self, std::string_view frame_id, double stamp_s, double age_s_max, double placed_stamp_s, std::array<double, 2> origin_xy, double origin_yaw, double resolution_m,
@@ -244,13 +247,19 @@ void bind_messages(nb::module_& module) {
         return world && world->has_floor ? std::optional(world->floor) : std::nullopt;
     }, "world_snapshot"_a, nb::keep_alive<0, 1>());
     module.def("encode_chunk_request", &encode_chunk_request, "chunk"_a, nb::kw_only(), "recovery"_a, "contacts"_a);
-    module.def("encode_attached_shape", [](std::string_view object_id, std::string_view link, double radius_m, Vector ends, const std::vector<std::string>& touch_links) {
+    module.def("encode_attached_shape", [](std::string_view object_id, std::string_view link, double radius_m, Vector ends, const std::vector<std::string>& touch_links, std::optional<std::tuple<std::array<double, 6>, double, Matrix>> solid) {
         if (ends.size() != 6) throw std::invalid_argument("a segment is six numbers");
         const std::vector<std::string_view> views(touch_links.begin(), touch_links.end());
         std::size_t room = 256 + object_id.size() + link.size();
         for (const auto& name : touch_links) room += name.size() + 16;
-        return written(room, [&](std::span<std::byte> memory) { return write_attached_shape(object_id, link, radius_m, {ends.data(), ends.size()}, views, memory); });
-    }, nb::kw_only(), "object_id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch_links"_a);
+        SolidNumbers numbers;
+        if (solid) {
+            const Matrix& vertices = std::get<2>(*solid);
+            numbers = {std::get<0>(*solid), std::get<1>(*solid), {vertices.data(), vertices.size()}};
+            room += 8 * vertices.size() + 128;
+        }
+        return written(room, [&](std::span<std::byte> memory) { return write_attached_shape(object_id, link, radius_m, {ends.data(), ends.size()}, views, memory, numbers); });
+    }, nb::kw_only(), "object_id"_a, "link"_a, "radius_m"_a, "ends"_a.noconvert(), "touch_links"_a, "solid"_a.none() = nb::none());
     module.def("encode_detach", [](std::string_view object_id) {
         return written(64 + object_id.size(), [&](std::span<std::byte> memory) { return write_detach(object_id, memory); });
     }, "object_id"_a);

@@ -150,7 +150,7 @@ void read_zones(FlatYaml& file, KernelConfig& config) {
     const auto size = file.numbers("zone_size_m", 3 * count);
     const auto pose = file.numbers("zone_xyz_quat_xyzw", 7 * count);
     for (std::size_t zone = 0; zone < count; ++zone) {
-        if (kind[zone] < 0 || kind[zone] > 3) file.refuse_value("zone_kind", "must be 0 sphere, 1 capsule, 2 box or 3 half-space");
+        if (kind[zone] < 0 || kind[zone] >= primitive_kind_count) file.refuse_value("zone_kind", "must be 0 sphere, 1 capsule, 2 box, 3 half-space or 4 cylinder");
         config.gate.no_go_zones.push_back(make_primitive(static_cast<PrimitiveKind>(kind[zone]), vec3(size, 3 * zone), &pose[7 * zone]));
     }
 }
@@ -162,7 +162,7 @@ void read_keep_in_zones(FlatYaml& file, KernelConfig& config) {
     const auto size = file.numbers("keep_in_size_m", 3 * count);
     const auto pose = file.numbers("keep_in_xyz_quat_xyzw", 7 * count);
     for (std::size_t zone = 0; zone < count; ++zone) {
-        if (kind[zone] < 0 || kind[zone] > 3) file.refuse_value("keep_in_kind", "must be 0 sphere, 1 capsule, 2 box or 3 half-space");
+        if (kind[zone] < 0 || kind[zone] >= primitive_kind_count) file.refuse_value("keep_in_kind", "must be 0 sphere, 1 capsule, 2 box, 3 half-space or 4 cylinder");
         KeepInZone made;
         made.shape = make_primitive(static_cast<PrimitiveKind>(kind[zone]), vec3(size, 3 * zone), &pose[7 * zone]);
         config.gate.keep_in_zones.push_back(made);

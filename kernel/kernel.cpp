@@ -253,6 +253,7 @@ AttachOutcome Kernel::attach(std::span<const std::byte> payload) noexcept {
     const auto& ends = shape->ends;
     attachment.volume = {shape->link_index, shape->radius_m, {ends[0], ends[1], ends[2]}, {ends[3], ends[4], ends[5]}};
     attachment.touch = shape->touch;
+    attachment.solid = shape->solid;
     if (number == capacity::attached_max || !gate_->attach(attachment)) return {false, none, {"larger than 100 m, or no room for another shape"}};
     held_[number].assign(shape->object_id);
     latch_.note_held(true);

@@ -217,6 +217,10 @@ std::optional<WorldSnapshotMessage> read_world_snapshot(std::span<const std::byt
     world.obstacle_count = reader.number<std::uint32_t>();
     world.has_floor = reader.number<std::uint8_t>() == 1;
     if (world.has_floor && !read_floor_map(reader, world.floor)) return std::nullopt;
+    if (!reader.at_end()) {
+        world.is_static = reader.number<std::uint8_t>() == 1;
+        world.static_lasts_s = reader.number<double>();
+    }
     const std::size_t count = world.kinds.size();
     const bool lengths_agree = world.sizes_m.size() == 3 * count && world.xyz_quat_xyzw.size() == 7 * count && world.object_id.size() == count && world.points.size() % 3 == 0 && world.obstacle_count <= count;
     if (!reader.at_end() || !lengths_agree) return std::nullopt;
@@ -249,6 +253,10 @@ std::span<const std::byte> write_world_snapshot(const WorldSnapshotMessage& worl
     writer.number(world.obstacle_count);
     flag(world.has_floor);
     if (world.has_floor) write_floor_map(writer, world.floor);
+    if (world.is_static) {
+        flag(true);
+        writer.number(world.static_lasts_s);
+    }
     return writer.bytes();
 }
 

@@ -137,6 +137,10 @@ struct WorldSnapshotMessage {
     std::uint32_t obstacle_count = 0;      ///< The first so many are obstacles; the others are zones, which no link may touch.
     bool has_floor = false;
     FloorMapMessage floor;
+    /// Nothing of it moves, fields apart, for so long after the stamp. Written after all else and only where it is so: older readers and
+    /// recordings know worlds without it.
+    bool is_static = false;
+    double static_lasts_s = 0.0;
 };
 std::optional<WorldSnapshotMessage> read_world_snapshot(std::span<const std::byte> payload);
 std::span<const std::byte> write_world_snapshot(const WorldSnapshotMessage& world, std::span<std::byte> memory) noexcept;

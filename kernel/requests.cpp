@@ -77,6 +77,16 @@ std::uint32_t read_contact(CdrReader& reader, const KernelConfig& config, const 
     return blame;
 }
 
+/// One depth per declaration, in the order they were sent: a later addition, so that what was recorded before is read as it was.
+bool read_depths(CdrReader& reader, ChunkRequest& request) noexcept {
+    if (reader.number<std::uint32_t>() != request.declared) return false;
+    for (std::size_t index = 0, kept = 0; index < request.declared && reader.ok(); ++index) {
+        const auto depth_m = reader.number<double>();
+        if (kept < request.contact_count && request.sent_as[kept] == index) request.contacts[kept++].depth_m = depth_m;
+    }
+    return reader.ok();
+}
+
 }  // namespace
 
 std::optional<ChunkRequest> read_chunk_request(std::span<const std::byte> payload, const KernelConfig& config, const AttachedNames& held, const WorldNames* world) noexcept {
@@ -100,6 +110,7 @@ std::optional<ChunkRequest> read_chunk_request(std::span<const std::byte> payloa
         request.contacts[request.contact_count++] = contact;
     }
     request.chunk = reader.sequence<std::uint8_t>();
+    if (!reader.at_end() && !read_depths(reader, request)) return std::nullopt;
     if (!reader.at_end()) return std::nullopt;
     return request;
 }
@@ -120,8 +131,29 @@ std::span<const std::byte> write_chunk_request(bool recovery, std::span<const Na
         writer.number(contact.expires_s);
     }
     writer.octets({reinterpret_cast<const std::uint8_t*>(chunk.data()), chunk.size()});
+    if (std::any_of(contacts.begin(), contacts.end(), [](const NamedContact& contact) { return contact.depth_m != 0.0; })) {
+        writer.number(static_cast<std::uint32_t>(contacts.size()));
+        for (const NamedContact& contact : contacts) writer.number(contact.depth_m);
+    }
     return writer.bytes();
 }
+
+namespace {
+
+/// False for a solid that has no vertices, or more than there is room for.
+bool read_solid(CdrReader& reader, AttachedSolid& solid) noexcept {
+    std::array<double, 6> origin{};
+    read_doubles(reader, origin);
+    const auto disc_m = reader.number<double>();
+    const auto count = reader.number<std::uint32_t>();
+    std::array<double, 3 * capacity::hull_vertices_max> vertices{};
+    if (!reader.ok() || count == 0 || count > vertices.size() || count % 3 != 0) return false;
+    for (std::uint32_t index = 0; index < count; ++index) vertices[index] = reader.number<double>();
+    solid = make_attached_solid(origin, disc_m, {vertices.data(), count});
+    return reader.ok();
+}
+
+}  // namespace
 
 std::optional<AttachedShapeRequest> read_attached_shape(std::span<const std::byte> payload, const KernelConfig& config) noexcept {
     CdrReader reader(payload);
@@ -141,17 +173,23 @@ std::optional<AttachedShapeRequest> read_attached_shape(std::span<const std::byt
     touch(shape.link);
     if (shape.links_known) shape.link_index = static_cast<std::int32_t>(index_of(config.link_names, shape.link));
     every_text(reader, touch);
+    if (!reader.at_end() && !read_solid(reader, shape.solid)) return std::nullopt;
     if (!reader.at_end() || shape.object_id.empty()) return std::nullopt;
     return shape;
 }
 
-std::span<const std::byte> write_attached_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory) noexcept {
+std::span<const std::byte> write_attached_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory, const SolidNumbers& solid) noexcept {
     CdrWriter writer(memory);
     writer.text(object_id);
     writer.text(link);
     writer.number(radius_m);
     for (const double number : ends) writer.number(number);
     write_texts(writer, touch_links);
+    if (!solid.vertices_m.empty()) {
+        write_doubles(writer, solid.origin_xyz_rpy);
+        writer.number(solid.disc_m);
+        writer.doubles(solid.vertices_m);
+    }
     return writer.bytes();
 }
 

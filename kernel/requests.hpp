@@ -40,10 +40,11 @@ struct NamedContact {
     std::array<double, 3> region_size{};
     std::array<double, 7> region_pose{};
     double expires_s = 0.0;
+    double depth_m = 0.0;
 };
 std::span<const std::byte> write_chunk_request(bool recovery, std::span<const NamedContact> contacts, std::span<const std::byte> chunk, std::span<std::byte> memory) noexcept;
 
-/// A sphere or capsule that a link carries from now on.
+/// A sphere, capsule or solid that a link carries from now on.
 struct AttachedShapeRequest {
     std::string_view object_id;
     std::string_view link;
@@ -52,9 +53,16 @@ struct AttachedShapeRequest {
     std::bitset<capacity::links_max> touch;
     std::int32_t link_index = -1;
     bool links_known = false;  ///< Every link it names exists.
+    AttachedSolid solid;       ///< Of the link; with vertices, the sphere or capsule says nothing.
+};
+/// The same as it is sent; without vertices there is none.
+struct SolidNumbers {
+    std::array<double, 6> origin_xyz_rpy{};
+    double disc_m = 0.0;
+    std::span<const double> vertices_m;
 };
 std::optional<AttachedShapeRequest> read_attached_shape(std::span<const std::byte> payload, const KernelConfig& config) noexcept;
-std::span<const std::byte> write_attached_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory) noexcept;
+std::span<const std::byte> write_attached_shape(std::string_view object_id, std::string_view link, double radius_m, std::span<const double> ends, std::span<const std::string_view> touch_links, std::span<std::byte> memory, const SolidNumbers& solid = {}) noexcept;
 
 /// The name of what is detached.
 std::optional<std::string_view> read_detach(std::span<const std::byte> payload) noexcept;

@@ -148,12 +148,15 @@ std::unique_ptr<NamedWorld> WorldBuilder::from_snapshot(std::span<const std::byt
     const double stamp_s = bare && !(message->stamp_s <= message->points_stamp_s) ? message->points_stamp_s : message->stamp_s;
     const IntoBase into_base(frames_, message->frame_id);
     world->snapshot.begin(next_id_++, stamp_s, is_known(message->frame_id, message->has_voxels));
+    if (message->is_static) world->snapshot.declare_static(message->static_lasts_s);
     for (std::size_t i = 0; i < message->kinds.size(); ++i) {
         const double* size = &message->sizes_m[3 * i];
-        const bool known = message->kinds[i] <= static_cast<std::uint8_t>(PrimitiveKind::half_space);
+        const bool known = message->kinds[i] < primitive_kind_count;
         world->snapshot.add(known ? make_primitive(static_cast<PrimitiveKind>(message->kinds[i]), {size[0], size[1], size[2]}, into_base.pose(&message->xyz_quat_xyzw[7 * i]).data()) : unusable_obstacle());
         world->names.object_id.emplace_back(message->object_id[i]);
     }
+    // An empty cloud has no table to carry its stamp, and what never moves none that ages: the cloud's would count for nothing.
+    if (message->is_static && bare) world->snapshot.spoil_field(point_slot);
     if (message->has_voxels) {
         const VoxelSpec spec{into_base.point({message->origin[0], message->origin[1], message->origin[2]}), message->resolution, message->size, message->unknown_is_free, message->outside_is_free};
         set_voxels(world->snapshot, field_of(spec, message->occupancy), is_too_large(message->size), message->voxels_stamp_s);

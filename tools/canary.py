@@ -136,6 +136,48 @@ FAULTS = (
         "if (way < 0.0)",
     ),
     Fault(
+        "disc_of_a_cylinder_forgotten_by_gjk",
+        "core/src/geometry/convex.cpp",
+        r"across > 0\.0 \? view\.disc_m / across : 0\.0",
+        "0.0",
+    ),
+    Fault(
+        "disc_of_a_cylinder_forgotten_along_a_direction",
+        "core/src/sweep/directional_bound.cpp",
+        r"most_m\[3\]\}\) \+ disc_m;",
+        "most_m[3]});",
+    ),
+    Fault(
+        "flat_ends_of_a_cylinder_moved_in",
+        "core/src/geometry/distance.cpp",
+        r"std::clamp\(p\.z, -half_m, half_m\)\};",
+        "0.99 * std::clamp(p.z, -half_m, half_m)};",
+    ),
+    Fault(
+        "attached_solid_without_its_cover",
+        "core/src/robot/attached_cover.cpp",
+        r"best\.radius_m = best\.radius_m \* \(1\.0 \+ slack\) \+ slack;",
+        "best.radius_m = 0.5 * best.radius_m;",
+    ),
+    Fault(
+        "declared_depth_counted_twice",
+        "core/src/sweep/convex_refine.cpp",
+        r"kind_ == PairKind::field \? 0\.0 : contact\.depth_m",
+        "kind_ == PairKind::field ? 0.0 : 2.0 * contact.depth_m",
+    ),
+    Fault(
+        "depth_of_an_axis_inside_a_box_believed",
+        "core/src/sweep/declared_contact.cpp",
+        r"return !solid \|\| axis_m > 0\.0;",
+        "return true;",
+    ),
+    Fault(
+        "static_world_keeps_its_points_fresh",
+        "core/src/checks/world_unavailable.cpp",
+        r"field_age_s, -tolerance::future_stamp_s, config\(\)\.world_age_s_max, violation",
+        "field_age_s, -tolerance::future_stamp_s, age_s_max, violation",
+    ),
+    Fault(
         "radius_of_hulls_forgotten",
         "core/src/sweep/convex_refine.cpp",
         r"found\.lower_m : deepest_m_\) - radii_m,",
@@ -270,8 +312,8 @@ FAULTS = (
     Fault(
         "stale_world_accepted",
         "core/src/checks/world_unavailable.cpp",
-        r"require_inside\(age_s, -tolerance::future_stamp_s, config\(\)\.world_age_s_max",
-        r"require_inside(age_s, -tolerance::future_stamp_s, 1e3 * config().world_age_s_max",
+        r"require_inside\(age_s, -tolerance::future_stamp_s, age_s_max",
+        r"require_inside(age_s, -tolerance::future_stamp_s, 1e3 * age_s_max",
     ),
     Fault(
         "stale_field_accepted",
@@ -324,19 +366,19 @@ FAULTS = (
     Fault(
         "region_of_a_contact_ignored",
         "core/src/sweep/declared_contact.cpp",
-        r"std::min\(distance_m, depth_m\)",
-        "distance_m",
+        r"std::min\(distance_m \+ allowed_m, inside_m\)",
+        "distance_m + allowed_m",
     ),
     Fault(
         "contact_lets_volumes_overlap",
         "core/src/sweep/declared_contact.cpp",
-        r"std::min\(distance_m, depth_m\)",
-        "depth_m",
+        r"std::min\(distance_m \+ allowed_m, inside_m\)",
+        "inside_m",
     ),
     Fault(
         "contact_never_expires",
         "core/src/sweep/declared_contact.cpp",
-        r"&& segment <= declared_last_segment\[index\] &&",
+        r"&& segment <= declared_last_segment\[contact\] &&",
         "&&",
     ),
     Fault(

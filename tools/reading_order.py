@@ -41,6 +41,7 @@ ORDER = (
         "the robot: chains, volumes, hulls",
         (
             header("math"),
+            header("attachment"),
             header("robot_model"),
             "src/robot/*",
         ),
@@ -79,6 +80,7 @@ ORDER = (
                 "recovery",
                 "declared_contact",
                 "joint_stop",
+                "contact_depth",
                 "reachable_set",
                 "footprint",
                 "tool_speed",

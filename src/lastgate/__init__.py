@@ -16,6 +16,7 @@ from lastgate.contracts.renamed_modules import find_under_old_paths
 from lastgate.contracts.renamed_names import getattr_of_renamed
 from lastgate.gate import BatchVerdict, Gate
 from lastgate.gate.declared_contact import DeclaredContact
+from lastgate.gate.grasp import grasp, pose_of_held, release
 from lastgate.gate.nav_goal import NavGoal
 from lastgate.gate.verdict import Unchecked, Verdict, Violation
 from lastgate.kernel.client import KernelClient, KernelState, KernelStatus
@@ -55,7 +56,10 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "Voxels",
     "World",
     "__version__",
+    "grasp",
     "load_robot",
+    "pose_of_held",
+    "release",
     "robot_names",
     *contracts.__all__,
 ]

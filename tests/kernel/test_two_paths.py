@@ -235,6 +235,52 @@ def test_attached_object_may_touch_what_it_was_declared_for(start_kernel):
     assert not channels.check([[0.3998]], world=cup_world()).accepted
 
 
+@pytest.mark.parametrize("depth_m", [0.0, 0.001])
+def test_a_declared_depth_is_the_same_in_a_kernel(start_kernel, depth_m):
+    channels = TwoPaths(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
+    pressed = [[0.5005]]  # half a millimetre deep
+    verdict = channels.check(pressed, world=cup_world(), declared_contacts=[grasp(depth_m=depth_m)])
+    assert verdict.accepted == (depth_m > 0.0)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lg.BoxShape(size_xyz_m=(0.3, 0.2, 0.02)),
+        lg.CylinderShape(radius_m=0.15, length_m=0.02),
+        lg.HullShape(
+            vertices_m=((0.15, 0.1, 0.01), (0.15, -0.1, 0.01), (-0.15, 0.0, 0.01), (0.0, 0.0, -0.01))
+        ),
+    ],
+    ids=["box", "cylinder", "hull"],
+)
+def test_attached_solids_and_cylinders_count_alike(start_kernel, shape):
+    channels = TwoPaths(start_kernel, arm_of_one_link())
+    can = lg.CylinderShape(radius_m=0.1, length_m=0.1)
+    over, touching = (
+        lg.WorldCollisionPrimitive(shape=can, pose=lg.Pose6D(xyz=(1.1, 0.0, z)), object_id="can")
+        for z in (0.09, 0.055)
+    )
+    channels.attach("arm", shape, object_id="tray", origin_xyz_rpy=(1.1, 0, 0, 0, 0, 0))
+    # The sphere around the tray meets the can in both places; the tray itself in one.
+    assert channels.check([[0.0]], world=lg.World(primitives=[over], stamp_s=time.time())).accepted
+    violation = only_violation(
+        channels.check([[0.0]], world=lg.World(primitives=[touching], stamp_s=time.time()))
+    )
+    assert (violation.subject, violation.against) == ("tray", "can")
+
+
+def test_a_static_world_ages_in_a_kernel_as_its_maker_says(start_kernel):
+    channels = TwoPaths(start_kernel, arm_of_one_link())
+    table = sphere((1.3, 0.9, 0.0), 0.1, "table")
+    old_s = time.time() - 3600.0
+    verdict = channels.check([[0.0]], world=lg.World.static([table]))
+    assert verdict.accepted
+    assert lg.Unchecked.WORLD_AGE in verdict.unchecked
+    assert not channels.check([[0.0]], world=lg.World.static([table], stamp_s=old_s, lasts_s=60.0)).accepted
+    assert not channels.check([[0.0]], world=lg.World(primitives=[table], stamp_s=old_s)).accepted
+
+
 def test_contacts_that_name_nothing_known_are_refused_by_both(start_kernel):
     channels = TwoPaths(start_kernel, sliders(0.0, **POST), rate_hz=1.0)
     for wrong in (grasp(links=["absent"]), grasp(links=[], held_objects=["nothing"])):

@@ -19,15 +19,13 @@ CORE = [
 
 FOLDERS = {"checks", "geometry", "paths", "planning", "robot", "simd", "sweep", "world"}
 LOOSE = {"gate.cpp", "validation.cpp", "validation.hpp"}
-PUBLIC_HEADERS_MAX = 8
+PUBLIC_HEADERS_MAX = 9
 
-# Rounding outside of the inequality: limits of joints, growth from row to row, which margin a report names, and
-# distances that planners are told.
+# Rounding outside of the inequality: limits of joints, growth from row to row, and distances that planners are told.
 ROUNDING_ELSEWHERE = {
     "core/src/checks/gate_setup.cpp",
     "core/src/planning/link_distance.cpp",
     "core/src/paths/joint_path.cpp",
-    "core/src/sweep/bisect.cpp",
     "core/src/sweep/recovery.cpp",
 }
 

@@ -107,6 +107,7 @@ ALLOWED = (
     (r"", r"_core\b|counted and shown|/cell_1/|smoke in the cell|first cell"),
     (r"", r"(footprint_)?corners_xy|horizon_step|held_objects|held_shapes"),
     (r"", r"\d{4}-[a-z0-9-]+(\.md)?"),  # file names of decisions
+    (r"robot/attached_solid", r"\bcorner\w*"),  # of a polygon around a disc, which nothing is compared with
     (r"", r"(?i)cuts? corners|corners it cuts|in a corner of"),
     (r"", r"(?i)(minimum|maximum|lower|upper|lowest|low|two|grid) corners?\b"),
     (r"", r"(?i)\bcorners? of (a |its |the )?(cell|voxel|window|box|path|grid)"),

@@ -56,6 +56,9 @@ inline constexpr std::size_t keep_in_zones_max = 16;
 /// Contacts that may be declared at once: two hands, each on two things, and what either puts down.
 inline constexpr std::size_t declared_contacts_max = 8;
 
+/// How deep a declared contact may let shapes overlap: what a camera, a calibration and a soft finger are off by together. More is not touching.
+inline constexpr double contact_depth_m_max = 0.05;
+
 /// Pairs of volumes that rows could not clear, waiting for bisection. The humanoid with the most has 15,278; a step of
 /// half a radian in all its joints leaves some 2,000 of them open. What fills this sweeps the robot through itself.
 inline constexpr std::size_t items_max = 65536;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "lastgate/attachment.hpp"
 #include "lastgate/gate_config.hpp"
 #include "lastgate/robot_model.hpp"
 #include "lastgate/verdict.hpp"
@@ -36,15 +37,16 @@ struct StateView {
     bool given = false;
 };
 
-/// Contact that the caller declares: inside the region and until it expires, the named pairs may come as close as
-/// touching instead of keeping the margin. It widens nothing else, and zones never.
+/// Contact that the caller declares: inside the region and until it expires, the named pairs may touch, and overlap as deep as declared, instead
+/// of keeping the margin. It widens nothing else, and zones never.
 struct DeclaredContact {
     std::bitset<capacity::links_max> links;           ///< Whose own volumes may touch.
     std::bitset<capacity::attached_max> held;         ///< Which attached objects may, by attachment id.
     std::bitset<capacity::primitives_max> obstacles;  ///< What they may touch: primitives of the snapshot,
     std::bitset<field_slots> fields;                  ///< or whatever a field shows.
-    PrimitiveSpec region;                             ///< A box; the touching volume must lie inside it, whole.
+    PrimitiveSpec region;                             ///< A box; the touching volume, or its hulls, must lie inside it, whole.
     double expires_s = 0.0;
+    double depth_m = 0.0;  ///< How deep they may overlap: the shortest way that parts them.
 };
 
 /// What moves the robot while a chunk is checked that is to replace it: steps of joint positions, as far apart as the gate's.

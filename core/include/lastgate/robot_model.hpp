@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -115,16 +114,6 @@ struct Effector {
     std::uint16_t link = 0;
     Transform in_body;
     std::array<double, capacity::chain_max> reach{};
-};
-
-/// Marks a volume that belongs to the robot itself rather than to something it holds.
-inline constexpr std::uint16_t not_attached = 0xFFFF;
-
-/// Something held: a sphere or capsule that moves with a link.
-struct Attachment {
-    std::uint16_t id = not_attached;  ///< Chosen by the caller; several shapes may share one.
-    VolumeSpec volume;
-    std::bitset<capacity::links_max> touch;  ///< Links it may touch.
 };
 
 /// Joints, shapes and allowed pairs of one robot; immutable, shared by gates.

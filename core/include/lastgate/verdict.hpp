@@ -94,6 +94,7 @@ enum class Unchecked : std::uint32_t {
     floor_map = 1U << 8,  ///< The base was asked to move and no occupancy map was given.
     joint_velocities = 1U << 9,  ///< Torques rest on joints that start within their velocity limits, and no velocity was measured.
     stop = 1U << 10,              ///< The robot declares no stop, or the mode has no speeds to stop from.
+    world_age = 1U << 12,  ///< The world was declared static: how old it may be its maker said, not the gate.
     unproved_volumes = 1U << 16,  ///< Of the model, not of the request: nothing shows that the volumes contain the robot.
 };
 

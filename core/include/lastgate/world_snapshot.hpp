@@ -18,13 +18,17 @@ struct SimdPrimitive;
 struct SimdWorld;
 }  // namespace detail
 
-enum class PrimitiveKind : std::uint8_t { sphere = 0, capsule = 1, box = 2, half_space = 3 };
+enum class PrimitiveKind : std::uint8_t { sphere = 0, capsule = 1, box = 2, half_space = 3, cylinder = 4 };
+inline constexpr std::uint8_t primitive_kind_count = 5;
+
+/// Kinds without a capsule axis to measure from: how deep something lies inside is not known, only that it does.
+constexpr bool is_solid(PrimitiveKind kind) noexcept { return kind == PrimitiveKind::box || kind == PrimitiveKind::cylinder; }
 
 /// An obstacle as it is given, in the robot's base frame.
 struct PrimitiveSpec {
     PrimitiveKind kind = PrimitiveKind::sphere;
-    double radius_m = 0.0;       ///< Sphere, capsule.
-    double half_length_m = 0.0;  ///< Capsule: half of the cylinder part, along local z.
+    double radius_m = 0.0;       ///< Sphere, capsule, cylinder.
+    double half_length_m = 0.0;  ///< Capsule: half of the cylinder part, along local z. Cylinder: half its height.
     Vec3 half_extents_m;         ///< Box.
     Transform in_base;           ///< Half-space: solid where local z <= 0.
 };
@@ -40,8 +44,8 @@ bool is_usable(const PrimitiveSpec& spec) noexcept;
 struct Primitive {
     PrimitiveKind kind = PrimitiveKind::sphere;
     double radius_m = 0.0;
-    Segment capsule_axis;  ///< Sphere, capsule.
-    Vec3 half_extents_m;
+    Segment capsule_axis;  ///< Sphere, capsule, cylinder.
+    Vec3 half_extents_m;   ///< Box; of a cylinder, the box around it.
     Transform in_base;
     Vec3 low;  ///< Axis-aligned bounds, radius included.
     Vec3 high;
@@ -129,6 +133,14 @@ class WorldSnapshot {
         return std::any_of(fields_.begin(), fields_.end(), [](const auto& field) { return field != nullptr; });
     }
 
+    /// Declares that nothing of the snapshot moves, fields apart: it counts for so long after its stamp, whatever age worlds may have.
+    void declare_static(double lasts_s) noexcept {
+        static_ = true;
+        static_lasts_s_ = lasts_s;
+    }
+    bool is_static() const noexcept { return static_; }
+    double static_lasts_s() const noexcept { return static_lasts_s_; }
+
     /// Declares that the world was not observed. The verdict records it.
     void declare_absent() noexcept { absent_ = true; }
     bool is_declared_absent() const noexcept { return absent_; }
@@ -149,6 +161,8 @@ class WorldSnapshot {
     bool overflow_ = false;
     bool in_base_frame_ = false;
     bool absent_ = false;
+    bool static_ = false;
+    double static_lasts_s_ = 0.0;
 };
 
 }  // namespace lastgate

@@ -83,12 +83,12 @@ bool Validation::check_recovery() noexcept {
     if (workspace_.start_contacts.empty()) return true;
     Finding finding;
     PairKind kind = PairKind::self;
-    // How deep a capsule axis lies inside a box or a voxel is not measured, and a reachable set has no direction: what is to
+    // How deep a capsule axis lies inside a box, a cylinder or a voxel is not measured, and a reachable set has no direction: what is to
     // grow cannot be told in either case.
     const auto cannot_grow = [&](const StartContact& contact) noexcept {
         if (sweeps_reachable_set_) return true;
         const bool solid = contact.kind == PairKind::field ||
-                           (contact.kind == PairKind::world && request_.world->primitives()[contact.b].kind == PrimitiveKind::box);
+                           (contact.kind == PairKind::world && is_solid(request_.world->primitives()[contact.b].kind));
         return solid && !(contact.distance_m + setup_.shapes.volumes()[contact.a].radius_m > 0.0);
     };
     const auto stuck = std::find_if(workspace_.start_contacts.begin(), workspace_.start_contacts.end(), cannot_grow);

@@ -9,7 +9,7 @@ namespace lastgate::detail {
 namespace {
 
 /// What is wrong with a declaration, in `Violation::element`.
-enum Cause : std::uint32_t { too_many = 0, region = 1, expiry = 2, without_subject = 3, nothing = 4, unknown_link = 5, unknown_attached = 6, unknown_obstacle = 7 };
+enum Cause : std::uint32_t { too_many = 0, region = 1, expiry_or_depth = 2, without_subject = 3, nothing = 4, unknown_link = 5, unknown_attached = 6, unknown_obstacle = 7 };
 
 template <std::size_t Size>
 bool any_from(const std::bitset<Size>& bits, std::size_t first) noexcept {
@@ -53,7 +53,8 @@ bool Validation::check_declared_contact() noexcept {
     for (std::size_t index = 0; index < contacts.size(); ++index) {
         const DeclaredContact& contact = contacts[index];
         if (contact.region.kind != PrimitiveKind::box || !is_usable(contact.region)) return reject_for(region, index);
-        if (!std::isfinite(contact.expires_s)) return reject_for(expiry, index);
+        if (!std::isfinite(contact.expires_s)) return reject_for(expiry_or_depth, index);
+        if (!(contact.depth_m >= 0.0 && contact.depth_m <= capacity::contact_depth_m_max)) return reject_for(expiry_or_depth, index);
         if (contact.links.none() && contact.held.none()) return reject_for(without_subject, index);
         if (contact.obstacles.none() && contact.fields.none()) return reject_for(nothing, index);
         if (any_from(contact.links, model().link_count())) return reject_for(unknown_link, index);

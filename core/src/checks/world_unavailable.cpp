@@ -47,9 +47,12 @@ bool Validation::check_world_unavailable() noexcept {
     if (!world->is_in_base_frame()) return reject(unavailable(wrong_frame));
     const double age_s = request_.now_s - world->stamp_s();
     verdict_.world_age_s = age_s;
-    if (!require_inside(age_s, -tolerance::future_stamp_s, config().world_age_s_max, unavailable(stale))) return false;
+    // What never moves has an age rule of its own; the verdict says that it took the place of the gate's.
+    const double age_s_max = world->is_static() ? world->static_lasts_s() : config().world_age_s_max;
+    if (world->is_static()) verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::world_age);
+    if (!require_inside(age_s, -tolerance::future_stamp_s, age_s_max, unavailable(stale))) return false;
     // A stamp is read by a clock that people set back; what has been here for too long is old whatever it says.
-    if (!require_inside(request_.world_held_s, 0.0, config().world_age_s_max, unavailable(stale))) return false;
+    if (!require_inside(request_.world_held_s, 0.0, age_s_max, unavailable(stale))) return false;
     for (std::size_t slot = 0; slot < field_slots; ++slot) {
         if (world->is_field_spoilt(slot)) {
             Violation spoilt = unavailable(not_usable);
@@ -61,6 +64,7 @@ bool Validation::check_world_unavailable() noexcept {
         Violation violation = unavailable(slot == floor_slot ? floor_stale : stale);
         if (slot == voxel_slot) violation.code = ViolationCode::voxel_unavailable;
         if (!require_inside(field_age_s, -tolerance::future_stamp_s, config().world_age_s_max, violation)) return false;
+        if (!require_inside(request_.world_held_s, 0.0, config().world_age_s_max, violation)) return false;
         // How long a map stays true its maker says; where the robot stands on it ages like the rest.
         const double lasts_s = world->field_expires_s(slot) - world->field_stamp_s(slot);
         if (!require_inside(field_age_s, -tolerance::future_stamp_s, lasts_s, violation)) return false;

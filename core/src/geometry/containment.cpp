@@ -31,12 +31,33 @@ Depth depth_in_round(Vec3 point, const Primitive& shape) noexcept {
     return {shape.radius_m - witness.distance_m, point, outward};
 }
 
+/// The side or an end of a cylinder, whichever is nearer; outside, what the point must come back by to be inside.
+Depth depth_in_cylinder(Vec3 point, double radius_m, double half_m) noexcept {
+    const double from_axis = std::sqrt(point.x * point.x + point.y * point.y);
+    const double beyond_side = from_axis - radius_m;
+    const double beyond_end = std::abs(point.z) - half_m;
+    const Vec3 aside = from_axis > 0.0 ? Vec3{point.x / from_axis, point.y / from_axis, 0.0} : Vec3{1.0, 0.0, 0.0};
+    const Vec3 along{0.0, 0.0, point.z < 0.0 ? -1.0 : 1.0};
+    if (beyond_side > 0.0 && beyond_end > 0.0) {
+        const Vec3 out = beyond_side * aside + beyond_end * along;
+        const double distance_m = norm(out);
+        return {-distance_m, point, (1.0 / distance_m) * out};
+    }
+    return beyond_side >= beyond_end ? Depth{-beyond_side, point, aside} : Depth{-beyond_end, point, along};
+}
+
 Depth depth_of_point(Vec3 point, const Primitive& shape) noexcept {
     switch (shape.kind) {
         case PrimitiveKind::sphere:
         case PrimitiveKind::capsule: return depth_in_round(point, shape);
         case PrimitiveKind::box: {
             Depth depth = depth_in_box(inverse_times(shape.in_base, point), shape.half_extents_m);
+            depth.outward = shape.in_base.rotation * depth.outward;
+            depth.point = point;
+            return depth;
+        }
+        case PrimitiveKind::cylinder: {
+            Depth depth = depth_in_cylinder(inverse_times(shape.in_base, point), shape.radius_m, shape.half_extents_m.z);
             depth.outward = shape.in_base.rotation * depth.outward;
             depth.point = point;
             return depth;

@@ -24,7 +24,8 @@ struct Simplex {
 
 bool same(Vec3 a, Vec3 b) noexcept { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-/// The support point: the vertex that lies most along `direction`.
+}  // namespace
+
 Vec3 support_point(const ConvexView& view, Vec3 direction) noexcept {
     std::uint32_t best = 0;
     double most = -1e300;
@@ -35,8 +36,12 @@ Vec3 support_point(const ConvexView& view, Vec3 direction) noexcept {
             best = index;
         }
     }
-    return {view.x[best], view.y[best], view.z[best]};
+    const double across = view.disc_m > 0.0 ? std::sqrt(direction.x * direction.x + direction.y * direction.y) : 0.0;
+    const double share = across > 0.0 ? view.disc_m / across : 0.0;
+    return {view.x[best] + share * direction.x, view.y[best] + share * direction.y, view.z[best]};
 }
+
+namespace {
 
 /// The point of a simplex nearest to the origin, as weights; vertices of weight zero are dropped.
 struct Nearest {

@@ -5,7 +5,7 @@
 
 #include "lastgate/math.hpp"
 
-/// The distance of two convex polytopes given by their vertices, with a certificate.
+/// The distance of two convex shapes given by their vertices or the discs around them, with a certificate.
 namespace lastgate::detail {
 
 /// Vertices of a polytope, by coordinate. One vertex is a point, two are a segment; repeated and inner
@@ -15,7 +15,12 @@ struct ConvexView {
     const double* y = nullptr;
     const double* z = nullptr;
     std::uint32_t count = 0;
+    /// Every vertex stands for a disc of this radius around it, square to local z: two of them are the ends of a cylinder.
+    double disc_m = 0.0;
 };
+
+/// A point of the shape that lies most along `direction`; it need not be a unit vector.
+Vec3 support_point(const ConvexView& view, Vec3 direction) noexcept;
 
 /// Between which two numbers the distance lies. Both hold whatever happened on the way: `lower_m` is the
 /// width of an empty slab between the polytopes, found by checking every vertex, and `upper_m` belongs to

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "distance.hpp"
 
+#include "geometry/tolerance.hpp"
 #include "lastgate/world_snapshot.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lastgate::detail {
 namespace {
@@ -155,6 +157,46 @@ Witness distance_segment_box(const Segment& segment_in_box, Vec3 half) noexcept 
     return {norm(on_segment - on_box), on_segment, on_box};
 }
 
+namespace {
+
+/// The point of a solid cylinder that is nearest to a point.
+Vec3 clamp_to_cylinder(Vec3 p, double radius_m, double half_m) noexcept {
+    const double from_axis = std::sqrt(p.x * p.x + p.y * p.y);
+    const double share = from_axis > radius_m ? radius_m / from_axis : 1.0;
+    return {share * p.x, share * p.y, std::clamp(p.z, -half_m, half_m)};
+}
+
+}  // namespace
+
+// The squared distance of a point of the segment from a convex solid is convex in the parameter, and half its slope is
+// the way from the solid to the point times the direction of the segment. Where that changes sign lies the minimum.
+Witness distance_segment_cylinder(const Segment& segment_in_cylinder, double radius_m, double half_height_m) noexcept {
+    // Halves of the longest segment there can be, until they are shorter than a picometre.
+    constexpr int halvings = 56;
+    constexpr double short_m = 1e-12;
+    const Vec3 p = segment_in_cylinder.a;
+    const Vec3 d = segment_in_cylinder.b - segment_in_cylinder.a;
+    const auto slope = [&](double t) noexcept {
+        const Vec3 at = p + t * d;
+        return dot(d, at - clamp_to_cylinder(at, radius_m, half_height_m));
+    };
+    double t = 0.0;
+    if (slope(0.0) < 0.0) {
+        double lower = 0.0;
+        double upper = 1.0;
+        if (slope(1.0) <= 0.0) lower = 1.0;
+        const double length = norm(d);
+        for (int halving = 0; halving < halvings && (upper - lower) * length > short_m; ++halving) {
+            const double middle = 0.5 * (lower + upper);
+            (slope(middle) < 0.0 ? lower : upper) = middle;
+        }
+        t = lower;
+    }
+    const Vec3 on_segment = p + t * d;
+    const Vec3 on_cylinder = clamp_to_cylinder(on_segment, radius_m, half_height_m);
+    return {std::max(norm(on_segment - on_cylinder) - tolerance::cylinder_m, 0.0), on_segment, on_cylinder};
+}
+
 Witness distance_segment_half_space(const Segment& segment_in_half_space) noexcept {
     const Vec3 lowest = segment_in_half_space.a.z <= segment_in_half_space.b.z ? segment_in_half_space.a
                                                                              : segment_in_half_space.b;
@@ -179,6 +221,9 @@ Witness distance_segment_primitive(const Segment& segment, const Primitive& prim
             break;
         case PrimitiveKind::half_space:
             witness = distance_segment_half_space(in_frame(primitive.in_base, segment));
+            break;
+        case PrimitiveKind::cylinder:
+            witness = distance_segment_cylinder(in_frame(primitive.in_base, segment), primitive.radius_m, primitive.half_extents_m.z);
             break;
     }
     witness.on_first = primitive.in_base * witness.on_first;

@@ -18,6 +18,10 @@ Witness distance_segment_segment(const Segment& first, const Segment& second) no
 /// Zero when they touch or overlap.
 Witness distance_segment_box(const Segment& segment_in_box, Vec3 half) noexcept;
 
+/// Cylinder of a radius and a half height around z, centred in its own frame; the segment is given in that frame.
+/// Never above the true distance, and at most `tolerance::cylinder_m` plus its own rounding below; zero when they touch or overlap.
+Witness distance_segment_cylinder(const Segment& segment_in_cylinder, double radius_m, double half_height_m) noexcept;
+
 /// Sphere or capsule from the half-space z <= 0; negative when the segment reaches below.
 Witness distance_segment_half_space(const Segment& segment_in_half_space) noexcept;
 

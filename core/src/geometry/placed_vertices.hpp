@@ -5,6 +5,8 @@
 #include "distance.hpp"
 #include "lastgate/world_snapshot.hpp"
 
+#include <cmath>
+
 namespace lastgate::detail {
 
 /// A convex shape where it stands: every point within `radius_m` of the hull of its vertices. Not copied: it may point
@@ -33,6 +35,10 @@ struct PlacedVertices {
         }
         vertices = {x, y, z, 8};
     }
+    void set_cylinder(double radius, double half) noexcept {
+        set_segment({{0.0, 0.0, -half}, {0.0, 0.0, half}});
+        vertices.disc_m = radius;
+    }
     /// False for what has no vertices: a half-space, and any unknown kind.
     [[nodiscard]] bool set_primitive(const Primitive& primitive) noexcept {
         if (primitive.kind == PrimitiveKind::sphere || primitive.kind == PrimitiveKind::capsule) {
@@ -42,11 +48,16 @@ struct PlacedVertices {
             sphere_radius_m = 0.5 * norm(primitive.capsule_axis.b - primitive.capsule_axis.a) + primitive.radius_m;
             return true;
         }
-        if (primitive.kind != PrimitiveKind::box) return false;
-        set_box(primitive.half_extents_m);
+        if (primitive.kind != PrimitiveKind::box && primitive.kind != PrimitiveKind::cylinder) return false;
         in_base = primitive.in_base;
         centre = primitive.in_base.translation;
-        sphere_radius_m = norm(primitive.half_extents_m);
+        if (primitive.kind == PrimitiveKind::box) {
+            set_box(primitive.half_extents_m);
+            sphere_radius_m = norm(primitive.half_extents_m);
+        } else {
+            set_cylinder(primitive.radius_m, primitive.half_extents_m.z);
+            sphere_radius_m = std::sqrt(primitive.radius_m * primitive.radius_m + primitive.half_extents_m.z * primitive.half_extents_m.z);
+        }
         return true;
     }
 

@@ -19,6 +19,11 @@ inline constexpr double directional_rounding_m = 2.0e-9;
 /// parabola is worth nothing against the length of the motion, and its rounding would have no bound.
 inline constexpr double directional_way_max = 1.0;
 
+/// Taken off the distance from a cylinder, whose nearest point is found by halving. The halves end within 1e-12 m; the slope that
+/// steers them is off by what rounding leaves of a direction, which is worth less than 1e-11 m where coordinates are below 100 m and
+/// 2e-10 m at 1e4 m (docs/concepts/cylinders.md).
+inline constexpr double cylinder_m = 5.0e-10;
+
 /// Bisection ends when the volumes move less than this within half an interval. What is then still
 /// not certified is within 0.1 mm of a violation, which the promise counts as one.
 inline constexpr double resolution_m = 0.9e-4;

@@ -43,6 +43,7 @@ double support(const PlacedShape& shape, Vec3 direction) noexcept {
     for (std::uint32_t index = 0; index < shape.vertices.count; ++index) {
         most = std::max(most, local.x * shape.vertices.x[index] + local.y * shape.vertices.y[index] + local.z * shape.vertices.z[index]);
     }
+    if (shape.vertices.disc_m > 0.0) most += shape.vertices.disc_m * std::sqrt(local.x * local.x + local.y * local.y);
     return most + dot(direction, shape.in_base.translation);
 }
 
@@ -70,6 +71,7 @@ class Certifier {
     void place_volume(std::uint16_t volume, PlacedShape& shape) const noexcept {
         shape.set_volume(gate_.shapes().volumes()[volume], frames_.data());
     }
+    std::vector<std::uint32_t> hulls_of(std::uint16_t volume) const;
     void place_hull(std::uint32_t hull, PlacedShape& shape) const noexcept;
     bool place_second(const CertificateRecord& record, PlacedShape& shape) const noexcept;
     double motion_of(const PlacedShape& shape, std::size_t from_depth, std::span<const double> step) const noexcept;
@@ -131,7 +133,21 @@ double Certifier::motion_of(const PlacedShape& shape, std::size_t from_depth,
     return shape.reach == nullptr ? 0.0 : motion_bound(model_, shape.body, shape.reach, from_depth, step);
 }
 
+/// The hulls of the model are followed by one number per attached shape, used where that is a solid.
+std::vector<std::uint32_t> Certifier::hulls_of(std::uint16_t volume) const {
+    if (gate_.shapes().solid_of(volume) != nullptr) {
+        return {static_cast<std::uint32_t>(model_.hulls().size() + volume - model_.volumes().size())};
+    }
+    const auto met = model_.hulls_of_volume(volume);
+    return {met.begin(), met.end()};
+}
+
 void Certifier::place_hull(std::uint32_t index, PlacedShape& shape) const noexcept {
+    if (index >= model_.hulls().size()) {
+        const std::size_t volume = index - model_.hulls().size() + model_.volumes().size();
+        shape.set_solid(*gate_.shapes().solid_of(volume), gate_.shapes().volumes()[volume].body, frames_.data());
+        return;
+    }
     const Hull& hull = model_.hulls()[index];
     shape.vertices = model_.vertices(hull);
     shape.in_base = frames_[hull.body];
@@ -206,7 +222,7 @@ bool Certifier::certify_points(CertificateRecord& record) {
 
 /// Every hull that the volume meets against every point that the volume itself is not certified clear of.
 bool Certifier::certify_points_by_hulls(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
-    const auto hulls = model_.hulls_of_volume(record.a);
+    const std::vector<std::uint32_t> hulls = hulls_of(record.a);
     const Volume& volume = gate_.shapes().volumes()[record.a];
     const ObstacleField& cloud = *world_.field(point_slot);
     PlacedShape shape;
@@ -218,14 +234,14 @@ bool Certifier::certify_points_by_hulls(const CertificateRecord& record, std::ve
     const Vec3 high{std::max(capsule_axis.a.x, capsule_axis.b.x), std::max(capsule_axis.a.y, capsule_axis.b.y), std::max(capsule_axis.a.z, capsule_axis.b.z)};
     const bool all_certified = cloud.every_obstacle_in(low - reach, high + reach, [&](Vec3 point, std::uint32_t obstacle) {
         if (distance_segment_segment(capsule_axis, {point, point}).distance_m > near_m) return true;
-        for (const std::uint16_t hull : hulls) {
+        for (const std::uint32_t hull : hulls) {
             PlacedShape placed;
             PlacedShape grain;
             place_hull(hull, placed);
             grain.set_segment({point, point});
             CertificateRecord certified = record;
             certified.by_hulls = certified.hull_a = true;
-            certified.shape_a = hull;
+            certified.shape_a = static_cast<std::uint16_t>(hull);
             certified.shape_b = cloud.label(obstacle);
             if (!certify_shapes(placed, grain, certified)) return false;
             found.push_back(certified);
@@ -237,9 +253,9 @@ bool Certifier::certify_points_by_hulls(const CertificateRecord& record, std::ve
 
 bool Certifier::certify_by_hulls(const CertificateRecord& record, std::vector<CertificateRecord>& found) {
     if (record.kind == CertificateKind::points) return certify_points_by_hulls(record, found);
-    const auto hulls_a = model_.hulls_of_volume(record.a);
     const bool self = record.kind == CertificateKind::self;
-    const auto hulls_b = self ? model_.hulls_of_volume(record.b) : std::span<const std::uint16_t>{};
+    const std::vector<std::uint32_t> hulls_a = hulls_of(record.a);
+    const std::vector<std::uint32_t> hulls_b = self ? hulls_of(record.b) : std::vector<std::uint32_t>{};
     if (hulls_a.empty() && hulls_b.empty()) return false;
     for (std::size_t i = 0; i < std::max<std::size_t>(hulls_a.size(), 1); ++i) {
         for (std::size_t j = 0; j < std::max<std::size_t>(hulls_b.size(), 1); ++j) {
@@ -249,8 +265,8 @@ bool Certifier::certify_by_hulls(const CertificateRecord& record, std::vector<Ce
             certified.by_hulls = true;
             certified.hull_a = !hulls_a.empty();
             certified.hull_b = !hulls_b.empty();
-            certified.shape_a = certified.hull_a ? hulls_a[i] : record.a;
-            certified.shape_b = certified.hull_b ? hulls_b[j] : record.b;
+            certified.shape_a = certified.hull_a ? static_cast<std::uint16_t>(hulls_a[i]) : record.a;
+            certified.shape_b = certified.hull_b ? static_cast<std::uint16_t>(hulls_b[j]) : record.b;
             if (certified.hull_a) place_hull(hulls_a[i], a);
             else place_volume(record.a, a);
             if (certified.hull_b) place_hull(hulls_b[j], b);

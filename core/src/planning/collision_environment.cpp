@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "geometry/containment.hpp"
 #include "geometry/distance.hpp"
 #include "lastgate/capacity.hpp"
 #include "world/obstacle_field.hpp"
@@ -45,6 +46,11 @@ Witness signed_distance(Vec3 point, const Primitive& primitive) noexcept {
         Vec3 on_box;
         witness.distance_m = signed_distance_box(inverse_times(primitive.in_base, point), primitive.half_extents_m, on_box);
         witness.on_second = primitive.in_base * on_box;
+    }
+    if (primitive.kind == PrimitiveKind::cylinder) {
+        const Depth depth = depth_inside({point, point}, primitive);
+        witness.distance_m = -depth.depth_m;
+        witness.on_second = point + depth.depth_m * depth.outward;
     }
     return witness;
 }

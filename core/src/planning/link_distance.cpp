@@ -69,6 +69,11 @@ Extent extent_along(const Placed& shape, Vec3 direction) noexcept {
         extent.low = std::min(extent.low, along);
         extent.high = std::max(extent.high, along);
     }
+    if (shape.vertices.disc_m > 0.0) {
+        const double aside = norm(cross(shape.in_base.rotation.z, direction));
+        extent.low -= shape.vertices.disc_m * aside;
+        extent.high += shape.vertices.disc_m * aside;
+    }
     return extent;
 }
 
@@ -134,12 +139,8 @@ void Search::compare(const Placed& a, const Placed& b, ObstacleSource source, st
     }
     Vec3 out;
     const double depth_m = depth_bound(a, b, out);
-    Vec3 deepest = vertex_of(b, 0);
-    for (std::uint32_t vertex = 1; vertex < b.vertices.count; ++vertex) {
-        const Vec3 at = vertex_of(b, vertex);
-        if (dot(out, at) < dot(out, deepest)) deepest = at;
-    }
-    deepest = deepest - b.radius_m * out;
+    const Vec3 lowest = b.in_base * support_point(b.vertices, transposed_times(b.in_base.rotation, -out));
+    const Vec3 deepest = lowest - b.radius_m * out;
     record(-depth_m - radii_m - slack_m, deepest + (depth_m + radii_m) * out, deepest, source, index);
 }
 

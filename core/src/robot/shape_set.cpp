@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lastgate/world_snapshot.hpp"
+
 namespace lastgate::detail {
 
 ShapeSet::ShapeSet(const RobotModel& model) {
     const std::size_t volume_count = model.volumes().size() + capacity::attached_max;
     const std::size_t body_count = model.bodies().size();
     attachments_.reserve(capacity::attached_max);
+    solids_.resize(capacity::attached_max);
     volumes_.reserve(volume_count);
     attachment_of_.reserve(volume_count);
     attachment_index_.reserve(volume_count);
@@ -21,17 +24,39 @@ ShapeSet::ShapeSet(const RobotModel& model) {
     rebuild(model);
 }
 
+namespace {
+
+/// NaN is inside nothing. A frame must turn and not scale: then every vertex is where the caller says.
+bool is_usable(const AttachedSolid& solid) noexcept {
+    if (solid.vertex_count > capacity::hull_vertices_max || !(solid.disc_m >= 0.0 && solid.disc_m <= capacity::robot_extent_m_max)) return false;
+    PrimitiveSpec frame;
+    frame.kind = PrimitiveKind::half_space;
+    frame.in_base = solid.in_link;
+    if (!is_usable(frame)) return false;
+    for (std::uint32_t index = 0; index < solid.vertex_count; ++index) {
+        const Vec3 p = solid.vertices[index];
+        const bool inside = std::abs(p.x) <= capacity::robot_extent_m_max && std::abs(p.y) <= capacity::robot_extent_m_max &&
+                            std::abs(p.z) <= capacity::robot_extent_m_max;
+        if (!inside) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
 bool ShapeSet::attach(const RobotModel& model, const Attachment& attachment) noexcept {
-    const VolumeSpec& volume = attachment.volume;
+    const AttachedSolid& solid = attachment.solid;
+    const VolumeSpec volume = solid.vertex_count > 0 ? cover_of(solid, attachment.volume.link) : attachment.volume;
     const auto inside = [](Vec3 p) noexcept {
         return std::abs(p.x) <= capacity::robot_extent_m_max && std::abs(p.y) <= capacity::robot_extent_m_max &&
                std::abs(p.z) <= capacity::robot_extent_m_max;
     };
     const bool usable = attachment.id != not_attached && volume.link >= 0 &&
                         static_cast<std::size_t>(volume.link) < model.link_count() && volume.radius_m > 0.0 &&
-                        volume.radius_m <= capacity::robot_extent_m_max && inside(volume.end_a) && inside(volume.end_b);
+                        volume.radius_m <= capacity::robot_extent_m_max && inside(volume.end_a) && inside(volume.end_b) && is_usable(solid);
     if (!usable || attachments_.size() >= capacity::attached_max) return false;
     attachments_.push_back(attachment);
+    attachments_.back().volume = volume;
     rebuild(model);
     return true;
 }
@@ -59,12 +84,44 @@ void ShapeSet::rebuild(const RobotModel& model) noexcept {
         volume.end_a = model.link_in_body(link) * attachment.volume.end_a;
         volume.end_b = model.link_in_body(link) * attachment.volume.end_b;
         model.bound_reach(volume.body, volume.end_a, volume.end_b, volume.reach);
+        place_solid(model, attachment, solids_[index]);
         volumes_.push_back(volume);
         attachment_of_.push_back(attachment.id);
         attachment_index_.push_back(static_cast<std::uint16_t>(index));
     }
     group_by_body(model);
     enumerate_pairs(model);
+}
+
+/// A point between others strays no farther from an axis than the farthest of them: the bounding vertices bound the reach of the whole solid.
+void ShapeSet::place_solid(const RobotModel& model, const Attachment& attachment, SolidInBody& solid) const noexcept {
+    const AttachedSolid& from = attachment.solid;
+    const auto link = static_cast<std::size_t>(attachment.volume.link);
+    solid.vertex_count = from.vertex_count;
+    if (from.vertex_count == 0) return;
+    solid.in_body = model.link_in_body(link) * from.in_link;
+    solid.disc_m = from.disc_m;
+    Vec3 low{1e300, 1e300, 1e300};
+    Vec3 high{-1e300, -1e300, -1e300};
+    for (std::uint32_t index = 0; index < from.vertex_count; ++index) {
+        const Vec3 vertex = from.vertices[index];
+        solid.x[index] = vertex.x;
+        solid.y[index] = vertex.y;
+        solid.z[index] = vertex.z;
+        low = {std::min(low.x, vertex.x), std::min(low.y, vertex.y), std::min(low.z, vertex.z)};
+        high = {std::max(high.x, vertex.x), std::max(high.y, vertex.y), std::max(high.z, vertex.z)};
+    }
+    const Vec3 centre = 0.5 * (low + high);
+    solid.centre = solid.in_body * centre;
+    solid.sphere_radius_m = 0.0;
+    solid.reach.fill(0.0);
+    for_each_bounding_vertex(from, [&](Vec3 p) noexcept {
+        solid.sphere_radius_m = std::max(solid.sphere_radius_m, norm(p - centre));
+        const Vec3 in_body = solid.in_body * p;
+        std::array<double, capacity::chain_max> reach{};
+        model.bound_reach(model.body_of_link(link), in_body, in_body, reach);
+        for (std::size_t depth = 0; depth < reach.size(); ++depth) solid.reach[depth] = std::max(solid.reach[depth], reach[depth]);
+    });
 }
 
 void ShapeSet::group_by_body(const RobotModel& model) noexcept {

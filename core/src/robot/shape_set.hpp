@@ -5,7 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "lastgate/robot_model.hpp"
+#include "attached_solid.hpp"
+#include "lastgate/attachment.hpp"
 
 namespace lastgate::detail {
 
@@ -43,6 +44,11 @@ class ShapeSet {
 
     std::span<const Volume> volumes() const noexcept { return volumes_; }
     std::uint16_t attachment_of(std::size_t volume) const noexcept { return attachment_of_[volume]; }
+    /// The solid that a volume stands for; null for a volume of the robot, and for an attached sphere or capsule.
+    const SolidInBody* solid_of(std::size_t volume) const noexcept {
+        const std::uint16_t index = attachment_index_[volume];
+        return index == not_attached || solids_[index].vertex_count == 0 ? nullptr : &solids_[index];
+    }
     std::span<const BodyPair> body_pairs() const noexcept { return body_pairs_; }
     std::span<const VolumePair> volume_pairs() const noexcept { return volume_pairs_; }
     std::span<const Sphere> spheres() const noexcept { return spheres_; }
@@ -52,11 +58,13 @@ class ShapeSet {
 
   private:
     void rebuild(const RobotModel& model) noexcept;
+    void place_solid(const RobotModel& model, const Attachment& attachment, SolidInBody& solid) const noexcept;
     void group_by_body(const RobotModel& model) noexcept;
     void enumerate_pairs(const RobotModel& model) noexcept;
     bool pair_checked(const RobotModel& model, std::size_t a, std::size_t b) const noexcept;
 
     std::vector<Attachment> attachments_;
+    std::vector<SolidInBody> solids_;  ///< One per attachment; without vertices where it is a sphere or capsule.
     std::vector<Volume> volumes_;
     std::vector<std::uint16_t> attachment_of_;  ///< Per volume: id, or not_attached.
     std::vector<std::uint16_t> attachment_index_;

@@ -118,9 +118,9 @@ struct SimdPrimitive {
     float low[3];
     float high[3];
     float frame[12];  ///< Rotation by columns, then translation.
-    float half[3];    ///< Box.
-    float capsule_axis[6];    ///< Sphere, capsule.
-    float length2;    ///< Capsule: of the core, squared.
+    float half[3];    ///< Box, and the box around a cylinder.
+    float capsule_axis[6];    ///< Sphere, capsule, cylinder.
+    float length2;    ///< Capsule, cylinder: of the axis, squared.
     float inverse_length2;
     float radius;
     float error;

@@ -22,9 +22,17 @@ inline Lanes3 into_frame(const SimdPrimitive& primitive, Lanes3 point) {
     return {dot(v, splat3(f)), dot(v, splat3(f + 3)), dot(v, splat3(f + 6))};
 }
 
-/// Never larger than the distance of a capsule axis from a capsule or a half-space.
+/// What `SimdPrimitive::kind` means, as in PrimitiveKind.
+inline constexpr std::uint8_t kind_capsule = 1;
+inline constexpr std::uint8_t kind_box = 2;
+inline constexpr std::uint8_t kind_cylinder = 4;
+
+/// A cylinder lies in the box around it, and in the capsule of its axis and radius: it is no nearer than the farther of the two.
+inline bool has_box(const SimdPrimitive& primitive) { return primitive.kind == kind_box || primitive.kind == kind_cylinder; }
+
+/// Never larger than the distance of a capsule axis from a capsule, a cylinder's capsule or a half-space.
 inline Lanes distance_primitive(const SimdVolume& volume, Lanes3 a, Lanes3 b, const SimdPrimitive& primitive) {
-    if (primitive.kind == 1) {
+    if (primitive.kind == kind_capsule || primitive.kind == kind_cylinder) {
         return distance_segments(a, b, splat(volume.length2), splat(volume.inverse_length2), splat3(primitive.capsule_axis), splat3(primitive.capsule_axis + 3),
                                  splat(primitive.length2), splat(primitive.inverse_length2)) -
                splat(primitive.radius);
@@ -97,7 +105,8 @@ struct VolumesQuery {
             Lanes3 b = place_point(frame, volume.ends + 3);
             Lanes distance = lower_bound;
             bool open = true;
-            if (primitive.kind == 2) {
+            if (has_box(primitive)) {
+                const Lanes in_capsule = primitive.kind == kind_cylinder ? distance_primitive(volume, a, b, primitive) : lower_bound;
                 a = into_frame(primitive, a);
                 b = into_frame(primitive, b);
                 const Lanes3 half = splat3(primitive.half);
@@ -106,6 +115,7 @@ struct VolumesQuery {
                 if (open) {
                     lower_bound = max(lower_bound, root(bound2) - (needed + splat(reach)));
                     distance = distance_box(a, b, half);
+                    if (primitive.kind == kind_cylinder) distance = max(distance, in_capsule);
                 }
             } else {
                 distance = distance_primitive(volume, a, b, primitive);
@@ -152,7 +162,7 @@ inline std::uint8_t test_entry(const SimdTables& tables, const SimdGroup& group,
     const float reach = sphere ? tables.bodies[body].sphere_radius + primitive.radius : tables.bodies[body].sphere_radius;
     const Lanes wanted = max(query.best, splat(0.0F)) + needed + splat(tables.slack);
     if (beyond(gap2, wanted, reach)) return 0;
-    if (primitive.kind == 2 && separated_from_box(tables, group, body, primitive, centre, wanted)) return 0;
+    if (has_box(primitive) && separated_from_box(tables, group, body, primitive, centre, wanted)) return 0;
     const VolumesQuery volumes = sphere ? test_volumes_sphere(tables, group, body, primitive, needed, query.best)
                                      : test_volumes(tables, group, body, primitive, needed, first_volume, query.best);
     const Lanes floor = root(gap2) - (needed + splat(reach));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "convex_refine.hpp"
 #include "geometry/tolerance.hpp"
@@ -80,8 +81,10 @@ Outcome Sweep::bisect_segment(PairKind kind, std::size_t segment, Finding& findi
                 min_clearance_m = std::min(min_clearance_m, directional_m - item.required_m);
                 continue;
             }
+            contact_segment = segment;
             const Refined refined =
                 refine(*this, kind, item, frames, {workspace.segment_step, half, interval_in_segment(half)});
+            contact_segment = no_segment;
             if (refined.certified) {
                 min_clearance_m = std::min(min_clearance_m, refined.spare_m);
                 continue;
@@ -125,20 +128,22 @@ void Sweep::report_deepest(PairKind kind, std::size_t segment, Finding& finding)
         Witness witness = measure(kind, finding.item, frames, finding.item.required_m + 10.0 * tolerance::resolution_m);
         std::uint32_t obstacle = last_obstacle;
         const OpenItem item{finding.item.key, finding.item.a, finding.item.b, finding.item.motion_m, whole_m};
-        // Hulls know how far apart they are, not how deep they overlap; the volumes know both. What is declared is
-        // declared of volumes.
-        const Refined refined = contacts_relied_on == 0 ? refine(*this, kind, item, frames, {workspace.no_step, 0.0}) : Refined{};
-        if (refined.applies && refined.witness.distance_m > std::max(witness.distance_m, 0.0)) {
-            witness = refined.witness;
-            obstacle = refined.obstacle;
+        // Hulls know how far apart they are, not how deep they overlap; the volumes know both. In a declared contact the
+        // way that would part the hulls counts, as in the decision.
+        if (contacts_relied_on == 0) {
+            const Refined refined = refine(*this, kind, item, frames, {workspace.no_step, 0.0});
+            if (refined.applies && refined.witness.distance_m > std::max(witness.distance_m, 0.0)) {
+                witness = refined.witness;
+                obstacle = refined.obstacle;
+            }
+        } else {
+            witness.distance_m = std::max(witness.distance_m, signed_distance_of_hulls(*this, kind, item, frames));
         }
-        const double compared_m = contacts_relied_on == 0 ? witness.distance_m : with_contacts(kind, item, segment, frames, witness.distance_m);
-        if (first || compared_m < deepest_m) {
-            deepest_m = compared_m;
-            // Deep in the region of a declared contact the required distance is touching, and that is what was not
-            // kept.
-            const double touching_m = compared_m > witness.distance_m ? required_touching(kind, item) : whole_m;
-            finding.item.required_m = std::abs(compared_m - witness.distance_m - (whole_m - touching_m)) <= tolerance::rounding_m ? touching_m : whole_m;
+        // The instant at which the least that is asked for is kept worst; where that is kept, the place was not in the region.
+        const double spare_m = witness.distance_m - required_in_contact(kind, item, segment, -std::numeric_limits<double>::infinity());
+        if (first || spare_m < deepest_m) {
+            deepest_m = spare_m;
+            finding.item.required_m = required_in_contact(kind, item, segment, witness.distance_m);
             finding.witness = witness;
             finding.obstacle = obstacle;
             finding.segment_t = t;

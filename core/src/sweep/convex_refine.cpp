@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "clearance.hpp"
+#include "contact_depth.hpp"
 #include "geometry/tolerance.hpp"
 #include "pair_table.hpp"
 
@@ -45,6 +47,11 @@ void ConvexRefinement::for_each_shape(std::uint16_t volume, Visit visit) const n
     PlacedShape shape;
     shape.body = own.body;
     shape.in_base = frames_[own.body];
+    if (const SolidInBody* solid = sweep_.setup.shapes.solid_of(volume)) {
+        shape.set_solid(*solid, own.body, frames_);
+        visit(shape);
+        return;
+    }
     const auto met = model.hulls_of_volume(volume);
     if (met.empty()) {
         shape.set_volume(own, frames_);
@@ -79,11 +86,14 @@ bool ConvexRefinement::record(const Witness& witness, double required_m, double 
     if (certified(witness.distance_m, required_m, moved_m) || certified(bounds.directional_m, required_m, 0.0))
         return true;
     refined_.certified = false;
-    refined_.violated = violated(bounds.at_most_m, required_m);
+    refined_.violated = !std::exchange(touches_, false) && violated(bounds.at_most_m, required_m);
     return measuring_;
 }
 
-void ConvexRefinement::give_up() noexcept { (void)record({deepest_m_, {}, {}}, margin_m_, 0.0, {.at_most_m = 0.0}); }
+void ConvexRefinement::give_up() noexcept {
+    touches_ = false;
+    (void)record({deepest_m_, {}, {}}, margin_m_, 0.0, {.at_most_m = 0.0});
+}
 
 /// Two convex shapes. False when the answer is settled.
 bool ConvexRefinement::compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept {
@@ -129,11 +139,42 @@ bool ConvexRefinement::compare(const PlacedShape& a, const PlacedShape& b, std::
                     a.in_base * found.on_second};
     const Vec3 across = witness.on_second - witness.on_first;
     const double across_m = norm(across);
+    if (is_touching_as_declared(a, b, moved_m, found.lower_m > 0.0 ? across : hint_, motion ? &*motion : nullptr)) return true;
     if (across_m > 0.0) {
         witness.on_first = witness.on_first + (a.radius_m / across_m) * across;
         witness.on_second = witness.on_second - (b.radius_m / across_m) * across;
     }
     return record(witness, required_m, moved_m, bounds);
+}
+
+/// What is declared is declared of what the narrow phase knows: each hull, or the volume where there are none, must lie inside the region of one
+/// contact, whole, and overlap no deeper than that contact allows. Of a field a hull may touch single obstacles and overlap none: of what
+/// lies behind a surface nothing is known.
+bool ConvexRefinement::is_touching_as_declared(const PlacedShape& a, const PlacedShape& b, double moved_m, Vec3 towards, const PairMotion* motion) noexcept {
+    touches_ = false;
+    if (!sweep_.has_contact(kind_, item_, sweep_.contact_segment)) return false;
+    const double touching_m = sweep_.extra_m + motion_of(a, 0, sweep_.workspace.uncertainty);
+    const SignedDistance apart = signed_distance(a, b, towards);
+    // The slab that parts them, or the shortest way that would, held fixed while they move.
+    const double followed_m = motion != nullptr ? directional_distance(*motion, apart.direction) : -std::numeric_limits<double>::infinity();
+    sweep_.charge_queries(contact_directions_max);
+    double spare_m = -std::numeric_limits<double>::infinity();
+    double now_m = spare_m;
+    for (std::size_t index = 0; index < sweep_.declared.size(); ++index) {
+        if (!sweep_.counts(index, kind_, item_, sweep_.contact_segment)) continue;
+        const DeclaredContact& contact = sweep_.declared[index];
+        const double depth_m = kind_ == PairKind::field ? 0.0 : contact.depth_m;
+        const double inside_m = depth_in_region(a, contact.region);
+        now_m = std::max(now_m, std::min(apart.distance_m + depth_m, inside_m) - touching_m);
+        spare_m = std::max(spare_m, std::min(std::max(apart.distance_m - moved_m, followed_m) + depth_m, inside_m - moved_m) - touching_m);
+    }
+    touches_ = !violated(now_m, 0.0);
+    if (!certified(spare_m, 0.0, 0.0)) return false;
+    const bool first = !refined_.applies;
+    refined_.applies = true;
+    if (first || !(spare_m >= refined_.spare_m)) refined_.spare_m = spare_m;
+    refined_.motion_m = std::max(refined_.motion_m, moved_m);
+    return true;
 }
 
 void ConvexRefinement::compare_with_second(const PlacedShape& shape) noexcept {
@@ -147,20 +188,15 @@ void ConvexRefinement::compare_with_half_space(const PlacedShape& shape, const P
     const double required_m = margin_m_ + motion_of(shape, 0, sweep_.workspace.uncertainty);
     const double moved_m = motion_.share * motion_of(shape, 0, motion_.step);
     const Vec3 out = in_base.rotation.z;
-    double lowest_m = 1e300;
-    Vec3 at;
-    for (std::uint32_t index = 0; index < shape.vertices.count; ++index) {
-        const Vec3 vertex = shape.in_base * Vec3{shape.vertices.x[index], shape.vertices.y[index], shape.vertices.z[index]};
-        const double height_m = dot(out, vertex - in_base.translation);
-        if (height_m < lowest_m) {
-            lowest_m = height_m;
-            at = vertex;
-        }
-    }
+    const Vec3 at = shape.in_base * support_point(shape.vertices, transposed_times(shape.in_base.rotation, -out));
+    const double lowest_m = dot(out, at - in_base.translation);
     sweep_.charge_queries(1);
+    std::optional<PairMotion> motion;
+    if (motion_.interval.is_straight()) motion.emplace(*sweep_.setup.model, shape, half_space, motion_.interval);
+    if (is_touching_as_declared(shape, half_space, moved_m, -out, motion ? &*motion : nullptr)) return;
     HullBounds bounds{.at_most_m = lowest_m - shape.radius_m};
-    if (motion_.interval.is_straight() && !certified(bounds.at_most_m, required_m, moved_m)) {
-        bounds.directional_m = directional_distance({*sweep_.setup.model, shape, half_space, motion_.interval}, -out);
+    if (motion && !certified(bounds.at_most_m, required_m, moved_m)) {
+        bounds.directional_m = directional_distance(*motion, -out);
         sweep_.charge_queries(1);
     }
     (void)record({lowest_m - shape.radius_m, at - shape.radius_m * out, at - lowest_m * out}, required_m, moved_m,
@@ -186,6 +222,13 @@ void ConvexRefinement::compare_with_field(const PlacedShape& shape, const Obstac
         const Vec3 p = shape.in_base * Vec3{shape.vertices.x[index], shape.vertices.y[index], shape.vertices.z[index]};
         low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
         high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
+    }
+    if (shape.vertices.disc_m > 0.0) {
+        const Vec3 axis = shape.in_base.rotation.z;
+        const auto aside_m = [&](double along) noexcept { return shape.vertices.disc_m * std::sqrt(std::max(1.0 - along * along, 0.0)) + tolerance::cylinder_m; };
+        const Vec3 disc{aside_m(axis.x), aside_m(axis.y), aside_m(axis.z)};
+        low = low - disc;
+        high = high + disc;
     }
     const Vec3 vertex = shape.in_base * Vec3{shape.vertices.x[0], shape.vertices.y[0], shape.vertices.z[0]};
     if (field.is_solid(vertex)) return give_up();
@@ -310,6 +353,22 @@ Refined refine(Sweep& sweep, PairKind kind, const OpenItem& item, const Transfor
         refinement.leave_out(sweep.touched(*contact));
     }
     return refinement.query(sweep.whole_margin(kind));
+}
+
+double ConvexRefinement::signed_distance_to(const PlacedShape& second) const noexcept {
+    double least_m = std::numeric_limits<double>::infinity();
+    for_each_shape(item_.a, [&](const PlacedShape& shape) noexcept {
+        least_m = std::min(least_m, signed_distance(shape, second, hint_).distance_m);
+        return true;
+    });
+    return least_m;
+}
+
+double signed_distance_of_hulls(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept {
+    PlacedShape second;
+    const PairFunctions& functions = functions_of(kind);
+    if (functions.place_second == nullptr || !functions.place_second(sweep, item, frames, second)) return -std::numeric_limits<double>::infinity();
+    return ConvexRefinement(sweep, kind, item, frames, {sweep.workspace.no_step, 0.0}).signed_distance_to(second);
 }
 
 double distance_of_hulls(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept {

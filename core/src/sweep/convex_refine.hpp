@@ -63,6 +63,7 @@ class ConvexRefinement {
     Refined hold_touched(std::span<const TouchedObstacle> entries) noexcept;
     /// How far the hulls are from one obstacle of a field, up to the margin.
     Refined measure_one(std::uint32_t obstacle, double margin_m) noexcept;
+    double signed_distance_to(const PlacedShape& second) const noexcept;
     /// Leaves these obstacles of a field out: something else holds them.
     void leave_out(std::span<const TouchedObstacle> entries) noexcept { left_out_ = entries; }
 
@@ -80,6 +81,8 @@ class ConvexRefinement {
 
     bool compare(const PlacedShape& a, const PlacedShape& b, std::size_t common_depth) noexcept;
     void compare_with_half_space(const PlacedShape& shape, const PlacedShape& half_space) noexcept;
+    /// Whether a declared contact certifies two shapes; nothing is recorded where none is about them.
+    bool is_touching_as_declared(const PlacedShape& a, const PlacedShape& b, double moved_m, Vec3 towards, const PairMotion* motion) noexcept;
     bool compare_with_obstacle(const PlacedShape& shape, const ObstacleField& field, std::uint32_t obstacle) noexcept;
     bool is_left_out(std::uint32_t obstacle) const noexcept;
     bool moves_little() noexcept;
@@ -95,6 +98,7 @@ class ConvexRefinement {
     double margin_m_ = 0.0;
     double deepest_m_ = 0.0;  ///< What shapes without a distance count as.
     bool measuring_ = false;
+    bool touches_ = false;  ///< The two shapes at hand lie in a declared contact, at the instant.
     std::span<const TouchedObstacle> left_out_;
     Refined refined_;
 };
@@ -105,6 +109,9 @@ Refined refine(Sweep& sweep, PairKind kind, const OpenItem& item, const Transfor
 double distance_of_hulls(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept;
 /// The same from one obstacle of a field.
 double distance_of_hulls(Sweep& sweep, const OpenItem& item, std::uint32_t obstacle, const Transform* frames) noexcept;
+/// Never above the signed distance of the hulls of a pair, or of volumes where there are none, from an obstacle that has one shape; minus
+/// infinity elsewhere.
+double signed_distance_of_hulls(Sweep& sweep, PairKind kind, const OpenItem& item, const Transform* frames) noexcept;
 /// Whether the hulls of a pair that started in contact exceed a required distance of their own: with a field, one for each obstacle.
 Refined hold_hulls(Sweep& sweep, const StartContact& contact, const MotionShare& motion, double required_m) noexcept;
 /// What hulls that started `hulls_m` apart must keep (recovery.cpp).

@@ -40,21 +40,53 @@ double Sweep::required_touching(PairKind kind, const OpenItem& item) const noexc
     return extra_m + pair_motion(kind, item, workspace.uncertainty);
 }
 
+bool Sweep::counts(std::size_t contact, PairKind kind, const OpenItem& item, std::size_t segment) const noexcept {
+    return (contacts_relied_on >> contact & 1U) != 0 && segment <= declared_last_segment[contact] && names(*this, declared[contact], kind, item);
+}
+
+bool Sweep::has_contact(PairKind kind, const OpenItem& item, std::size_t segment) const noexcept {
+    for (std::size_t index = 0; index < declared.size(); ++index) {
+        if (counts(index, kind, item, segment)) return true;
+    }
+    return false;
+}
+
+namespace {
+
+/// Whether the distance of a capsule axis from something solid is known: inside a box, a cylinder or a field it is zero however deep it lies.
+bool is_depth_known(const Sweep& sweep, PairKind kind, const OpenItem& item, double axis_m) noexcept {
+    const bool solid = kind == PairKind::field || is_solid(sweep.world->primitives()[item.b].kind);
+    return !solid || axis_m > 0.0;
+}
+
+}  // namespace
+
 /// The distance with which a pair is evaluated against its whole required distance. It exceeds the required distance
-/// where the true distance does, or where the volume lies inside the region of a contact and does not touch. Like the
-/// distance itself it changes by at most what the volume moves, because depth and distance do: what is certified by it
-/// is certified between samples too.
+/// where the true distance does, or where the volume lies inside the region of a contact and overlaps no deeper than
+/// declared. Like the distance itself it changes by at most what the volume moves, because depth and distance do: what
+/// is certified by it is certified between samples too. A direction that parts the two at the sample, and is held, parts
+/// them with as much less as they move.
 double Sweep::with_contacts(PairKind kind, const OpenItem& item, std::size_t segment, const Transform* frames, double distance_m) const noexcept {
     double compared_m = distance_m;
+    const double radius_m = setup.shapes.volumes()[item.a].radius_m;
     for (std::size_t index = 0; index < declared.size(); ++index) {
         const DeclaredContact& contact = declared[index];
-        const bool counts = (contacts_relied_on >> index & 1U) != 0 && segment <= declared_last_segment[index] && names(*this, contact, kind, item);
-        if (!counts) continue;
-        const double depth_m = depth_inside_box(axis_in_base(item.a, frames), contact.region.in_base, contact.region.half_extents_m) -
-                               setup.shapes.volumes()[item.a].radius_m;
-        compared_m = std::max(compared_m, std::min(distance_m, depth_m) - required_touching(kind, item) + item.required_m);
+        if (!counts(index, kind, item, segment) || !is_depth_known(*this, kind, item, distance_m + radius_m)) continue;
+        // Behind the surface of a field nothing is known: the axis stays outside.
+        const double allowed_m = kind == PairKind::field ? std::min(contact.depth_m, radius_m) : contact.depth_m;
+        const double inside_m = depth_inside_box(axis_in_base(item.a, frames), contact.region.in_base, contact.region.half_extents_m) - radius_m;
+        compared_m = std::max(compared_m, std::min(distance_m + allowed_m, inside_m) - required_touching(kind, item) + item.required_m);
     }
     return compared_m;
+}
+
+/// What a pair is held to where a contact counts, for the report: touching less the depth, or the whole distance where it keeps that.
+double Sweep::required_in_contact(PairKind kind, const OpenItem& item, std::size_t segment, double distance_m) const noexcept {
+    double least_m = item.required_m;
+    for (std::size_t index = 0; index < declared.size(); ++index) {
+        if (counts(index, kind, item, segment)) least_m = std::min(least_m, required_touching(kind, item) - declared[index].depth_m);
+    }
+    return distance_m > least_m ? item.required_m : least_m;
 }
 
 }  // namespace lastgate::detail

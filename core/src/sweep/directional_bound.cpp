@@ -28,7 +28,8 @@ double support(const ConvexView& vertices, Vec3 direction) noexcept {
         }
     }
     for (; index < vertices.count; ++index) most_m[0] = std::max(most_m[0], along_m(index));
-    return std::max({most_m[0], most_m[1], most_m[2], most_m[3]});
+    const double disc_m = vertices.disc_m > 0.0 ? vertices.disc_m * std::sqrt(direction.x * direction.x + direction.y * direction.y) : 0.0;
+    return std::max({most_m[0], most_m[1], most_m[2], most_m[3]}) + disc_m;
 }
 
 /// How far a shape reaches along `direction`, once moved to first order. A point p reaches

@@ -84,10 +84,12 @@ bool Sweep::note(PairKind kind, const RowScan& scan, std::uint32_t key, std::uin
     }
     // One pair rejects a single configuration: a narrow-phase query at the others could not change that, and their
     // volumes bound the clearance from below as well.
+    contact_segment = std::min(scan.row + 1, workspace.path_rows);
     const bool is_rejected_already = row_alone && !all_certified();
     const Refined refined = is_rejected_already ? Refined{}
                                                : refine(*this, kind, {key, a, b, 0.0, 0.0}, frames_of_row(scan.row),
                                                         {scan.step, 1.0, scan.interval});
+    contact_segment = no_segment;
     if (refined.certified) {
         min_clearance_m = std::min(min_clearance_m, refined.spare_m);
         return false;

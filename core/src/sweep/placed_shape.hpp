@@ -21,6 +21,15 @@ struct PlacedShape : PlacedVertices {
         sphere_radius_m = 0.5 * norm(own.end_b - own.end_a) + own.radius_m;
         reach = own.reach.data();
     }
+    void set_solid(const SolidInBody& solid, std::uint16_t carrier, const Transform* frames) noexcept {
+        body = carrier;
+        in_base = frames[carrier] * solid.in_body;
+        vertices = solid.view();
+        radius_m = 0.0;
+        centre = frames[carrier] * solid.centre;
+        sphere_radius_m = solid.sphere_radius_m;
+        reach = solid.reach.data();
+    }
     /// False for an unknown kind.
     [[nodiscard]] bool set_obstacle(const Primitive& primitive) noexcept {
         is_half_space = primitive.kind == PrimitiveKind::half_space;

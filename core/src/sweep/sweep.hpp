@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "checks/gate_setup.hpp"
 #include "directional_bound.hpp"
@@ -75,11 +76,18 @@ struct Sweep {
     std::span<const DeclaredContact> declared;
     std::array<std::uint32_t, capacity::declared_contacts_max> declared_last_segment;  ///< Set with the contacts.
     std::uint32_t contacts_relied_on = 0;  ///< Bits of the contacts that count.
+    /// The last segment that hulls are compared for: a contact must not have expired before it. None counts where it was not set.
+    std::size_t contact_segment = no_segment;
+    static constexpr std::size_t no_segment = std::numeric_limits<std::size_t>::max();
 
     std::size_t body_count() const noexcept { return setup.model->bodies().size(); }
     std::size_t variable_count() const noexcept { return setup.model->variable_count(); }
     std::size_t volume_count() const noexcept { return setup.shapes.volumes().size(); }
     const double* row(std::size_t index) const noexcept { return workspace.path.data() + index * variable_count(); }
+    /// Whether the narrow phase knows a volume by more than itself: the hulls of its link, or an attached solid.
+    bool has_hulls(std::size_t volume) const noexcept {
+        return !setup.model->hulls_of_volume(volume).empty() || setup.shapes.solid_of(volume) != nullptr;
+    }
     bool all_certified() const noexcept { return workspace.items.empty() && !items_overflow; }
     bool is_budget_spent() const noexcept { return evaluations >= setup.config.evaluations_max; }
     Segment axis_in_base(std::size_t volume, const Transform* frames) const noexcept {
@@ -179,6 +187,10 @@ struct Sweep {
     /// Lets the declared contacts of a pair count from here on; false when none is declared, or all count already.
     bool rely_on_contacts(PairKind kind, const OpenItem& item) noexcept;
     void forget_contacts() noexcept { contacts_relied_on = 0; }
+    /// Whether a relied-on contact is about a pair and counts in a segment.
+    bool counts(std::size_t contact, PairKind kind, const OpenItem& item, std::size_t segment) const noexcept;
+    double required_in_contact(PairKind kind, const OpenItem& item, std::size_t segment, double distance_m) const noexcept;
+    bool has_contact(PairKind kind, const OpenItem& item, std::size_t segment) const noexcept;
     double required_touching(PairKind kind, const OpenItem& item) const noexcept;
     double with_contacts(PairKind kind, const OpenItem& item, std::size_t segment, const Transform* frames, double distance_m) const noexcept;
 

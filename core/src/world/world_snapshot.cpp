@@ -33,6 +33,7 @@ bool is_usable_shape(const PrimitiveSpec& spec) noexcept {
         case PrimitiveKind::capsule: return positive(spec.radius_m) && spec.half_length_m >= 0.0 && spec.half_length_m <= capacity::world_extent_m_max;
         case PrimitiveKind::box: return positive(spec.half_extents_m.x) && positive(spec.half_extents_m.y) && positive(spec.half_extents_m.z);
         case PrimitiveKind::half_space: return true;
+        case PrimitiveKind::cylinder: return positive(spec.radius_m) && positive(spec.half_length_m);
     }
     return false;
 }
@@ -43,7 +44,7 @@ void bound_primitive(Primitive& primitive) noexcept {
         primitive.high = {1e30, 1e30, 1e30};
         return;
     }
-    if (primitive.kind == PrimitiveKind::box) {
+    if (primitive.kind == PrimitiveKind::box || primitive.kind == PrimitiveKind::cylinder) {
         const Mat3& r = primitive.in_base.rotation;
         const Vec3 h = primitive.half_extents_m;
         const Vec3 half{std::abs(r.x.x) * h.x + std::abs(r.y.x) * h.y + std::abs(r.z.x) * h.z,
@@ -68,8 +69,9 @@ double largest_coordinate(const Primitive& primitive) noexcept {
     const Vec3 t = primitive.in_base.translation;
     const double extent = std::max({std::abs(t.x), std::abs(t.y), std::abs(t.z)});
     const Vec3 h = primitive.half_extents_m;
-    const double size = primitive.kind == PrimitiveKind::box ? std::max({h.x, h.y, h.z}) * 1.8 : norm(primitive.capsule_axis.b - primitive.capsule_axis.a) + primitive.radius_m;
-    return extent + size;
+    const double box_m = std::max({h.x, h.y, h.z}) * 1.8;
+    const double round_m = norm(primitive.capsule_axis.b - primitive.capsule_axis.a) + primitive.radius_m;
+    return extent + (primitive.kind == PrimitiveKind::box ? box_m : primitive.kind == PrimitiveKind::cylinder ? std::max(box_m, round_m) : round_m);
 }
 
 void write3(float* to, Vec3 v) noexcept {
@@ -149,6 +151,8 @@ void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) 
     usable_ = std::isfinite(stamp_s);
     overflow_ = false;
     absent_ = false;
+    static_ = false;
+    static_lasts_s_ = 0.0;
 }
 
 void WorldSnapshot::set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s, double expires_s) noexcept {
@@ -190,8 +194,11 @@ void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
     primitive.kind = spec.kind;
     primitive.in_base = spec.in_base;
     primitive.half_extents_m = spec.half_extents_m;
-    primitive.radius_m = spec.kind == PrimitiveKind::sphere || spec.kind == PrimitiveKind::capsule ? spec.radius_m : 0.0;
-    const Vec3 half = (spec.kind == PrimitiveKind::capsule ? spec.half_length_m : 0.0) * spec.in_base.rotation.z;
+    const bool is_cylinder = spec.kind == PrimitiveKind::cylinder;
+    const bool is_round = spec.kind == PrimitiveKind::sphere || spec.kind == PrimitiveKind::capsule || is_cylinder;
+    if (is_cylinder) primitive.half_extents_m = {spec.radius_m, spec.radius_m, spec.half_length_m};
+    primitive.radius_m = is_round ? spec.radius_m : 0.0;
+    const Vec3 half = (spec.kind == PrimitiveKind::capsule || is_cylinder ? spec.half_length_m : 0.0) * spec.in_base.rotation.z;
     primitive.capsule_axis = {spec.in_base.translation - half, spec.in_base.translation + half};
     bound_primitive(primitive);
     const std::size_t index = primitives_.size();

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from lastgate import _core
 from lastgate.contracts import ControlMode, ROSConfigError
 from lastgate.contracts.action import ActionChunk
 from lastgate.contracts.attached_shape import AttachedShape
-from lastgate.robots.kernel_config import SHAPE_KIND, capsule_ends, shape_size_m
+from lastgate.robots.attached_solid import native_shape
+from lastgate.robots.kernel_config import SHAPE_KIND, shape_size_m
 from lastgate.world import NoWorld, World
 
-CERTIFICATE_FORMAT = "lastgate-certificate 3"
+CERTIFICATE_FORMAT = "lastgate-certificate 4"
 # One record: a pair of shapes that stay apart between two instants of the path, counted in steps.
 RECORD_COLUMNS = (
     "kind",
@@ -158,11 +161,16 @@ def _attached_content(gate: CheckingGate) -> dict[str, list[Any]]:
     """Returns what is held, in the order in which its volumes follow those of the robot."""
     index = {name: number for number, name in enumerate(gate.link_names)}
     shapes = gate.attached_shapes
+    numbers = [native_shape(held.shape, held.origin_xyz_rpy) for _, held in shapes]
+    solids = [([0.0] * 6, 0.0, np.empty((0, 3))) if one.solid is None else one.solid for one in numbers]
     return {
         "object": [number for number, _ in shapes],
         "link": [index[held.link] for _, held in shapes],
-        "ends_m": [list(capsule_ends(held.shape, held.origin_xyz_rpy)) for _, held in shapes],
-        "radius_m": [held.shape.radius_m for _, held in shapes],
+        "ends_m": [one.ends_m.tolist() for one in numbers],
+        "radius_m": [one.radius_m for one in numbers],
+        "solid_xyz_rpy": [list(origin) for origin, _, _ in solids],
+        "disc_m": [disc_m for _, disc_m, _ in solids],
+        "vertices_m": [vertices.tolist() for _, _, vertices in solids],
         "touch_links": [
             sorted({index[name] for name in (held.link, *held.touch_links)}) for _, held in shapes
         ],

@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
-FORMAT = "lastgate-certificate 3"
-# Files of the format before have records without a direction that is followed.
-FORMAT_BEFORE = "lastgate-certificate 2"
+FORMAT = "lastgate-certificate 4"
+# Files of the two formats before know no attached solids; records of the older have no direction that is followed.
+FORMAT_BEFORE, FORMAT_FIRST = "lastgate-certificate 3", "lastgate-certificate 2"
 RECORD_COLUMNS = [
     "kind",
     "by_pieces",
@@ -66,6 +66,8 @@ ROWS_MAX, LINKS_MAX, VARIABLES_MAX, VOLUMES_MAX, HULLS_MAX, VERTICES_MAX = 256, 
 ATTACHED_MAX, OBSTACLES_MAX = 16, 1024
 # A quaternion written with seven digits is this close to unit length. An axis and a direction are written in full.
 UNIT_QUATERNION, UNIT_AXIS = 1e-6, 1e-5
+# Vertices of the polygon around a disc, by which the motion of the disc is bounded.
+DISC_VERTICES = 32
 # No honest file is near this; a longer one would be a way to use up memory before anything is checked.
 TEXT_MAX = 1 << 30
 # How far the joints between two shapes may move, added up, from the instant of a directional record to either end:
@@ -74,7 +76,7 @@ DIRECTIONAL_WAY_MAX = 1.0
 # A joint may be measured this far outside its limits; motion bounds of the model hold up to there.
 LIMIT_SLACK = 0.2
 SELF, WORLD, ZONE, POINTS = 0, 1, 2, 3
-SPHERE, CAPSULE, BOX, HALF_SPACE = 0, 1, 2, 3
+SPHERE, CAPSULE, BOX, HALF_SPACE, CYLINDER = 0, 1, 2, 3, 4
 FIXED, REVOLUTE, PRISMATIC = 0, 1, 2
 
 Array = Any  # NumPy's arrays, without asking for its typing module
@@ -152,7 +154,7 @@ def read(text: str) -> dict[str, Any]:
         content = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_twins)
     except (ValueError, RecursionError) as error:  # a whole number of thousands of digits is a ValueError
         raise Refused(f"not JSON: {error}") from None
-    known = isinstance(content, dict) and content.get("format") in (FORMAT, FORMAT_BEFORE)
+    known = isinstance(content, dict) and content.get("format") in (FORMAT, FORMAT_BEFORE, FORMAT_FIRST)
     require(known, f"not a file of `{FORMAT}`")
     digest = content.pop("digest", None)
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -163,13 +165,19 @@ def read(text: str) -> dict[str, Any]:
         "apart_columns", "apart",
     }  # fmt: skip
     require(set(content) == keys, f"the file must hold {sorted(keys)}")
-    before = content["format"] == FORMAT_BEFORE
+    before = content["format"] == FORMAT_FIRST
     columns = RECORD_COLUMNS[: -len(DIRECTIONAL_COLUMNS)] if before else RECORD_COLUMNS
     require(content["record_columns"] == columns, "the records have other columns")
     if before:
         whole = _table(content["records"], len(columns), "records").tolist()
         content["records"] = [[*record, *[0] * len(DIRECTIONAL_COLUMNS)] for record in whole]
     require(content["apart_columns"] == APART_COLUMNS, "the table `apart` has other columns")
+    if content["format"] != FORMAT and isinstance(content["held"], dict):
+        objects = content["held"].get("object")
+        count = len(objects) if isinstance(objects, list) else 0
+        none = {"solid_xyz_rpy": [0.0] * 6, "disc_m": 0.0, "vertices_m": list[Any]()}
+        require(not set(none) & set(content["held"]), "what is held is not described")
+        content["held"] |= {name: [value] * count for name, value in none.items()}
     return content
 
 
@@ -263,11 +271,37 @@ def _cross_matrix(axis: Array) -> Array:
 
 @dataclass(frozen=True)
 class Shape:
-    """Every point within `radius_m` of the hull of some vertices, in the frame of a link (or of the base, -1)."""
+    """Every point within `radius_m` of the hull of some vertices, in the frame of a link (or of the base, -1).
+
+    Every vertex may stand for a disc of `disc_m` around it, square to `axis`; `bounding` are then points whose hull
+    contains the shape.
+    """
 
     link: int
     vertices: Array
     radius_m: float
+    disc_m: float = 0.0
+    axis: Array | None = None
+
+    @property
+    def bounding(self) -> Array:
+        """Points whose convex hull contains the shape, radius apart: its vertices, or polygons around its discs."""
+        if self.axis is None:
+            return self.vertices
+        helper = np.eye(3)[int(np.abs(self.axis).argmin())]
+        side = np.cross(self.axis, helper)
+        side = side / np.linalg.norm(side)
+        angle = 2.0 * math.pi * np.arange(DISC_VERTICES) / DISC_VERTICES
+        ring = np.cos(angle)[:, None] * side + np.sin(angle)[:, None] * np.cross(self.axis, side)
+        ring = ring * (self.disc_m / math.cos(math.pi / DISC_VERTICES))
+        return (self.vertices[:, None] + ring).reshape(-1, 3)
+
+    def reach(self, directions: Array) -> Array:
+        """Returns how far the shape reaches along each of (n, 3) vectors of its own frame."""
+        reach = (directions @ self.vertices.T).max(axis=1) + self.radius_m
+        if self.axis is None:
+            return reach
+        return reach + self.disc_m * np.linalg.norm(np.cross(self.axis, directions), axis=1)
 
 
 class Model:
@@ -415,7 +449,7 @@ class Model:
         A vertex is followed up the chain as a sphere that holds wherever the joints passed so far can put it.
         """
         found: dict[int, float] = {}
-        for vertex in shape.vertices:
+        for vertex in shape.bounding:
             centre, radius, link = vertex, 0.0, shape.link
             while link > 0:
                 if self.kind[link] != FIXED:
@@ -459,16 +493,17 @@ class Model:
 
 @dataclass(frozen=True)
 class Held:
-    """One shape of an attached object, and the links that it may touch."""
+    """One shape of an attached object, the links that it may touch, and the solid inside the shape, if it is one."""
 
     number: int
     shape: Shape
     touch_links: frozenset[int]
+    solid: Shape | None = None
 
 
 def attached_of(content: Any, link_count: int) -> list[Held]:
     """Returns the attached shapes; those of one object have the same number."""
-    keys = {"object", "link", "ends_m", "radius_m", "touch_links"}
+    keys = {"object", "link", "ends_m", "radius_m", "touch_links", "solid_xyz_rpy", "disc_m", "vertices_m"}
     require(isinstance(content, dict) and set(content) == keys, "what is held is not described")
     require(all(isinstance(values, list) for values in content.values()), "what is held is not described")
     require(
@@ -492,10 +527,33 @@ def attached_of(content: Any, link_count: int) -> list[Held]:
             "an attached shape names a link that does not exist",
         )
         require(radii[index] > 0.0, "an attached shape has no size")
-        found.append(
-            Held(number, Shape(link, ends[index].reshape(2, 3), float(radii[index])), frozenset(touch))
-        )
+        shape = Shape(link, ends[index].reshape(2, 3), float(radii[index]))
+        solid = _solid_of(content, index, shape)
+        found.append(Held(number, shape, frozenset(touch), solid))
     return found
+
+
+def _solid_of(content: Any, index: int, cover: Shape) -> Shape | None:
+    """Returns the solid that an attached shape stands for and contains; None where the shape is all there is."""
+    rows = content["vertices_m"][index]
+    require(isinstance(rows, list) and len(rows) <= VERTICES_MAX, "a solid has too many vertices")
+    if not rows:
+        return None
+    vertices = _within(_table(rows, 3, "the vertices of a solid"), ROBOT_M_MAX, "a vertex of a solid")
+    pose = _numbers(content["solid_xyz_rpy"][index], 6, "the pose of a solid", low=-JOINT_MAX, high=JOINT_MAX)
+    _within(pose[:3], ROBOT_M_MAX, "the place of a solid")
+    (disc_m,) = _numbers([content["disc_m"][index]], 1, "the disc of a solid", low=0.0, high=ROBOT_M_MAX)
+    rotation = _rotation_from_rpy(*pose[3:].tolist())
+    axis = rotation[:, 2] if disc_m > 0.0 else None
+    solid = Shape(cover.link, vertices @ rotation.T + pose[:3], 0.0, float(disc_m), axis)
+    start, end = cover.vertices
+    along = end - start
+    length2 = float(along @ along)
+    away = solid.bounding - start
+    share = np.clip(away @ along / length2, 0.0, 1.0) if length2 > 0.0 else np.zeros(len(away))
+    far = np.linalg.norm(away - share[:, None] * along, axis=1)
+    require(bool((far <= cover.radius_m + SAME_M).all()), "a solid is not inside its volume")
+    return solid
 
 
 @functools.lru_cache(maxsize=8)
@@ -506,16 +564,28 @@ def model_of(text: str) -> Model:
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A shape of the world; `outward` is the normal of a half-space, whose vertex is a point of its face."""
+    """A shape of the world; `outward` is the normal of a half-space, whose vertex is a point of its face.
+
+    Every vertex of a cylinder stands for a disc of `disc_m` around it, square to `axis`.
+    """
 
     vertices: Array
     radius_m: float
     outward: Array | None = None
+    disc_m: float = 0.0
+    axis: Array | None = None
+
+    def reach(self, directions: Array) -> Array:
+        """Returns how far the shape reaches along each of (n, 3) unit vectors."""
+        reach = (directions @ self.vertices.T).max(axis=1) + self.radius_m
+        if self.axis is None:
+            return reach
+        return reach + self.disc_m * np.linalg.norm(np.cross(self.axis, directions), axis=1)
 
 
 def obstacles_of(kinds: Any, sizes: Any, poses: Any) -> list[Obstacle]:
     """Returns obstacles from three sizes (radius; radius and half length; half extents) and a pose each."""
-    kinds = _whole(kinds, "the kinds of obstacles", low=SPHERE, high=HALF_SPACE, most=OBSTACLES_MAX)
+    kinds = _whole(kinds, "the kinds of obstacles", low=SPHERE, high=CYLINDER, most=OBSTACLES_MAX)
     sizes = _within(_table(sizes, 3, "sizes"), WORLD_M_MAX, "the size of an obstacle")
     poses = _table(poses, 7, "poses")
     _within(poses[:, :3], WORLD_M_MAX, "the place of an obstacle")
@@ -535,6 +605,11 @@ def obstacles_of(kinds: Any, sizes: Any, poses: Any) -> list[Obstacle]:
             require(bool((size > 0.0).all()), "a box has no size")
             signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
             found.append(Obstacle((signs * size) @ rotation.T + at, 0.0))
+        elif kind == CYLINDER:
+            require(bool((size[:2] > 0.0).all()), "a cylinder has no size")
+            half = size[1] * rotation[:, 2]
+            ends = np.stack([at - half, at + half])
+            found.append(Obstacle(ends, 0.0, disc_m=float(size[0]), axis=rotation[:, 2]))
         else:
             found.append(Obstacle(at[None], 0.0, rotation[:, 2]))
     return found
@@ -542,7 +617,7 @@ def obstacles_of(kinds: Any, sizes: Any, poses: Any) -> list[Obstacle]:
 
 def content_of_world(kinds: list[int], point_count: int) -> str:
     """Returns what a world consists of, in words."""
-    names = {SPHERE: "sphere", CAPSULE: "capsule", BOX: "box", HALF_SPACE: "half-space"}
+    names = {SPHERE: "sphere", CAPSULE: "capsule", BOX: "box", HALF_SPACE: "half-space", CYLINDER: "cylinder"}
     counts = [(kinds.count(kind), name) for kind, name in names.items()] + [(point_count, "point")]
     said = [f"{count} {name}{'es' if name == 'box' else 's'}" for count, name in counts if count > 1]
     said += [f"1 {name}" for count, name in counts if count == 1]
@@ -612,8 +687,9 @@ class Checker:
         joint that mimics another may have beyond what the path says.
         """
         robot_m = sum(float(np.linalg.norm(xyz)) for xyz in self.model.origin_xyz)
-        shapes = [*self.volumes, *self.model.hulls, *self.obstacles, *self.model.zones]
+        shapes = [*self.volumes, *self.hulls, *self.obstacles, *self.model.zones]
         shape_m = max((float(np.abs(shape.vertices).max()) + shape.radius_m for shape in shapes), default=0.0)
+        shape_m += max((one.disc_m for one in [*self.hulls, *self.obstacles, *self.model.zones]), default=0.0)
         point_m = float(np.abs(self.points).max()) if len(self.points) else 0.0
         model = self.model
         gain = max(1.0, float(np.abs(model.multiplier).max()))
@@ -628,6 +704,10 @@ class Checker:
         shapes = [one.shape for one in held]
         self.volumes = [*model.volumes, *shapes]
         self.volume_reach = [*model.volume_reach, *(model.reach(shape) for shape in shapes)]
+        # A solid counts as a hull after those of the robot; a place without one is taken by the shape itself.
+        solids = [one.solid or one.shape for one in held]
+        self.hulls = [*model.hulls, *solids]
+        self.hull_reach = [*model.hull_reach, *(model.reach(solid) for solid in solids)]
         # Which volumes the joint of which link moves.
         self.carried = np.zeros((len(self.volumes), len(model.parent)), dtype=bool)
         for index, shape in enumerate(self.volumes):
@@ -709,7 +789,7 @@ class Checker:
         self.hull_a = _indices(column["piece_a"], 2, "a flag")
         self.hull_b = _indices(column["piece_b"], 2, "a flag")
         self.directional = _indices(column["directional"], 2, "a flag") == 1
-        shapes = (self.volumes, self.model.hulls, self.obstacles, self.model.zones, self.points)
+        shapes = (self.volumes, self.hulls, self.obstacles, self.model.zones, self.points)
         most = max(len(kind) for kind in shapes)
         self.shape_a = _indices(column["shape_a"], most, "a shape")
         self.shape_b = _indices(column["shape_b"], most, "a shape")
@@ -734,7 +814,7 @@ class Checker:
         return [
             [j for j, shape in enumerate(model.hulls) if shape.link == own.link and (index, j) not in excused]
             for index, own in enumerate(model.volumes)
-        ] + [[] for _ in self.held]
+        ] + [[] if one.solid is None else [len(model.hulls) + at] for at, one in enumerate(self.held)]
 
     def _require_complete(self, hulls_met: list[list[int]]) -> None:
         """Every pair that must be certified is, from first to last instant, by everything that has to certify it."""
@@ -923,7 +1003,7 @@ class Checker:
         body = self.directional & (np.ones(len(still), dtype=bool) if first else self.kind == SELF)
         for flag, shapes, reach in (
             (0, self.volumes, self.volume_reach),
-            (1, self.model.hulls, self.model.hull_reach),
+            (1, self.hulls, self.hull_reach),
         ):
             for index, own in enumerate(shapes):
                 chosen = np.flatnonzero(body & (is_hull == flag) & (shape == index))
@@ -934,6 +1014,7 @@ class Checker:
                 vertices = vertices + placed.positions[link][at][:, None]
                 along = np.einsum("ni,nci->nc", direction[chosen], vertices)
                 turned, total = np.zeros(len(chosen)), np.zeros(len(chosen))
+                tilted = direction[chosen].copy()
                 for joint, between in self._movers_between(chosen, link):
                     moved = np.where(between, way[chosen, self.model.dof[joint]], 0.0)
                     rate = self.model.multiplier[joint] * moved
@@ -942,6 +1023,7 @@ class Checker:
                         lever = vertices - placed.positions[joint][at][:, None]
                         speed = np.einsum("ni,nci->nc", direction[chosen], np.cross(axis[:, None], lever))
                         turn = np.abs(rate)
+                        tilted = tilted + rate[:, None] * np.cross(direction[chosen], axis)
                     else:
                         speed = np.einsum("ni,ni->n", direction[chosen], axis)[:, None]
                         turn = np.zeros(len(chosen))
@@ -953,6 +1035,9 @@ class Checker:
                     "a direction is followed through too wide a turn",
                 )
                 reaches[chosen] = along.max(axis=1) + own.radius_m
+                if own.axis is not None:
+                    disc_axis = placed.rotations[link][at] @ own.axis
+                    reaches[chosen] += own.disc_m * np.linalg.norm(np.cross(disc_axis, tilted), axis=1)
         return reaches, bend
 
     def _movers_between(self, chosen: Array, link: int) -> list[tuple[int, Array]]:
@@ -992,7 +1077,7 @@ class Checker:
         body = np.ones(count, dtype=bool) if first else self.kind == SELF
         for flag, shapes, reach in (
             (0, self.volumes, self.volume_reach),
-            (1, self.model.hulls, self.model.hull_reach),
+            (1, self.hulls, self.hull_reach),
         ):
             for index, own in enumerate(shapes):
                 chosen = np.flatnonzero(body & (is_hull == flag) & (shape == index))
@@ -1001,14 +1086,14 @@ class Checker:
                 at = placed.place[chosen]
                 local = np.einsum("nij,ni->nj", placed.rotations[own.link][at], direction[chosen])
                 along = np.einsum("ni,ni->n", direction[chosen], placed.positions[own.link][at])
-                reaches[chosen] = (local @ own.vertices.T).max(axis=1) + along + own.radius_m
+                reaches[chosen] = own.reach(local) + along
                 moved[chosen], unsure[chosen] = self._motion(chosen, own.link, reach[index], placed.step)
         for kind, obstacles in ((WORLD, self.obstacles), (ZONE, self.model.zones)):
             for index, obstacle in enumerate(obstacles if not first else []):
                 chosen = np.flatnonzero((self.kind == kind) & (is_hull == 0) & (shape == index))
                 if not len(chosen):
                     continue
-                reaches[chosen] = (direction[chosen] @ obstacle.vertices.T).max(axis=1) + obstacle.radius_m
+                reaches[chosen] = obstacle.reach(direction[chosen])
         if not first:
             chosen = np.flatnonzero(self.kind == POINTS)
             reaches[chosen] = np.einsum("ni,ni->n", direction[chosen], self.points[shape[chosen]])

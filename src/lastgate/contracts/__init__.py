@@ -50,7 +50,9 @@ from lastgate.contracts.shapes import (
     BoxShape,
     CapsuleShape,
     CollisionShape,
+    CylinderShape,
     HalfSpaceShape,
+    HullShape,
     KeepInZone,
     LinkCollisionGeometry,
     Pose6D,
@@ -59,6 +61,7 @@ from lastgate.contracts.shapes import (
     Zone,
 )
 from lastgate.contracts.skill import RSkillManifest
+from lastgate.contracts.skill_contact import ContactRegion, SkillContact
 from lastgate.contracts.violations import (
     CATALOGUE,
     ViolationCode,
@@ -80,9 +83,11 @@ __all__ = [
     "CollisionEvidence",
     "CollisionShape",
     "ConcurrentUseError",
+    "ContactRegion",
     "ControlMode",
     "ControllerEvidence",
     "CoverageWaiver",
+    "CylinderShape",
     "DeclaredStop",
     "EndEffector",
     "FailureEvidence",
@@ -91,6 +96,7 @@ __all__ = [
     "Gripper",
     "GripperJoint",
     "HalfSpaceShape",
+    "HullShape",
     "HumanEvidence",
     "JointLimitEvidence",
     "JointSpec",
@@ -119,6 +125,7 @@ __all__ = [
     "SafetyEnvelope",
     "Sensor",
     "Severity",
+    "SkillContact",
     "SphereShape",
     "TimeoutEvidence",
     "UrdfAsset",

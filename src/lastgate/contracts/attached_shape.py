@@ -7,17 +7,17 @@ from typing import Annotated, ClassVar, Self
 from pydantic import BeforeValidator, ValidationError
 
 from lastgate.contracts.schema import Name, Schema, XyzRpy, config_error_from, require_ordered
-from lastgate.contracts.shapes import NO_OFFSET, CollisionShape
+from lastgate.contracts.shapes import NO_OFFSET, AttachableShape
 
 
 class AttachedShape(Schema):
-    """One sphere or capsule of an attached object, fixed to a link, and the links that may touch it."""
+    """One shape of an attached object, fixed to a link, and the links that may touch it."""
 
     subject_noun: ClassVar[str] = "attached object"
     subject_key: ClassVar[str] = "object_id"
 
     link: Name
-    shape: CollisionShape
+    shape: AttachableShape
     object_id: Name
     origin_xyz_rpy: XyzRpy = NO_OFFSET
     touch_links: Annotated[tuple[Name, ...], BeforeValidator(require_ordered)] = ()
@@ -26,7 +26,7 @@ class AttachedShape(Schema):
     def of(
         cls,
         link: str,
-        shape: CollisionShape,
+        shape: AttachableShape,
         *,
         object_id: str,
         origin_xyz_rpy: Sequence[float],

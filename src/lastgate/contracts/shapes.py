@@ -61,6 +61,17 @@ class CapsuleShape(Schema):
     length_m: NotNegative
 
 
+class CylinderShape(Schema):
+    """A solid cylinder with flat ends around the local z axis, centred on the origin.
+
+    `length_m` is all of it, from end to end.
+    """
+
+    shape: Literal["cylinder"] = "cylinder"
+    radius_m: Positive
+    length_m: Positive
+
+
 class BoxShape(Schema):
     """A box centred on the origin of its pose; the sizes are full edge lengths."""
 
@@ -74,9 +85,25 @@ class HalfSpaceShape(Schema):
     shape: Literal["half_space"] = "half_space"
 
 
+class HullShape(Schema):
+    """The convex hull of some vertices in the frame of its pose; at least four, and at most 256."""
+
+    shape: Literal["hull"] = "hull"
+    vertices_m: Annotated[
+        tuple[Vector3, ...], Field(min_length=4, max_length=256), BeforeValidator(require_ordered)
+    ]
+
+
 # A link is made of what the core moves; the world may also hold what only stands still.
 CollisionShape = Annotated[SphereShape | CapsuleShape, Field(discriminator="shape")]
-WorldShape = Annotated[SphereShape | CapsuleShape | BoxShape | HalfSpaceShape, Field(discriminator="shape")]
+WorldShape = Annotated[
+    SphereShape | CapsuleShape | BoxShape | HalfSpaceShape | CylinderShape, Field(discriminator="shape")
+]
+
+# What a robot may hold: also solids with flat sides.
+AttachableShape = Annotated[
+    SphereShape | CapsuleShape | BoxShape | CylinderShape | HullShape, Field(discriminator="shape")
+]
 
 
 class LinkCollisionGeometry(Schema):

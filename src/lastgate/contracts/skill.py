@@ -3,10 +3,11 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
 
 from lastgate.contracts.envelope import SafetyEnvelope
-from lastgate.contracts.schema import Name, Schema, SchemaVersion, Text
+from lastgate.contracts.schema import Name, Schema, SchemaVersion, Text, require_ordered
+from lastgate.contracts.skill_contact import SkillContact
 
 
 class RSkillManifest(Schema):
@@ -23,6 +24,8 @@ class RSkillManifest(Schema):
     version: Annotated[Text, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$")]
     description: Text = ""
     envelope: SafetyEnvelope | None = None
+    # What it means to touch; everything else keeps its margin.
+    contacts: Annotated[tuple[SkillContact, ...], BeforeValidator(require_ordered)] = ()
     # A JSON schema for the parameters of a goal, for tools that show or check them.
     goal_params_schema: dict[str, JsonValue] | None = None
     # Which builder turns those parameters into a goal for a planner; None for a skill that proposes chunks itself.

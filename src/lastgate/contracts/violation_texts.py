@@ -571,8 +571,8 @@ ENTRIES = (
         state="declared_contact",
         what_it_checks=(
             "That every declared contact names links, attached objects and obstacles that exist, has a "
-            "region of finite size and a finite expiry, and that there are not more than the gate has room "
-            "for."
+            "region of finite size and a finite expiry and a depth of 0 to 5 cm, and that there are not more "
+            "than the gate has room for."
         ),
         why_it_matters="A permission that cannot be read must not be guessed, and not be dropped silently.",
         known_limits=(

@@ -3,6 +3,7 @@
 
 from lastgate.gate.declared_contact import DeclaredContact
 from lastgate.gate.gate import SIMD_VARIABLE, BatchVerdict, Gate, chosen_simd, require_gate, simd_build
+from lastgate.gate.grasp import grasp, pose_of_held, release
 from lastgate.gate.nav_goal import NavGoal
 from lastgate.gate.verdict import Unchecked, Verdict, Violation
 
@@ -16,6 +17,9 @@ __all__ = [
     "Verdict",
     "Violation",
     "chosen_simd",
+    "grasp",
+    "pose_of_held",
+    "release",
     "require_gate",
     "simd_build",
 ]

@@ -3,12 +3,10 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from lastgate import _core
 from lastgate.contracts import ROSConfigError
 from lastgate.contracts.attached_shape import AttachedShape
-from lastgate.robots.kernel_config import capsule_ends
+from lastgate.robots.attached_solid import native_shape
 
 
 class AttachedObjects:
@@ -35,13 +33,14 @@ class AttachedObjects:
 
     def _attach(self, held: AttachedShape, number: int) -> None:
         touching = {self._link_index(name) for name in (held.link, *held.touch_links)}
-        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
+        numbers = native_shape(held.shape, held.origin_xyz_rpy)
         if not self._native.attach(
             id=number,
             link=self._link_index(held.link),
-            radius_m=held.shape.radius_m,
-            ends=ends,
+            radius_m=numbers.radius_m,
+            ends=numbers.ends_m,
             touch=sorted(touching),
+            solid=numbers.solid,
         ):
             raise ROSConfigError(
                 f"`{held.object_id}` cannot be attached to `{held.link}`: larger than 100 m, or no room for another "

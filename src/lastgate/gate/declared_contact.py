@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from lastgate import _core
 from lastgate.contracts import BoxShape, Pose6D, RobotFrames, ROSConfigError
-from lastgate.contracts.schema import Finite, Flag, Name, Schema, require_ordered
+from lastgate.contracts.schema import Finite, Flag, Name, NotNegative, Schema, require_ordered
 from lastgate.robots.kernel_config import shape_size_m
 from lastgate.world import NoWorld, World
 
@@ -17,11 +17,11 @@ Names = Annotated[tuple[Name, ...], BeforeValidator(require_ordered)]
 
 
 class DeclaredContact(Schema):
-    """Lets named volumes come as close as touching to named obstacles, inside a region, until it expires.
+    """Lets named links touch named obstacles, and press `depth_m` deep, inside a region, until it expires.
 
-    The volume must lie inside the region whole; anywhere else, and after `expires_s`, the whole margin holds.
-    Volumes that overlap are rejected as ever. A declaration widens nothing for zones, for the robot against
-    itself, or for an object that is not in the snapshot.
+    The volume, or each convex hull that refines it, must lie inside the region whole; anywhere else, and after
+    `expires_s`, the whole margin holds. What overlaps deeper is rejected. A declaration widens nothing for zones,
+    for the robot against itself, or for an object that is not in the snapshot.
 
     Attributes:
         name: Shown by the verdict that used it.
@@ -32,6 +32,9 @@ class DeclaredContact(Schema):
         points: They may touch whatever points the cloud has there.
         region, region_pose: A box in the robot's base frame, or in its root frame by that name.
         expires_s: On the clock of `now_s`. Steps that are executed later keep the whole margin.
+        depth_m: How deep they may overlap, as the shortest way that would part them: what perception and a soft finger
+            are off by. Volumes decide with spheres and capsules, hulls where the robot or the object has some; a depth
+            is never taken for less than it is. Of voxels and points a hull may touch single ones and overlap none.
     """
 
     subject_noun: ClassVar[str] = "declared contact"
@@ -45,6 +48,7 @@ class DeclaredContact(Schema):
     region: BoxShape
     region_pose: Pose6D
     expires_s: Finite
+    depth_m: Annotated[NotNegative, Field(le=_core.CONTACT_DEPTH_M_MAX)] = 0.0
 
     def _problems(self) -> list[str]:
         problems = []
@@ -137,6 +141,7 @@ def native_contacts(
                 region_size=np.array(shape_size_m(contact.region)),
                 region_pose=np.array(_region_in_base(contact, frames)),
                 expires_s=contact.expires_s,
+                depth_m=contact.depth_m,
             )
         )
     return names, made
@@ -164,6 +169,7 @@ def contact_request(
                 shape_size_m(contact.region),
                 _region_in_base(contact, frames),
                 contact.expires_s,
+                contact.depth_m,
             )
             for contact in contacts
         ],

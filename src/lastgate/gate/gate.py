@@ -12,24 +12,24 @@ from lastgate import _core
 from lastgate._core import BatchVerdict
 from lastgate.certificate import Certificate, certificate_of
 from lastgate.contracts import (
-    CapsuleShape,
     Pose6D,
     RobotDescription,
     RobotFrames,
     ROSConfigError,
     RSkillManifest,
-    SphereShape,
     ViolationCode,
 )
 from lastgate.contracts.action import ActionChunk, RobotState, RunningMotion
 from lastgate.contracts.arrays import Float64, require_array, require_number
 from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.contracts.renamed_names import read_variable, with_old_attributes
+from lastgate.contracts.shapes import AttachableShape
 from lastgate.gate.attached_objects import AttachedObjects
 from lastgate.gate.coverage import require_coverage
 from lastgate.gate.declared_contact import DeclaredContact, contacts_of, native_contacts
 from lastgate.gate.naming import VerdictNames, name_indices
 from lastgate.gate.nav_goal import NavGoal, evaluate_nav_goal
+from lastgate.gate.skill_phase import SkillPhase
 from lastgate.gate.verdict import CertifiedStop, Verdict, Violation
 from lastgate.robots import load_robot
 from lastgate.robots.kernel_config import EVALUATIONS_MAX, flat_config, gripper_joint_names
@@ -123,6 +123,7 @@ class Gate:
         robot = load_robot(robot)
         text = flat_config(robot, step_s=step_s, skill=skill, evaluations_max=evaluations_max)
         self.skill = skill
+        self._phase = SkillPhase(robot, skill)
         self._arm(robot, text)
 
     @classmethod
@@ -134,6 +135,7 @@ class Gate:
         """
         gate = cls.__new__(cls)
         gate.skill = None
+        gate._phase = SkillPhase(robot, None)
         gate._arm(robot, text)
         wanted = [joint.name for joint in robot.actuated_joints]
         if list(gate.link_names) != list(robot.link_names) or gate._config.dof_names != wanted:
@@ -199,6 +201,7 @@ class Gate:
         declared_contacts: Sequence[DeclaredContact] = (),
         running: RunningMotion | None = None,
         handover_s: float = 0.0,
+        phase: str | None = None,
     ) -> Verdict:
         """Decides about one chunk, from the measured state through its last step, between the steps too.
 
@@ -214,6 +217,8 @@ class Gate:
                 motion still does, and from where it will be at the hand-over through the chunk; a jump there is
                 rejected with `seam_jump`. For steps of joint positions; any other mode is rejected.
             handover_s: How long after `now_s` the chunk takes over.
+            phase: What the skill is doing: `approach`, `grasp`, `carry`, `place` or `push`. The contacts that its
+                manifest declares for it count as well, from the first check that names it until they expire.
 
         Raises:
             ROSConfigError: An argument of another type, or a declared contact that names what does not exist.
@@ -226,10 +231,28 @@ class Gate:
                 world=world,
                 now_s=now_s,
                 recovery=recovery,
-                declared_contacts=contacts_of(declared_contacts),
+                declared_contacts=contacts_of(declared_contacts)
+                + self._contacts_in_phase(phase, world=world, now_s=now_s),
                 running=running,
                 handover_s=handover_s,
             )
+
+    def contacts_in_phase(
+        self, phase: str | None, *, world: World | NoWorld | None, now_s: float
+    ) -> tuple[DeclaredContact, ...]:
+        """Returns what the skill declares in a phase, for a check at `now_s`; another phase than before begins.
+
+        Raises:
+            ROSConfigError: There is no such phase.
+        """
+        with self._entry:
+            return self._contacts_in_phase(phase, world=world, now_s=now_s)
+
+    def _contacts_in_phase(
+        self, phase: str | None, *, world: World | NoWorld | None, now_s: float
+    ) -> tuple[DeclaredContact, ...]:
+        self._phase.enter(phase, require_number(now_s, name="now_s"))
+        return self._phase.contacts(world, tuple(self._held.numbers))
 
     def _decide(
         self,
@@ -430,7 +453,7 @@ class Gate:
     def attach(
         self,
         link: str,
-        shape: SphereShape | CapsuleShape,
+        shape: AttachableShape,
         *,
         object_id: str,
         origin_xyz_rpy: Sequence[float] = (0.0,) * 6,
@@ -440,7 +463,7 @@ class Gate:
 
         Args:
             link: The link it moves with; that link is always allowed to touch it.
-            shape: A sphere or capsule; attach several under one `object_id` for other shapes.
+            shape: A sphere, capsule, box, cylinder or convex hull; several under one `object_id` make one object.
             origin_xyz_rpy: Its pose in the link's frame.
             touch_links: Other links that may touch it, such as the fingers that hold it.
 

@@ -21,7 +21,7 @@ from lastgate.contracts.arrays import Float64
 from lastgate.contracts.attached_shape import AttachedShape
 from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.gate.gate import Gate
-from lastgate.robots.kernel_config import capsule_ends
+from lastgate.robots.attached_solid import inner_capsules
 from lastgate.world.capsule_distance import (
     farthest_vertex_to_segment_m,
     points_to_segment_m,
@@ -31,7 +31,7 @@ from lastgate.world.finite_numbers import require_not_negative, require_positive
 from lastgate.world.freshness import oldest_stamp_s
 from lastgate.world.grid_layout import GridLayout
 from lastgate.world.points import Points
-from lastgate.world.rigid_motion import moved
+from lastgate.world.rigid_motion import motion_of_xyz_rpy, moved
 from lastgate.world.voxel_ranges import Indices, reached_voxels
 from lastgate.world.voxels import FREE, Voxels
 
@@ -343,22 +343,24 @@ class SelfFilter:
         stamps = [state.stamp_s] if state.stamps_s is None else [state.stamp_s, *state.stamps_s.tolist()]
         fingers = [] if state.gripper_positions is None else state.gripper_positions.tolist()
         poses = gate.link_poses(state.positions, gripper_positions=fingers)
+        # Of attached solids the capsules inside them: their edges stay in the data, and nothing else is taken out.
         volumes = [
-            (volume.link_name, volume.link_name, volume.shape, volume.origin_xyz_rpy)
-            for volume in gate.robot.collision_geometry
+            (owner, link, radius_m, moved(ends, motion_of_xyz_rpy(origin)))
+            for owner, link, shape, origin in (
+                *(
+                    (one.link_name, one.link_name, one.shape, one.origin_xyz_rpy)
+                    for one in gate.robot.collision_geometry
+                ),
+                *((held.object_id, held.link, held.shape, held.origin_xyz_rpy) for held in self._held()),
+            )
+            for radius_m, ends in inner_capsules(shape)
         ]
-        volumes += [(held.object_id, held.link, held.shape, held.origin_xyz_rpy) for held in self._held()]
-        placed = np.array(
-            [
-                moved(np.array(capsule_ends(shape, origin)).reshape(2, 3), poses[link])
-                for _, link, shape, origin in volumes
-            ]
-        ).reshape(-1, 2, 3)
+        placed = np.array([moved(ends, poses[link]) for _, link, _, ends in volumes]).reshape(-1, 2, 3)
         return RobotVolumes(
             owners=tuple(owner for owner, *_ in volumes),
             starts_xyz=placed[:, 0],
             ends_xyz=placed[:, 1],
-            radii_m=np.array([shape.radius_m for _, _, shape, _ in volumes]),
+            radii_m=np.array([radius_m for _, _, radius_m, _ in volumes]),
             paddings_m=np.array(
                 [self._padding_m.get(owner, self._default_padding_m) for owner, *_ in volumes]
             ),

@@ -34,6 +34,7 @@ class Unchecked(IntFlag):
     FLOOR_MAP = _core.Unchecked.floor_map.value
     JOINT_VELOCITIES = _core.Unchecked.joint_velocities.value
     STOP = _core.Unchecked.stop.value
+    WORLD_AGE = _core.Unchecked.world_age.value
     UNPROVED_VOLUMES = _core.Unchecked.unproved_volumes.value
 
 

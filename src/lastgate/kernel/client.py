@@ -17,22 +17,22 @@ import numpy as np
 
 from lastgate import _core
 from lastgate.contracts import (
-    CapsuleShape,
     ControlMode,
     Pose6D,
     RobotDescription,
     ROSConfigError,
     RSkillManifest,
-    SphereShape,
     ViolationCode,
 )
 from lastgate.contracts.action import ActionChunk
 from lastgate.contracts.arrays import Float64, require_array, require_number
 from lastgate.contracts.attached_shape import AttachedShape
+from lastgate.contracts.shapes import AttachableShape
 from lastgate.gate import Gate
 from lastgate.gate.declared_contact import DeclaredContact, contact_request, contacts_of, require_contacts
 from lastgate.gate.naming import VerdictNames
 from lastgate.gate.nav_goal import NavGoal
+from lastgate.gate.skill_phase import SkillPhase
 from lastgate.gate.verdict import Verdict, Violation
 from lastgate.kernel.estop import ResetOutcome, stop_reason
 from lastgate.kernel.process import (
@@ -46,7 +46,8 @@ from lastgate.kernel.process import (
     stop_kernel,
 )
 from lastgate.robots import load_robot
-from lastgate.robots.kernel_config import capsule_ends, flat_config
+from lastgate.robots.attached_solid import native_shape
+from lastgate.robots.kernel_config import flat_config
 from lastgate.world import NO_WORLD, NoWorld, World
 
 # A kernel answers in microseconds; one that has not for this long is not going to.
@@ -145,6 +146,7 @@ class KernelClient:
             raise ROSConfigError(f"rate_hz must be a positive number, got {rate_hz!r}")
         # Building a gate here refuses, with names, what the kernel would refuse with numbers.
         self._gate = Gate(robot, step_s=1.0 / rate_hz, skill=skill)
+        self._phase = SkillPhase(self._gate.robot, skill)
         text = flat_config(robot, step_s=1.0 / rate_hz, skill=skill)
         self.robot = robot
         self.instance = instance or robot.name
@@ -283,11 +285,12 @@ class KernelClient:
         mode: ControlMode | int | None = None,
         recovery: bool = False,
         declared_contacts: Sequence[DeclaredContact] = (),
+        phase: str | None = None,
     ) -> Verdict:
         """Hands a chunk in and waits for the verdict. A kernel that does not answer is a rejection.
 
         `mode` says what bare steps mean, joint positions if left out; an `ActionChunk` has a mode of its own.
-        `recovery` and `declared_contacts` are those of `Gate.check`, and hold for this chunk only.
+        `recovery`, `declared_contacts` and `phase` are those of `Gate.check`, and hold for this chunk only.
 
         Raises:
             ROSConfigError: Steps that cannot be read, a mode beside an `ActionChunk`, or a contact that names nothing.
@@ -311,7 +314,9 @@ class KernelClient:
             rskill_id=chunk.rskill_id,
             trace_id=chunk.trace_id,
         )
+        self._phase.enter(phase, time.time())
         declared_contacts = contacts_of(declared_contacts)
+        declared_contacts += self._phase.contacts(self._world, tuple(self._attachments))
         if recovery or declared_contacts:
             require_contacts(
                 declared_contacts,
@@ -342,7 +347,7 @@ class KernelClient:
     def attach(
         self,
         link: str,
-        shape: SphereShape | CapsuleShape,
+        shape: AttachableShape,
         *,
         object_id: str,
         origin_xyz_rpy: Sequence[float] = (0.0,) * 6,
@@ -358,13 +363,14 @@ class KernelClient:
         held = AttachedShape.of(
             link, shape, object_id=object_id, origin_xyz_rpy=origin_xyz_rpy, touch_links=touch_links
         )
-        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy), dtype=np.float64)
+        numbers = native_shape(held.shape, held.origin_xyz_rpy)
         payload = _core.encode_attached_shape(
             object_id=held.object_id,
             link=held.link,
-            radius_m=held.shape.radius_m,
-            ends=ends,
+            radius_m=numbers.radius_m,
+            ends=numbers.ends_m,
             touch_links=list(held.touch_links),
+            solid=numbers.solid,
         )
         success, number, said = self._ask("attached_shape", payload)
         if not success:

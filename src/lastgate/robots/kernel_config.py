@@ -16,6 +16,7 @@ from lastgate.contracts import (
     BoxShape,
     CapsuleShape,
     ControlMode,
+    CylinderShape,
     EndEffector,
     HalfSpaceShape,
     JointSpec,
@@ -59,7 +60,7 @@ def shape_size_m(shape: WorldShape) -> tuple[float, float, float]:
     match shape:
         case SphereShape():
             return shape.radius_m, 0.0, 0.0
-        case CapsuleShape():
+        case CapsuleShape() | CylinderShape():
             return shape.radius_m, shape.length_m / 2, 0.0
         case BoxShape():
             x, y, z = shape.size_xyz_m

@@ -67,6 +67,19 @@ def motion_of_xyz_rpy(xyz_rpy: Sequence[float]) -> Float64:
     )
 
 
+def xyz_rpy_of_motion(motion: Float64) -> tuple[float, float, float, float, float, float]:
+    """Returns a 3 x 4 motion as an origin as URDF writes it; where pitch is a quarter turn, roll is zero."""
+    rotation = motion[:, :3]
+    pitch = math.atan2(-rotation[2, 0], math.hypot(rotation[0, 0], rotation[1, 0]))
+    if math.hypot(rotation[0, 0], rotation[1, 0]) > 1e-9:
+        roll = math.atan2(rotation[2, 1], rotation[2, 2])
+        yaw = math.atan2(rotation[1, 0], rotation[0, 0])
+    else:
+        roll, yaw = 0.0, math.atan2(-rotation[0, 1], rotation[1, 1])
+    x, y, z = (float(number) for number in motion[:, 3])
+    return x, y, z, roll, pitch, yaw
+
+
 def pose_of_motion(motion: Float64, *, frame_id: str = "") -> Pose6D:
     """Returns a 3 x 4 motion as a `Pose6D`."""
     w, x, y, z = quaternion_of_rotation(motion[:, :3])

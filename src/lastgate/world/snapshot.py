@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A world snapshot: built once, outside the control loop, and then read by checks without waiting or copying."""
 
+import copy
 import itertools
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
@@ -10,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from lastgate import _core
-from lastgate.contracts import RobotFrames, ROSConfigError, WorldCollisionPrimitive, Zone
+from lastgate.contracts import Pose6D, RobotFrames, ROSConfigError, WorldCollisionPrimitive, Zone
 from lastgate.contracts.arrays import Float64, require_number
 from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.contracts.robot_frames import moved_pose
@@ -24,6 +26,9 @@ from lastgate.world.voxels import Voxels
 _Item = TypeVar("_Item")
 
 _snapshot_numbers = itertools.count(1)
+
+# The stamp of a world that was never looked at because it never moves: clocks start here.
+_BEFORE_ALL_S = 0.0
 
 
 def _require_all(values: object, wanted: type[_Item], *, name: str) -> tuple[_Item, ...]:
@@ -53,6 +58,8 @@ class World:
             means the base frame; where the root stands elsewhere, a gate asks for the name. Any other name makes
             the gate call this world unavailable.
         world_id: Shown in verdicts; `world-1`, `world-2`, … when not given.
+        static_lasts_s: For what never moves: how long obstacles and zones count after `stamp_s`, instead of the
+            gate's `world_age_s_max`; see `World.static`. Voxels, points and the place on a map age as ever.
 
     Raises:
         ROSConfigError: A primitive is not a `WorldCollisionPrimitive`, or its pose names another frame.
@@ -69,7 +76,13 @@ class World:
         stamp_s: float,
         frame_id: str = "",
         world_id: str | None = None,
+        static_lasts_s: float | None = None,
     ) -> None:
+        if static_lasts_s is not None:
+            static_lasts_s = require_number(static_lasts_s, name="static_lasts_s")
+            if not static_lasts_s > 0.0:
+                raise ROSConfigError(f"static_lasts_s must be positive, got {static_lasts_s!r}")
+        self.static_lasts_s = static_lasts_s
         walls = [
             WorldCollisionPrimitive(shape=zone.shape, pose=zone.pose, object_id=zone.name)
             for zone in _require_all(zones, Zone, name="zones")
@@ -95,6 +108,8 @@ class World:
         except ROSConfigError as error:
             raise ROSConfigError(f"points: {error}") from None
         self.floor_map = floor_map
+        if static_lasts_s is not None and self.points is not None and not len(self.points.xyz):
+            raise ROSConfigError("a cloud that is declared empty ages, and this world does not: leave it out")
         self._require_one_frame()
         self._kinds = np.array([SHAPE_KIND[p.shape.shape] for p in self.primitives], dtype=np.uint8)
         self._sizes = np.array([shape_size_m(p.shape) for p in self.primitives], dtype=np.float64).reshape(
@@ -115,6 +130,108 @@ class World:
         self.point_field = self._built_points()
         self.native = self._build(in_base_frame=True)
         self._moved: dict[RobotFrames, World] = {}
+
+    @classmethod
+    def static(
+        cls,
+        primitives: Sequence[WorldCollisionPrimitive] = (),
+        *,
+        zones: Sequence[Zone] = (),
+        lasts_s: float = math.inf,
+        stamp_s: float | None = None,
+        voxels: Voxels | None = None,
+        points: Points | None = None,
+        floor_map: FloorMap | None = None,
+        frame_id: str = "",
+        world_id: str | None = None,
+    ) -> "World":
+        """Returns a world whose obstacles and zones never move: a table, a wall, a machine that is bolted down.
+
+        They count for `lasts_s` after `stamp_s`, for ever unless told otherwise, whatever the gate's limit on the
+        age of worlds; `Verdict.unchecked` then says `WORLD_AGE`. Voxels, points and the place on a map have stamps
+        of their own and age as ever. Nothing that a person can push is static.
+
+        Raises:
+            ROSConfigError: `lasts_s` is finite and there is no stamp that it could count from.
+        """
+        if stamp_s is None and lasts_s != math.inf:
+            raise ROSConfigError("lasts_s counts from stamp_s: give both, or neither")
+        return cls(
+            primitives=primitives,
+            zones=zones,
+            voxels=voxels,
+            points=points,
+            floor_map=floor_map,
+            stamp_s=_BEFORE_ALL_S if stamp_s is None else stamp_s,
+            frame_id=frame_id,
+            world_id=world_id,
+            static_lasts_s=lasts_s,
+        )
+
+    def without(self, object_ids: Collection[str]) -> "World":
+        """Returns the same world without some obstacles, at the same stamp: what a hand has taken is no obstacle.
+
+        Raises:
+            ROSConfigError: No obstacle has one of these names.
+        """
+        self._require_known(object_ids)
+        return self._with([one for one in self.obstacles if one.object_id not in object_ids], self.stamp_s)
+
+    def with_obstacles(self, obstacles: Sequence[WorldCollisionPrimitive], *, stamp_s: float) -> "World":
+        """Returns the same world with more obstacles, as seen at `stamp_s`."""
+        return self._with([*self.obstacles, *obstacles], stamp_s)
+
+    def with_poses(self, poses: Mapping[str, Pose6D], *, stamp_s: float) -> "World":
+        """Returns the same world with some obstacles elsewhere, as seen at `stamp_s`: what was pushed.
+
+        Raises:
+            ROSConfigError: No obstacle has one of these names.
+        """
+        self._require_known(poses)
+        elsewhere = [
+            one.model_copy(update={"pose": poses.get(one.object_id or "", one.pose)})
+            for one in self.obstacles
+        ]
+        return self._with(elsewhere, stamp_s)
+
+    def _require_known(self, object_ids: Iterable[str]) -> None:
+        known = {one.object_id for one in self.obstacles}
+        missing = [name for name in object_ids if name not in known]
+        if missing:
+            raise ROSConfigError(
+                f"world `{self.world_id}` has no obstacle `{missing[0]}`; it has: "
+                f"{', '.join(sorted(name for name in known if name)) or 'none with a name'}"
+            )
+
+    def _with(self, obstacles: Sequence[WorldCollisionPrimitive], stamp_s: float) -> "World":
+        """Returns a world with other obstacles; zones, fields and what never moves stay what they are."""
+        zones = [
+            Zone(name=zone.object_id or "zone", shape=zone.shape, pose=zone.pose)
+            for zone in self.primitives[self._obstacle_count :]
+        ]
+        return World(
+            primitives=obstacles if self.is_filled else None,
+            zones=zones,
+            voxels=self.voxels,
+            points=self.points,
+            floor_map=self.floor_map,
+            stamp_s=stamp_s,
+            frame_id=self.frame_id,
+            static_lasts_s=self.static_lasts_s,
+        )
+
+    def restamped(self, stamp_s: float) -> "World":
+        """Returns the same obstacles and zones as seen again at `stamp_s`, without building anything twice.
+
+        For loops whose simulator or tracker says that nothing moved. A cloud, voxels and a map keep their own stamps.
+        """
+        again = copy.copy(self)
+        again.stamp_s = require_number(stamp_s, name="stamp_s")
+        again.number = next(_snapshot_numbers)
+        again.native = again._build(in_base_frame=True)
+        again.__dict__.pop("native_elsewhere", None)
+        again._moved = {}
+        return again
 
     def _require_one_frame(self) -> None:
         frame_id = self.frame_id
@@ -220,6 +337,7 @@ class World:
             stamp_s=self.stamp_s,
             frame_id=base,
             world_id=self.world_id,
+            static_lasts_s=self.static_lasts_s,
         )
         # Zones stand behind the obstacles, and are none.
         world._obstacle_count = self._obstacle_count
@@ -298,6 +416,7 @@ class World:
             ),
             obstacle_count=self._obstacle_count,
             floor=None if self.floor_map is None else self._floor_message(self.floor_map),
+            static_lasts_s=self.static_lasts_s,
         )
 
     def _floor_message(self, floor_map: FloorMap) -> _core.FloorMapMessage:
@@ -348,6 +467,7 @@ class World:
             floor=None
             if floor is None or self.occupancy_map_field is None
             else (self.occupancy_map_field, self._placed_stamp_s(floor), floor.expires_s),
+            static_lasts_s=self.static_lasts_s,
         )
 
 

@@ -191,7 +191,7 @@ def test_unknown_link_is_refused_with_the_links_there_are(gate):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"shape": lg.BoxShape(size_xyz_m=(0.1, 0.1, 0.1))}, "shape"),
+        ({"shape": lg.HalfSpaceShape()}, "shape"),
         ({"shape": None}, "shape"),
         ({"origin_xyz_rpy": (np.nan, 0.0, 0.0, 0.0, 0.0, 0.0)}, "origin_xyz_rpy"),
         ({"origin_xyz_rpy": (0.0, 0.0, 0.0, np.inf, 0.0, 0.0)}, "origin_xyz_rpy"),

@@ -20,7 +20,7 @@ inline double motion_of_first(const Sweep& sweep, const OpenItem& item, std::spa
     return sweep.motion_of_volume(item.a, 0, step);
 }
 
-inline bool first_has_hulls(const Sweep& sweep, const OpenItem& item) noexcept { return !sweep.setup.model->hulls_of_volume(item.a).empty(); }
+inline bool first_has_hulls(const Sweep& sweep, const OpenItem& item) noexcept { return sweep.has_hulls(item.a); }
 
 /// The distance of two capsule axes becomes that of the volumes around them.
 inline Witness subtract_radii(Witness witness, double radius_a, double radius_b) noexcept {

@@ -85,7 +85,7 @@ bool find_uncertified(Sweep& sweep, BoxTest& test) noexcept {
 }
 
 bool has_hulls(const Sweep& sweep, const OpenItem& item) noexcept {
-    return first_has_hulls(sweep, item) || !sweep.setup.model->hulls_of_volume(item.b).empty();
+    return first_has_hulls(sweep, item) || sweep.has_hulls(item.b);
 }
 
 void describe(const Sweep& sweep, const Finding& finding, Violation& violation) noexcept {

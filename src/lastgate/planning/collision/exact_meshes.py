@@ -11,6 +11,7 @@ import numpy as np
 from lastgate.contracts import (
     BoxShape,
     CapsuleShape,
+    CylinderShape,
     HalfSpaceShape,
     ROSConfigError,
     SphereShape,
@@ -99,6 +100,8 @@ class ExactMeshes:
                 return float(((vertices - at[:3, 3]) @ at[:3, 2]).min())
             case CapsuleShape(radius_m=radius_m, length_m=length_m):
                 other = coal.Capsule(radius_m, length_m)
+            case CylinderShape(radius_m=radius_m, length_m=length_m):
+                other = coal.Cylinder(radius_m, length_m)
             case BoxShape(size_xyz_m=(x, y, z)):
                 other = coal.Box(x, y, z)
         result = coal.DistanceResult()

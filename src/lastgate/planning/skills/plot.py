@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from lastgate.contracts import BoxShape, CapsuleShape, ROSConfigError, SphereShape, WorldCollisionPrimitive
+from lastgate.contracts import (
+    BoxShape,
+    CapsuleShape,
+    CylinderShape,
+    ROSConfigError,
+    SphereShape,
+    WorldCollisionPrimitive,
+)
 from lastgate.contracts.arrays import Float64
 from lastgate.contracts.extras import install_command
 from lastgate.gate import Gate
@@ -133,6 +140,14 @@ def _draw_obstacle(axes: Any, obstacle: WorldCollisionPrimitive, points_per_m: f
             for b in signs[index + 1 :]:
                 if np.abs(a - b).sum() == 2:
                     axes.plot(*moved(np.array([a * half, b * half]), pose).T, color=_OBSTACLE, linewidth=0.9)
+    elif isinstance(shape, CylinderShape):
+        turns = np.linspace(0.0, 2.0 * np.pi, 25)
+        circle = shape.radius_m * np.column_stack([np.cos(turns), np.sin(turns), np.zeros_like(turns)])
+        ends = [circle + np.array([0.0, 0.0, side * shape.length_m / 2]) for side in (-1.0, 1.0)]
+        for end in ends:
+            axes.plot(*moved(end, pose).T, color=_OBSTACLE, linewidth=0.9)
+        for low, high in zip(ends[0][::6], ends[1][::6], strict=True):
+            axes.plot(*moved(np.array([low, high]), pose).T, color=_OBSTACLE, linewidth=0.9)
     elif isinstance(shape, CapsuleShape | SphereShape):
         half_m = shape.length_m / 2 if isinstance(shape, CapsuleShape) else 0.0
         ends = moved(np.array([[0.0, 0.0, -half_m], [0.0, 0.0, half_m]]), pose)

@@ -14,6 +14,7 @@ from lastgate import _core
 from lastgate.contracts import (
     BoxShape,
     CapsuleShape,
+    CylinderShape,
     HalfSpaceShape,
     Pose6D,
     ROSConfigError,
@@ -276,6 +277,8 @@ def _shape(kind: str, size: list[float]) -> WorldShape:
             return SphereShape(radius_m=size[0])
         case "capsule":
             return CapsuleShape(radius_m=size[0], length_m=2 * size[1])
+        case "cylinder":
+            return CylinderShape(radius_m=size[0], length_m=2 * size[1])
         case "box":
             return BoxShape(size_xyz_m=(2 * size[0], 2 * size[1], 2 * size[2]))
         case "half_space":

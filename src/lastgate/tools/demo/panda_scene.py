@@ -14,6 +14,7 @@ from lxml import etree
 from lastgate.contracts import (
     BoxShape,
     CapsuleShape,
+    CylinderShape,
     HalfSpaceShape,
     Pose6D,
     RobotDescription,
@@ -272,6 +273,8 @@ def add_obstacle(
             kind, size = mujoco.mjtGeom.mjGEOM_SPHERE, (shape.radius_m, 0.0, 0.0)
         case CapsuleShape():
             kind, size = mujoco.mjtGeom.mjGEOM_CAPSULE, (shape.radius_m, shape.length_m / 2, 0.0)
+        case CylinderShape():
+            kind, size = mujoco.mjtGeom.mjGEOM_CYLINDER, (shape.radius_m, shape.length_m / 2, 0.0)
         case BoxShape():
             kind, size = mujoco.mjtGeom.mjGEOM_BOX, tuple(edge / 2 for edge in shape.size_xyz_m)
         case HalfSpaceShape():

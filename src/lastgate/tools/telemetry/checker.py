@@ -18,6 +18,7 @@ class Circumstances(TypedDict):
     now_s: float
     recovery: NotRequired[bool]
     declared_contacts: NotRequired[Sequence[DeclaredContact]]
+    phase: NotRequired[str | None]
 
 
 class Checker(Protocol):

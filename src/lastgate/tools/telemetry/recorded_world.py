@@ -68,6 +68,7 @@ def _snapshot_fields(payload: bytes) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "stamp_s": told.stamp_s,
         "frame_id": told.frame_id,
+        "static_lasts_s": told.static_lasts_s,
         "primitives": obstacles[: told.obstacle_count],
         "zones": [
             {"name": zone.object_id, "shape": zone.shape, "pose": zone.pose}
@@ -104,7 +105,7 @@ def _shape_of(kind: int, size: list[float]) -> dict[str, Any]:
     match name:
         case "sphere":
             return {"shape": name, "radius_m": first}
-        case "capsule":
+        case "capsule" | "cylinder":
             return {"shape": name, "radius_m": first, "length_m": 2.0 * second}
         case "box":
             return {"shape": name, "size_xyz_m": (2.0 * first, 2.0 * second, 2.0 * third)}

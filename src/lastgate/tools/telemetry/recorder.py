@@ -108,6 +108,8 @@ class Recorder:
         # An iterator is read once, here: the gate and the file must be told the same.
         contacts = contacts_of(told.get("declared_contacts", ()))
         told["declared_contacts"] = contacts
+        # What the skill declares in a phase is written down like what the caller declares: a replay knows no skill.
+        contacts += self.gate.contacts_in_phase(told.get("phase"), world=told["world"], now_s=told["now_s"])
         wall_ns, began = time.time_ns(), time.perf_counter_ns()
         verdict = self.gate.check(chunk, **told)
         duration_ns = time.perf_counter_ns() - began

@@ -13,6 +13,7 @@ from lastgate.gate import Gate
 from lastgate.gate.verdict import Violation
 from lastgate.robots.kernel_config import capsule_ends
 from lastgate.tools.telemetry.surfaces import (
+    attached_faces,
     capsule_faces,
     hull_faces,
     moved_faces,
@@ -22,6 +23,7 @@ from lastgate.tools.telemetry.surfaces import (
     world_shape_faces,
 )
 from lastgate.world import NoWorld, World
+from lastgate.world.rigid_motion import motion_of_xyz_rpy
 
 Role = Literal["robot", "first", "second", "obstacle", "unknown"]
 
@@ -120,8 +122,7 @@ def _add_robot(scene: Scene, gate: Gate, violation: Violation, poses: dict[str, 
             faces = capsule_faces(ends[0], ends[1], volume.shape.radius_m)
             scene.faces.append((role, moved_faces(faces, poses[volume.link_name])))
     for held in gate.attached:
-        ends = np.array(capsule_ends(held.shape, held.origin_xyz_rpy)).reshape(2, 3)
-        faces = capsule_faces(ends[0], ends[1], held.shape.radius_m)
+        faces = attached_faces(held.shape, motion_of_xyz_rpy(held.origin_xyz_rpy))
         scene.faces.append((roles.get(held.object_id, "robot"), moved_faces(faces, poses[held.link])))
 
 

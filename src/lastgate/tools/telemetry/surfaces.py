@@ -5,8 +5,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lastgate.contracts import BoxShape, CapsuleShape, HalfSpaceShape, Pose6D, SphereShape
+from lastgate.contracts import (
+    BoxShape,
+    CapsuleShape,
+    CylinderShape,
+    HalfSpaceShape,
+    HullShape,
+    Pose6D,
+    SphereShape,
+    WorldShape,
+)
 from lastgate.contracts.arrays import Float64
+from lastgate.contracts.shapes import AttachableShape
 from lastgate.world.rigid_motion import rotation_of_quaternion
 
 # Faces around a sphere or capsule: round enough at the size of a card, and few enough to sort.
@@ -57,6 +67,25 @@ def box_faces(pose: Float64, size_m: Sequence[float]) -> Float64:
     """Returns the six faces of a box around the origin of its pose."""
     vertices = (_VERTICES_OF_VOXEL - 0.5) * np.asarray(size_m)
     return moved_faces(vertices[_FACES_OF_VOXEL], pose)
+
+
+def cylinder_faces(pose: Float64, radius_m: float, length_m: float) -> Float64:
+    """Returns the side and the two ends of a cylinder around the z axis of its pose, as quads."""
+    angle = np.linspace(0.0, 2.0 * np.pi, _FACES_AROUND + 1)
+    low = np.column_stack(
+        [radius_m * np.cos(angle), radius_m * np.sin(angle), np.full_like(angle, -length_m / 2)]
+    )
+    high = low * [1.0, 1.0, -1.0]
+    sides = np.stack([low[:-1], low[1:], high[1:], high[:-1]], axis=1)
+    # Two neighbouring sectors make a quad; its first vertex is the middle of the end.
+    ends = [
+        np.stack([np.broadcast_to(ring[:1] * [0.0, 0.0, 1.0], ring[:-2:2].shape), *rim], axis=1)
+        for ring, rim in (
+            (low, (low[2::2], low[1:-1:2], low[:-2:2])),
+            (high, (high[:-2:2], high[1:-1:2], high[2::2])),
+        )
+    ]
+    return moved_faces(np.concatenate([sides, *ends]), pose)
 
 
 def voxel_faces(low_vertices: Float64, edge_m: float) -> Float64:
@@ -110,13 +139,20 @@ def hull_faces(vertices: Float64) -> Float64:
     return triangles
 
 
+def attached_faces(shape: AttachableShape, pose: Float64) -> Float64:
+    """Returns the faces of a shape that a robot holds."""
+    if isinstance(shape, HullShape):
+        return moved_faces(hull_faces(np.array(shape.vertices_m)), pose)
+    return world_shape_faces(shape, pose, near=pose[:, 3], reach_m=0.0)
+
+
 def pose_matrix(pose: Pose6D) -> Float64:
     """Returns a pose as a 3 x 4 matrix."""
     return np.column_stack([rotation_of_quaternion(pose.quat_xyzw), pose.xyz])
 
 
 def world_shape_faces(
-    shape: SphereShape | CapsuleShape | BoxShape | HalfSpaceShape,
+    shape: WorldShape,
     pose: Float64,
     *,
     near: Float64,
@@ -129,6 +165,8 @@ def world_shape_faces(
         case CapsuleShape():
             half = 0.5 * shape.length_m * pose[:, 2]
             return capsule_faces(pose[:, 3] - half, pose[:, 3] + half, shape.radius_m)
+        case CylinderShape():
+            return cylinder_faces(pose, shape.radius_m, shape.length_m)
         case BoxShape():
             return box_faces(pose, shape.size_xyz_m)
         case HalfSpaceShape():

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws five kinds of things with WebGL2: capsules (a sphere is a short one), boxes, points, lines, and meshes of links.
+// Draws six kinds of things with WebGL2: capsules (a sphere is a short one), boxes, cylinders, points, lines, and meshes of links.
 // Every kind but the last is one mesh that is drawn once per instance. What is drawn again unchanged is not handed over again.
 
 const LIGHT = `
@@ -105,6 +105,19 @@ function boxMesh() {
   return new Float32Array(points);
 }
 
+/** A cylinder in the cube from -1 to 1, with the normals of a round side and flat ends. */
+function cylinderMesh(around) {
+  const points = [];
+  const rim = (k) => [Math.cos((k / around) * 2 * Math.PI), Math.sin((k / around) * 2 * Math.PI)];
+  for (let k = 0; k < around; k++) {
+    const [a, b] = [rim(k), rim(k + 1)];
+    for (const [[x, y], z] of [[a, -1], [b, -1], [b, 1], [a, -1], [b, 1], [a, 1]]) points.push(x, y, z, x, y, 0);
+    for (const z of [-1, 1])
+      for (const [x, y] of z > 0 ? [[0, 0], a, b] : [[0, 0], b, a]) points.push(x, y, z, 0, 0, z);
+  }
+  return new Float32Array(points);
+}
+
 /** Tells whether the processor does the drawing: smooth edges then cost more than all the rest. */
 function isDrawnInSoftware() {
   const gl = document.createElement("canvas").getContext("webgl2");
@@ -128,10 +141,12 @@ export class Renderer {
     const cube = { points: boxMesh(), triangles: null };
     this.meshProgram = this.#program(MESH, FACETED);
     this.meshes = [];
+    const drum = { points: cylinderMesh(24), triangles: null };
     this.batches = {
       lines: this.#batch({ program: this.#program(LINE, FLAT), meshSizes: [], instanceSizes: [3, 4] }, null),
       points: this.#batch({ program: this.#program(POINT, FLAT), meshSizes: [], instanceSizes: [3] }, null),
       boxes: this.#batch(box, cube),
+      cylinders: this.#batch(box, drum),
       clearBoxes: this.#batch(box, cube),
       worldCapsules: this.#batch(capsule, round),
       robotCapsules: this.#batch(capsule, round),
@@ -160,7 +175,7 @@ export class Renderer {
     });
   }
 
-  /** Draws and waits for it. Numbers per instance: capsules 11 (a, b, radius, rgba), boxes 14 (centre, quaternion, half size, rgba). */
+  /** Draws and waits for it. Numbers per instance: capsules 11 (a, b, radius, rgba), boxes and cylinders 14 (centre, quaternion, half size, rgba). */
   draw(camera, { pointTint, pointSize, meshPoses = [], meshTint, ...numbers }) {
     const gl = this.gl;
     for (const [name, batch] of Object.entries(this.batches)) this.#fill(batch, numbers[name]);
@@ -172,9 +187,9 @@ export class Renderer {
     gl.enable(gl.BLEND);
     // Onto nothing, this leaves colours multiplied by how opaque they are, which is what the canvas is said to hold.
     gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    const { lines, points, boxes, clearBoxes, worldCapsules, robotCapsules, thinCapsules, clearCapsules } = this.batches;
+    const { lines, points, boxes, cylinders, clearBoxes, worldCapsules, robotCapsules, thinCapsules, clearCapsules } = this.batches;
     this.#drawPlain(lines, gl.LINES, camera);
-    for (const batch of [boxes, worldCapsules, robotCapsules, thinCapsules]) this.#drawInstances(batch, camera);
+    for (const batch of [boxes, cylinders, worldCapsules, robotCapsules, thinCapsules]) this.#drawInstances(batch, camera);
     this.#drawMeshes(camera, meshPoses, meshTint);
     if (points.count) {
       gl.useProgram(points.program);

@@ -187,10 +187,12 @@ export class LiveView {
   #paintWorld() {
     const capsules = [];
     const boxes = [];
+    const cylinders = [];
     const walls = [];
     this.obstacles.forEach(({ kind, size_m: size, xyz, quat_xyzw: turn }, index) => {
       const tint = shade(this.tints.world, index);
       if (kind === "box") boxes.push(...xyz, ...turn, ...size, ...tint);
+      else if (kind === "cylinder") cylinders.push(...xyz, ...turn, size[0], size[0], size[1], ...tint);
       else if (kind === "half_space") {
         const down = rotate(turn, [0, 0, -0.003]);
         walls.push(...xyz.map((number, axis) => number + down[axis]), ...turn, 2, 2, 0.003, ...this.tints.world.slice(0, 3), 0.22);
@@ -207,6 +209,7 @@ export class LiveView {
     for (let cell = 0; cell * 3 < this.cells.length; cell++)
       cells.set([...this.cells.subarray(cell * 3, cell * 3 + 3), 0, 0, 0, 1, half, half, half, ...this.tints.world], cell * 14);
     this.worldCapsules = new Float32Array(capsules);
+    this.worldCylinders = new Float32Array(cylinders);
     this.worldBoxes = new Float32Array(boxes.length + cells.length);
     this.worldBoxes.set(boxes);
     this.worldBoxes.set(cells, boxes.length);
@@ -266,6 +269,7 @@ export class LiveView {
       meshTint: this.tints.mesh,
       lines: this.wires,
       boxes: this.worldBoxes,
+      cylinders: this.worldCylinders,
       worldCapsules: this.worldCapsules,
       robotCapsules: new Float32Array(robot),
       thinCapsules: new Float32Array(thin),
@@ -354,5 +358,6 @@ function columns(pose) {
 
 function topOf({ kind, size_m: size }) {
   if (kind === "box") return size[2];
+  if (kind === "cylinder") return size[1];
   return kind === "capsule" ? size[0] + size[1] : size[0];
 }
