@@ -424,6 +424,20 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
             },
             "configurations"_a.noconvert(), nb::kw_only(), "gripper_positions"_a.noconvert().none(), "world"_a, "accepted"_a.noconvert(), "clearance_m"_a.noconvert())
         .def(
+            "explain_configuration",
+            [](GuardedGate& gate, Vector configuration, std::optional<Vector> gripper_positions, const WorldSnapshot& world) {
+                const std::size_t joints = gate.model().row_dofs().size();
+                if (configuration.size() != joints || (gripper_positions && gripper_positions->size() != gate.model().dof_count() - joints)) {
+                    throw std::invalid_argument("a configuration needs one number per joint");
+                }
+                const Alone alone(gate.entry, gate_name);
+                Verdict verdict;
+                verdict.violation = gate.explain_configuration(span_of(configuration), span_of(gripper_positions), world);
+                verdict.accepted = verdict.violation.code == ViolationCode::not_checked ? 1 : 0;
+                return verdict;
+            },
+            "configuration"_a.noconvert(), nb::kw_only(), "gripper_positions"_a.noconvert().none(), "world"_a)
+        .def(
             "check_edges",
             [](GuardedGate& gate, Matrix starts, Matrix ends, std::optional<Vector> gripper_positions, const WorldSnapshot& world, double step_max,
                MutableVector first_contact) {
@@ -496,6 +510,7 @@ void bind_field(nb::module_& module);         // bindings/environment.cpp
 void bind_environment(nb::module_& module);   // bindings/environment.cpp
 void bind_planning(nb::module_& module);      // bindings/planning.cpp
 void bind_few_configurations(nb::module_& module, nb::class_<GuardedGate>& gate);  // bindings/few_configurations.cpp
+void bind_stream(nb::module_& module);  // bindings/stream.cpp
 void bind_kernel_messages(nb::module_& module);  // bindings/kernel_messages.cpp
 void bind_kernel_channels(nb::module_& module);  // bindings/kernel_channels.cpp
 void bind_kernel_watch(nb::module_& module);  // bindings/kernel_watch.cpp
@@ -531,6 +546,7 @@ NB_MODULE(_core, module) {
     bind_contact(module);
     nb::class_<GuardedGate> gate = bind_gate(module);
     bind_few_configurations(module, gate);
+    bind_stream(module);
     bind_planning(module);
     bind_kernel_messages(module);
     bind_kernel_rules(module);

@@ -44,6 +44,8 @@ class Validation {
         : setup_(gate.setup), workspace_(gate.workspace), request_(request), sweep_(gate.setup, gate.workspace, request.world) {}
 
     Verdict run() noexcept;
+    /// After an accepted chunk: whether the volumes certified every pair at the steps themselves, so that `min_clearance_m` is theirs.
+    bool is_certified_by_volumes() const noexcept { return sweep_.by_volumes_alone; }
 
   private:
     // checks/: one file per rule, in the order of the stages.

@@ -3,8 +3,10 @@
 
 #include <bitset>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "lastgate/attachment.hpp"
 #include "lastgate/gate_config.hpp"
@@ -98,6 +100,11 @@ class Gate {
                               std::span<const double> gripper_positions, const WorldSnapshot& world,
                               std::span<std::uint8_t> accepted, std::span<double> clearance_m) noexcept;
 
+    /// Why `check_configurations` rejects a configuration: a joint outside its limits, or the first pair that is not certified, in the order of the
+    /// stages. The code `not_checked` where it accepts.
+    [[nodiscard]] Violation explain_configuration(std::span<const double> configuration, std::span<const double> gripper_positions,
+                                                  const WorldSnapshot& world) noexcept;
+
     /// Straight joint motions (`count` starts and ends of joint-row width), for planners: of each the share of the
     /// way up to which it is certified clear of everything, never beyond the first contact, and infinity when all of it
     /// is. Margins count; limits, speeds and stamps are not checked. Positions must lie inside the limits.
@@ -127,8 +134,83 @@ class Gate {
     std::span<const double> uncertainty() const noexcept;
     const WorldSnapshot& no_go_zones() const noexcept;
 
+    /// For what works in the memory of a gate.
+    detail::GateState& memory() noexcept { return *state_; }
+    const detail::GateState& memory() const noexcept { return *state_; }
+
   private:
     std::unique_ptr<detail::GateState> state_;  ///< What it was built with, and its working memory.
+};
+
+/// One step of a stream, as it came.
+struct StreamStep {
+    std::span<const double> row;
+    const WorldSnapshot* world = nullptr;
+    std::span<const double> gripper_positions;  ///< Measured; one per joint that rows do not command, or empty.
+    double state_stamp_s = std::numeric_limits<double>::quiet_NaN();  ///< Of the newest measured state.
+    double now_s = 0.0;
+    double world_held_s = 0.0;  ///< See CheckRequest.
+};
+
+/// Joint positions, one step at a time. A step is accepted exactly when `Gate::check` accepts the chunk of that one step, with what was
+/// commanded last as the state: the last accepted step, or the measured state of `begin`, and the velocity of the last step.
+/// A rejected step leaves the robot where it was sent last, so the next one starts there, at rest.
+///
+/// What makes it fast: a full check also says by how much every pair keeps its distance. As long as the joints have moved too little since then to
+/// use that up, and a step is inside all limits by the same inequalities, nothing has to be placed or measured.
+class Stream {
+  public:
+    /// The gate outlives the stream; both belong to one thread. Throws std::invalid_argument for a mode whose rows are no joint positions.
+    explicit Stream(Gate& gate, ControlMode mode = ControlMode::joint_position);
+
+    /// The measured state that the next step leads from.
+    void begin(const StateView& measured) noexcept;
+
+    Verdict step(const StreamStep& step) noexcept;
+
+    /// Steps that `step` answered by a full check since the stream was made.
+    std::uint64_t full_checks() const noexcept { return full_checks_; }
+
+  private:
+    /// Whether the gate, its shapes and the world are those that the budget was found for.
+    bool is_same_setting(const StreamStep& step) const noexcept;
+    bool is_fresh(const StreamStep& step, Verdict& verdict) const noexcept;
+    bool is_inside_limits(const StreamStep& step) const noexcept;
+    bool is_slow_for_tools() const noexcept;
+    bool is_within_budget(const StreamStep& step, double& left_m) const noexcept;
+    void follow_shapes() noexcept;
+    [[gnu::cold]] Verdict check_fully(const StreamStep& step) noexcept;
+    void refill(const StreamStep& step, const Verdict& verdict) noexcept;
+    void accept(const StreamStep& step) noexcept;
+
+    Gate& gate_;
+    std::size_t mode_;
+    bool knows_all_checks_;  ///< Every rule of this gate is among those that a step can be answered by without a full check.
+    bool is_given_ = false;
+    bool has_moved_ = false;  ///< A step was accepted since `begin`.
+    std::uint64_t full_checks_ = 0;
+
+    // Per column of a row, then per gripper.
+    std::vector<double> last_;      ///< Where the robot was sent last.
+    std::vector<double> velocity_;  ///< Per column; empty where none is known.
+    std::vector<double> reference_;  ///< Where the budget was found.
+    std::vector<double> moved_;      ///< Farthest from there during the step, and half of the step.
+    std::vector<double> step_;       ///< Of the step, without signs.
+    std::vector<double> low_, high_, speed_max_, acceleration_max_;
+    std::vector<double> reach_;       ///< How far one unit of a joint changes any distance at most.
+    std::vector<double> tool_reach_;  ///< effectors x columns: how far it moves a tool,
+    std::vector<double> tool_turn_;   ///< and turns it.
+    std::size_t columns_;
+    std::size_t grippers_;
+    std::size_t grippers_given_ = 0;
+
+    // The budget, and what it was found for.
+    double budget_m_;  ///< Minus infinity where there is none.
+    std::vector<double> tool_budget_m_;
+    const WorldSnapshot* world_ = nullptr;
+    std::uint64_t world_revision_ = 0;
+    std::uint64_t shapes_revision_ = 0;
+    Verdict pattern_{};  ///< What an answer says that does not change from step to step.
 };
 
 }  // namespace lastgate

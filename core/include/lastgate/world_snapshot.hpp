@@ -134,16 +134,17 @@ class WorldSnapshot {
     }
 
     /// Declares that nothing of the snapshot moves, fields apart: it counts for so long after its stamp, whatever age worlds may have.
-    void declare_static(double lasts_s) noexcept {
-        static_ = true;
-        static_lasts_s_ = lasts_s;
-    }
+    void declare_static(double lasts_s) noexcept;
     bool is_static() const noexcept { return static_; }
-    double static_lasts_s() const noexcept { return static_lasts_s_; }
+    /// How old the snapshot may be, fields apart, where `moving_s_max` is the rule for worlds that may move.
+    double age_s_max(double moving_s_max) const noexcept { return static_ ? static_lasts_s_ : moving_s_max; }
 
     /// Declares that the world was not observed. The verdict records it.
-    void declare_absent() noexcept { absent_ = true; }
+    void declare_absent() noexcept;
     bool is_declared_absent() const noexcept { return absent_; }
+
+    /// Differs between any two snapshots of this process that do not hold the same.
+    std::uint64_t revision() const noexcept { return revision_; }
 
   private:
     std::vector<Primitive> primitives_;
@@ -156,6 +157,7 @@ class WorldSnapshot {
     std::vector<float> simd_bounds_;  ///< Rounded outwards, in blocks of eight obstacles: low x, y, z, high x, y, z.
     double stamp_s_ = 0.0;
     std::uint64_t id_ = 0;
+    std::uint64_t revision_ = 0;
     bool begun_ = false;
     bool usable_ = false;
     bool overflow_ = false;

@@ -41,10 +41,12 @@ struct GateState {
     void follow_shapes() noexcept {
         setup.follow_shapes();
         workspace.forget_closest(setup.simd.tables());
+        ++shapes_revision;
     }
 
     GateSetup setup;
     SweepWorkspace workspace;
+    std::uint64_t shapes_revision = 0;  ///< Grows with everything attached or detached.
 };
 
 }  // namespace lastgate::detail

@@ -48,7 +48,7 @@ bool Validation::check_world_unavailable() noexcept {
     const double age_s = request_.now_s - world->stamp_s();
     verdict_.world_age_s = age_s;
     // What never moves has an age rule of its own; the verdict says that it took the place of the gate's.
-    const double age_s_max = world->is_static() ? world->static_lasts_s() : config().world_age_s_max;
+    const double age_s_max = world->age_s_max(config().world_age_s_max);
     if (world->is_static()) verdict_.unchecked |= static_cast<std::uint32_t>(Unchecked::world_age);
     if (!require_inside(age_s, -tolerance::future_stamp_s, age_s_max, unavailable(stale))) return false;
     // A stamp is read by a clock that people set back; what has been here for too long is old whatever it says.

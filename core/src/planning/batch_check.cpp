@@ -8,6 +8,7 @@
 #include "simd/simd_kernels.hpp"
 #include "lastgate/gate.hpp"
 #include "sweep/clearance.hpp"
+#include "sweep/pair_table.hpp"
 #include "sweep/pairs/field.hpp"
 #include "sweep/pairs/keep_in.hpp"
 #include "sweep/sweep.hpp"
@@ -28,6 +29,9 @@ class BatchCheck {
     /// Up to `batch_rows` configurations of joint-row width.
     void run(const double* configurations, std::size_t count, std::uint8_t* accepted, double* clearance_m) noexcept;
 
+    /// Of one configuration; see Gate::explain_configuration.
+    Violation explain(const double* configuration) noexcept;
+
   private:
     /// Set bits are lanes outside the limits, or unresolved.
     struct Found {
@@ -42,6 +46,8 @@ class BatchCheck {
     std::uint8_t test_fields(const SimdGroup& group, float* best) noexcept;
     std::uint8_t test_keep_in(const SimdGroup& group, float* best) noexcept;
     void decide(const double* configuration, std::uint8_t& accepted, double& clearance_m) noexcept;
+    Sweep place_alone(const double* configuration) noexcept;
+    Violation outside_limits(const double* configuration) const noexcept;
 
     const GateSetup& setup_;
     SweepWorkspace& workspace_;
@@ -153,8 +159,8 @@ void BatchCheck::test_obstacles(std::size_t group_count) noexcept {
     }
 }
 
-/// The double path for one configuration inside its limits.
-void BatchCheck::decide(const double* configuration, std::uint8_t& accepted, double& clearance_m) noexcept {
+/// One configuration inside its limits as row 0 of a path, for the double path.
+Sweep BatchCheck::place_alone(const double* configuration) noexcept {
     for (std::size_t variable = 0; variable < setup_.model->variable_count(); ++variable) {
         workspace_.path[variable] = workspace_.simd_variables[variable * lane_count];
     }
@@ -162,8 +168,51 @@ void BatchCheck::decide(const double* configuration, std::uint8_t& accepted, dou
     workspace_.path_rows = 0;
     Sweep sweep(setup_, workspace_, &world_);
     sweep.place_rows();
+    return sweep;
+}
+
+void BatchCheck::decide(const double* configuration, std::uint8_t& accepted, double& clearance_m) noexcept {
+    Sweep sweep = place_alone(configuration);
     clearance_m = sweep.clearance_of_row_alone();
     accepted = sweep.all_certified() ? 1 : 0;
+}
+
+Violation BatchCheck::outside_limits(const double* configuration) const noexcept {
+    Violation violation;
+    violation.code = ViolationCode::joint_position_limit;
+    violation.subject_kind = SubjectKind::dof;
+    violation.row = 0;
+    for (std::size_t dof = 0; dof < setup_.model->dof_count(); ++dof) {
+        const DofSpec& limits = setup_.model->dof(dof);
+        violation.subject = static_cast<std::uint32_t>(dof);
+        violation.value = limits.in_rows ? *configuration++ : workspace_.simd_variables[dof * lane_count];
+        violation.limit_min = limits.position_min;
+        violation.limit_max = limits.position_max;
+        if (!(limits.position_min <= violation.value && violation.value <= limits.position_max)) break;
+    }
+    return violation;
+}
+
+Violation BatchCheck::explain(const double* configuration) noexcept {
+    place(0, configuration, 1);
+    if ((found_[0].outside & 1) != 0) return outside_limits(configuration);
+    Sweep sweep = place_alone(configuration);
+    PairKind kind = PairKind::self;
+    (void)sweep.clearance_of_row_alone(&kind);
+    if (sweep.all_certified()) return {};
+    const Item& item = workspace_.items.front();
+    Finding finding;
+    finding.item = {item.key, item.a, item.b, 0.0, sweep.required(kind, item.a, item.b)};
+    finding.witness = sweep.measure(kind, finding.item, sweep.frames_of_row(0), finding.item.required_m);
+    finding.obstacle = sweep.last_obstacle;
+    Violation violation;
+    functions_of(kind).describe(sweep, finding, violation);
+    violation.row = 0;
+    violation.distance_m = violation.value = finding.witness.distance_m;
+    violation.margin_m = violation.limit_min = finding.item.required_m;
+    violation.witness_a = finding.witness.on_first;
+    violation.witness_b = finding.witness.on_second;
+    return violation;
 }
 
 void BatchCheck::run(const double* configurations, std::size_t count, std::uint8_t* accepted, double* clearance_m) noexcept {
@@ -222,6 +271,14 @@ void Gate::check_configurations(std::span<const double> configurations, std::siz
         batch.run(configurations.data() + first * width, rows, accepted.data() + first, clearance_m.data() + first);
     }
     state_->workspace.path_rows = 0;
+}
+
+Violation Gate::explain_configuration(std::span<const double> configuration, std::span<const double> gripper_positions, const WorldSnapshot& world) noexcept {
+    state_->workspace.start_contacts.clear();
+    detail::BatchCheck batch(*state_, gripper_positions, world, 1);
+    const Violation violation = batch.explain(configuration.data());
+    state_->workspace.path_rows = 0;
+    return violation;
 }
 
 }  // namespace lastgate

@@ -185,7 +185,7 @@ Outcome Sweep::run(PairKind kind, std::size_t row_last, Finding& finding) noexce
     return violating_row > row_last ? Outcome::clear : Outcome::budget;
 }
 
-double Sweep::clearance_of_row_alone() noexcept {
+double Sweep::clearance_of_row_alone(PairKind* first) noexcept {
     workspace.items.clear();
     row_alone = true;
     uses_simd = false;
@@ -196,6 +196,7 @@ double Sweep::clearance_of_row_alone() noexcept {
         if (in_world && world->is_declared_absent()) continue;
         const PairFunctions& functions = functions_of(kind);
         if (functions.shortlist != nullptr) functions.shortlist(*this, 0);
+        if (first != nullptr && all_certified()) *first = kind;
         (void)functions.scan_row(*this, {0, workspace.no_step});
     }
     return min_clearance_m;

@@ -77,6 +77,7 @@ bool Sweep::note(PairKind kind, const RowScan& scan, std::uint32_t key, std::uin
         if (touching == Touching::forbidden) min_clearance_m = std::min(min_clearance_m, distance_m - required_m - motion_m);
         return false;
     }
+    by_volumes_alone = false;
     const double directional_m = directional_bound(kind, {key, a, b, motion_m, required_m}, scan.interval, volumes_m);
     if (certified(directional_m, required_m, 0.0)) {
         min_clearance_m = std::min(min_clearance_m, directional_m - required_m);

@@ -69,6 +69,7 @@ struct Sweep {
     std::uint32_t uncharged_queries = 0;  ///< Not yet counted as an evaluation.
     bool items_overflow = false;
     bool row_alone = false;
+    bool by_volumes_alone = true;  ///< No pair needed more than the distance of its volumes at a row.
     bool uses_simd = false;             ///< `is_unresolved` means something: SIMD has tested the entries.
     std::uint32_t last_obstacle = none;  ///< Of the field that was measured last.
 
@@ -160,7 +161,8 @@ struct Sweep {
     Outcome run(PairKind kind, std::size_t row_last, Finding& finding) noexcept;
     /// Row 0 without any motion: smallest distance minus required distance over all pairs, at most 1.
     /// `all_certified` tells whether every pair exceeds its required distance.
-    double clearance_of_row_alone() noexcept;
+    /// `first` is the kind of pair that the first item in the workspace belongs to, then.
+    double clearance_of_row_alone(PairKind* first = nullptr) noexcept;
     Outcome bisect_segment(PairKind kind, std::size_t segment, Finding& finding) noexcept;
     /// The moment at which the pair is deepest, as far as a few queries tell: the one to show a person.
     void report_deepest(PairKind kind, std::size_t segment, Finding& finding) noexcept;

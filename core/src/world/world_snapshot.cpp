@@ -2,6 +2,7 @@
 #include "lastgate/world_snapshot.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 
 #include "lastgate/capacity.hpp"
@@ -12,6 +13,12 @@ namespace {
 
 using detail::lane_count;
 using detail::SimdPrimitive;
+
+/// One counter for all snapshots: where one lies in memory does not tell it from another that lay there before.
+std::uint64_t next_revision() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 bool within_world(Vec3 p) noexcept {
     return std::abs(p.x) <= capacity::world_extent_m_max && std::abs(p.y) <= capacity::world_extent_m_max &&
@@ -153,9 +160,22 @@ void WorldSnapshot::begin(std::uint64_t id, double stamp_s, bool in_base_frame) 
     absent_ = false;
     static_ = false;
     static_lasts_s_ = 0.0;
+    revision_ = next_revision();
+}
+
+void WorldSnapshot::declare_absent() noexcept {
+    absent_ = true;
+    revision_ = next_revision();
+}
+
+void WorldSnapshot::declare_static(double lasts_s) noexcept {
+    static_ = true;
+    static_lasts_s_ = lasts_s;
+    revision_ = next_revision();
 }
 
 void WorldSnapshot::set_field(std::size_t slot, std::shared_ptr<const ObstacleField> field, double stamp_s, double expires_s) noexcept {
+    revision_ = next_revision();
     if (slot >= field_slots || field == nullptr || !std::isfinite(stamp_s) || std::isnan(expires_s)) {
         usable_ = false;
         return;
@@ -166,6 +186,7 @@ void WorldSnapshot::set_field(std::size_t slot, std::shared_ptr<const ObstacleFi
 }
 
 void WorldSnapshot::overflow_field(std::size_t slot) noexcept {
+    revision_ = next_revision();
     if (slot >= field_slots) {
         usable_ = false;
         return;
@@ -174,6 +195,7 @@ void WorldSnapshot::overflow_field(std::size_t slot) noexcept {
 }
 
 void WorldSnapshot::spoil_field(std::size_t slot) noexcept {
+    revision_ = next_revision();
     if (slot >= field_slots) {
         usable_ = false;
         return;
@@ -182,6 +204,7 @@ void WorldSnapshot::spoil_field(std::size_t slot) noexcept {
 }
 
 void WorldSnapshot::add(const PrimitiveSpec& spec) noexcept {
+    revision_ = next_revision();
     if (primitives_.size() >= capacity::primitives_max) {
         overflow_ = true;
         return;

@@ -5,6 +5,7 @@ from lastgate.gate.declared_contact import DeclaredContact
 from lastgate.gate.gate import SIMD_VARIABLE, BatchVerdict, Gate, chosen_simd, require_gate, simd_build
 from lastgate.gate.grasp import grasp, pose_of_held, release
 from lastgate.gate.nav_goal import NavGoal
+from lastgate.gate.stream import Stream
 from lastgate.gate.verdict import Unchecked, Verdict, Violation
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "DeclaredContact",
     "Gate",
     "NavGoal",
+    "Stream",
     "Unchecked",
     "Verdict",
     "Violation",

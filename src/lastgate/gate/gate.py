@@ -12,6 +12,7 @@ from lastgate import _core
 from lastgate._core import BatchVerdict
 from lastgate.certificate import Certificate, certificate_of
 from lastgate.contracts import (
+    ControlMode,
     Pose6D,
     RobotDescription,
     RobotFrames,
@@ -31,6 +32,7 @@ from lastgate.gate.naming import VerdictNames, name_indices
 from lastgate.gate.nav_goal import NavGoal, evaluate_nav_goal
 from lastgate.gate.skill_phase import SkillPhase
 from lastgate.gate.verdict import CertifiedStop, Verdict, Violation
+from lastgate.gate.stream import Stream
 from lastgate.robots import load_robot
 from lastgate.robots.kernel_config import EVALUATIONS_MAX, flat_config, gripper_joint_names
 from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
@@ -411,27 +413,75 @@ class Gate:
         # whatever the core cannot read is said in words below.
         usable, usable_native = self._usable
         if world is usable:
-            verdict = self._check_few(configurations, gripper_positions, usable_native)
+            verdict = self._check_few(configurations, gripper_positions, usable_native, self, world)
             if verdict is not None:
                 return verdict
         # A copy keeps other threads out while a large batch runs without the lock.
         rows = require_array(configurations, name="configurations", dimensions=2, columns=self.n_dof)
         native = self._usable_native(world)
-        if gripper_positions is None:
-            return self._check_plain(rows, native, None)
-        gripper = require_array(gripper_positions, name="gripper_positions", dimensions=1)
-        self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
-        return self._check_plain(rows, native, gripper)
-
-    def _check_plain(
-        self, rows: Float64, world: _core.WorldSnapshot, gripper: Float64 | None
-    ) -> BatchVerdict:
+        gripper = self._grippers(gripper_positions)
         accepted = np.empty(len(rows), dtype=np.bool_)
         clearance_m = np.empty(len(rows))
         self._native.check_configurations(
-            rows, gripper_positions=gripper, world=world, accepted=accepted, clearance_m=clearance_m
+            rows, gripper_positions=gripper, world=native, accepted=accepted, clearance_m=clearance_m
         )
-        return BatchVerdict(accepted, clearance_m)
+        return BatchVerdict(
+            accepted, clearance_m, gate=self, world=world, configurations=rows, gripper_positions=gripper
+        )
+
+    def explain_configuration(
+        self,
+        configuration: Float64,
+        *,
+        world: World | NoWorld,
+        gripper_positions: Sequence[float] | Float64 | None = None,
+    ) -> Violation | None:
+        """Returns why `check_batch` rejects a configuration, or None where it accepts.
+
+        Of several pairs the first is named, in the order of the stages. `BatchVerdict.pair` asks this.
+
+        Raises:
+            ROSConfigError: The array is not float64, contiguous and one number per joint, or the world cannot be used.
+        """
+        row = require_array(configuration, name="configuration", dimensions=1)
+        self._require_count(len(row), self.joint_names, name="configuration")
+        with self._entry:
+            native = self._native.explain_configuration(
+                row, gripper_positions=self._grippers(gripper_positions), world=self._usable_native(world)
+            )
+            if native.accepted:
+                return None
+            return self._names.violation(native, chunk=ActionChunk(row[None]), world=world)
+
+    def stream(
+        self, *, state: RobotState | None = None, mode: ControlMode = ControlMode.JOINT_POSITION
+    ) -> Stream:
+        """Returns a stream of joint positions, one step at a time; see `Stream`.
+
+        Args:
+            state: The measured state that the first step leads from; it may also be given to `Stream.begin`.
+            mode: A mode whose steps are joint positions.
+
+        Raises:
+            ROSConfigError: The state does not fit the robot, or the mode has no joint positions.
+        """
+        return Stream(
+            self._native,
+            names=self._names,
+            model_digest=self.model_digest,
+            n_dof=self.n_dof,
+            place=self.world_in_base,
+            read=self._native_world,
+            state=state,
+            mode=mode,
+        )
+
+    def _grippers(self, positions: Sequence[float] | Float64 | None) -> Float64 | None:
+        if positions is None:
+            return None
+        gripper = require_array(positions, name="gripper_positions", dimensions=1)
+        self._require_count(len(gripper), self.gripper_joint_names, name="gripper_positions")
+        return gripper
 
     def check_nav_goal(self, pose: Pose6D, *, floor_map: FloorMap | None, now_s: float) -> NavGoal:
         """Returns whether the base may be sent to a pose in the map's frame: its footprint touches free cells only.
