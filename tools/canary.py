@@ -72,31 +72,31 @@ class Fault:
 FAULTS = (
     Fault(
         "stream_forgets_half_of_the_step",
-        "core/src/checks/stream.cpp",
+        "core/src/stream.cpp",
         r"\+ 0\.5 \* step_\[column\];",
         ";",
     ),
     Fault(
         "stream_counts_from_the_last_step",
-        "core/src/checks/stream.cpp",
+        "core/src/stream.cpp",
         r"std::abs\(step\.row\[column\] - reference_\[column\]\), std::abs\(last_\[column\] - reference_\[column\]\)",
         "step_[column], 0.0",
     ),
     Fault(
         "stream_keeps_its_budget_in_another_world",
-        "core/src/checks/stream.cpp",
+        "core/src/stream.cpp",
         r" && step\.world->revision\(\) == world_revision_",
         "",
     ),
     Fault(
         "stream_keeps_its_budget_with_something_attached",
-        "core/src/checks/stream.cpp",
+        "core/src/stream.cpp",
         r"gate_\.memory\(\)\.shapes_revision == shapes_revision_ && ",
         "",
     ),
     Fault(
         "stream_keeps_the_velocity_of_a_rejected_step",
-        "core/src/checks/stream.cpp",
+        "core/src/stream.cpp",
         r"else if \(has_moved_\) \{",
         "else if (has_moved_ && velocity_.empty()) {",
     ),
@@ -108,7 +108,7 @@ FAULTS = (
     ),
     Fault(
         "stream_takes_a_stale_world",
-        "core/src/checks/stream.cpp",
+        "core/src/stream.cpp",
         r"const Interval fresh\{-tolerance::future_stamp_s, config\.world_age_s_max\};",
         "const Interval fresh{-tolerance::future_stamp_s, 1e3};",
     ),

@@ -34,7 +34,10 @@ ORDER = (
         "what goes in and comes out, and every bound",
         tuple(header(name) for name in ("gate", "verdict", "gate_config", "capacity")),
     ),
-    Part("the order of the checks", ("src/gate.cpp", "src/checks/gate_setup.*", "src/validation.*")),
+    Part(
+        "the order of the checks",
+        ("src/gate.cpp", "src/stream.cpp", "src/checks/gate_setup.*", "src/validation.*"),
+    ),
     Part("one file per rule", ("src/checks/[!g]*.cpp", "src/checks/gripper_range.cpp")),
     Part("how each control mode becomes a joint path", ("src/paths/*.cpp",)),
     Part(

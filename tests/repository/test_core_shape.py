@@ -18,8 +18,8 @@ CORE = [
 ]
 
 FOLDERS = {"checks", "geometry", "paths", "planning", "robot", "simd", "sweep", "world"}
-LOOSE = {"gate.cpp", "validation.cpp", "validation.hpp"}
-PUBLIC_HEADERS_MAX = 9
+LOOSE = {"gate.cpp", "stream.cpp", "validation.cpp", "validation.hpp"}
+PUBLIC_HEADERS_MAX = 8
 
 # Rounding outside of the inequality: limits of joints, growth from row to row, and distances that planners are told.
 ROUNDING_ELSEWHERE = {

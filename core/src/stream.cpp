@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps one at a time. The full check decides; this file says when its answer is known already. docs/concepts/streaming.md has the proof.
-
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
