@@ -71,12 +71,6 @@ class Fault:
 
 FAULTS = (
     Fault(
-        "stream_forgets_half_of_the_step",
-        "core/src/stream.cpp",
-        r"\+ 0\.5 \* step_\[column\];",
-        ";",
-    ),
-    Fault(
         "stream_counts_from_the_last_step",
         "core/src/stream.cpp",
         r"std::abs\(step\.row\[column\] - reference_\[column\]\), std::abs\(last_\[column\] - reference_\[column\]\)",
@@ -99,12 +93,6 @@ FAULTS = (
         "core/src/stream.cpp",
         r"else if \(has_moved_\) \{",
         "else if (has_moved_ && velocity_.empty()) {",
-    ),
-    Fault(
-        "stream_takes_hulls_for_volumes",
-        "core/src/sweep/pair.cpp",
-        r"by_volumes_alone = false;",
-        "",
     ),
     Fault(
         "stream_takes_a_stale_world",
