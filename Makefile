@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all demo test test-native test-neon test-sanitize test-threads test-python test-queries test-library check fuzz canary bench \
-  format generate clean docs wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates attack prove tools test-compilers test-odr tidy check-cpp-format format-cpp
+  format generate clean docs wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates proposals attack prove tools test-compilers test-odr tidy check-cpp-format format-cpp
 
 help:  ## Shows what people need.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | sort | awk -F'\t' '{printf "%-10s %s\n", $$1, $$2}'
@@ -107,6 +107,9 @@ test-python: $(VENV)/.built  #+ The Python tests.
 
 certificates: $(VENV)/.built  #+ Ten thousand random accepted chunks, each certified and checked by a program that shares nothing with the core.
 	LASTGATE_CERTIFICATES=10000 $(BIN)/python -m pytest -q -s tests/oracles/test_certificates.py -k accepted_chunks
+
+proposals: $(VENV)/.built  #+ Proposals for 20,000 random rejections on six robots: accepted unchanged, within limits, no closer than was allowed.
+	LASTGATE_PROPOSALS=20000 $(BIN)/python -m pytest -q tests/properties/test_proposals.py
 
 # `--no-deps`: pyproject.toml says why.
 $(VENV)/.fleet-data: pyproject.toml | $(VENV)/.requirements

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Translation only: no rule, no default, no arithmetic on robots. If a line here could be wrong about a
 // robot, it belongs in core/.
+#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -481,6 +482,17 @@ nb::class_<GuardedGate> bind_gate(nb::module_& module) {
             const Alone alone(gate.entry, gate_name);
             gate.stop_distance(distance);
             return distance;
+        })
+        .def_prop_ro("start_pairs", [](const GuardedGate& gate) {
+            std::array<StartPair, 64> pairs;
+            std::size_t count = 0;
+            {
+                const Alone alone(gate.entry, gate_name);
+                count = gate.start_pairs(pairs);
+            }
+            std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, double, double>> all;
+            for (const StartPair& pair : std::span(pairs).first(count)) all.emplace_back(pair.kind, pair.a, pair.b, pair.distance_m, pair.hulls_m);
+            return all;
         })
         .def_prop_ro("variable_count", [](const GuardedGate& gate) { return gate.model().variable_count(); })
         .def_prop_ro("checked_link_pairs", [](const GuardedGate& gate) {

@@ -39,6 +39,14 @@ std::span<const double> Gate::uncertainty() const noexcept { return state_->work
 std::size_t Gate::motion_rows() const noexcept { return state_->workspace.motion_rows; }
 std::size_t Gate::lead_rows() const noexcept { return state_->workspace.lead_rows; }
 double Gate::stop_time_s() const noexcept { return state_->workspace.stop_time_s; }
+std::size_t Gate::start_pairs(std::span<StartPair> out) const noexcept {
+    std::size_t count = 0;
+    for (const detail::StartContact& contact : state_->workspace.start_contacts) {
+        if (count == out.size()) break;
+        out[count++] = {static_cast<std::uint32_t>(contact.kind), contact.a, contact.b, contact.distance_m, contact.hulls_m};
+    }
+    return count;
+}
 
 std::span<const double> Gate::path() const noexcept {
     const detail::SweepWorkspace& workspace = state_->workspace;

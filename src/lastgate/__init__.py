@@ -18,6 +18,7 @@ from lastgate.gate import BatchVerdict, Gate
 from lastgate.gate.declared_contact import DeclaredContact
 from lastgate.gate.grasp import grasp, pose_of_held, release
 from lastgate.gate.nav_goal import NavGoal
+from lastgate.gate.proposals import Proposal
 from lastgate.gate.stream import Stream
 from lastgate.gate.verdict import Unchecked, Verdict, Violation
 from lastgate.kernel.client import KernelClient, KernelState, KernelStatus
@@ -48,6 +49,7 @@ __all__ = [  # noqa: PLE0604 -- the contract names are strings of another module
     "NavGoal",
     "OccupancyGridIndex",
     "Points",
+    "Proposal",
     "RobotState",
     "RunningMotion",
     "SafetyLatch",

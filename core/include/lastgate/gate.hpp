@@ -72,6 +72,15 @@ struct CheckRequest {
     bool recovery = false;  ///< The caller asks for the retreat rule: start inside a margin, only grow.
 };
 
+/// A pair that the measured state of the last check held inside its margin, as the retreat rule found it.
+struct StartPair {
+    std::uint32_t kind = none;  ///< 0 two volumes, 1 a volume and a primitive, 2 a volume and a field.
+    std::uint32_t a = none;
+    std::uint32_t b = none;
+    double distance_m = 0.0;  ///< Of the volumes; negative when they overlap.
+    double hulls_m = 0.0;     ///< Of the convex hulls, or minus infinity where that cannot be told.
+};
+
 namespace detail {
 struct GateState;
 class ShapeSet;
@@ -133,6 +142,9 @@ class Gate {
     /// By how much each variable of that path may be off: half the range of a gripper that was not measured.
     std::span<const double> uncertainty() const noexcept;
     const WorldSnapshot& no_go_zones() const noexcept;
+    /// Writes the pairs that the last check found inside their margins at the measured state, and returns how many; none
+    /// unless that check asked for the retreat rule. What does not fit is left out: proposals read it, no check does.
+    std::size_t start_pairs(std::span<StartPair> out) const noexcept;
 
     /// For what works in the memory of a gate.
     detail::GateState& memory() noexcept { return *state_; }

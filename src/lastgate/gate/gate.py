@@ -23,42 +23,24 @@ from lastgate.contracts import (
 from lastgate.contracts.action import ActionChunk, RobotState, RunningMotion
 from lastgate.contracts.arrays import Float64, require_array, require_number
 from lastgate.contracts.attached_shape import AttachedShape
-from lastgate.contracts.renamed_names import read_variable, with_old_attributes
+from lastgate.contracts.renamed_names import with_old_attributes
 from lastgate.contracts.shapes import AttachableShape
 from lastgate.gate.attached_objects import AttachedObjects
 from lastgate.gate.coverage import require_coverage
 from lastgate.gate.declared_contact import DeclaredContact, contacts_of, native_contacts
 from lastgate.gate.naming import VerdictNames, name_indices
 from lastgate.gate.nav_goal import NavGoal, evaluate_nav_goal
+from lastgate.gate.proposals import Proposal
+from lastgate.gate.propose import SearchSpace, proposals_of
+from lastgate.gate.simd_choice import simd_build
 from lastgate.gate.skill_phase import SkillPhase
-from lastgate.gate.verdict import CertifiedStop, Verdict, Violation
 from lastgate.gate.stream import Stream
+from lastgate.gate.time_stretch import StepLimits
+from lastgate.gate.tool_speed import ToolLimits
+from lastgate.gate.verdict import CertifiedStop, Verdict, Violation
 from lastgate.robots import load_robot
 from lastgate.robots.kernel_config import EVALUATIONS_MAX, flat_config, gripper_joint_names
 from lastgate.world import NO_WORLD, FloorMap, NoWorld, World
-
-# Chooses the SIMD build; verdicts are the same, only the speed differs.
-SIMD_VARIABLE = "LASTGATE_SIMD"
-# The fastest first.
-_SIMD_BUILDS = (_core.SimdBuild.avx2, _core.SimdBuild.neon, _core.SimdBuild.generic)
-
-
-def chosen_simd() -> str:
-    """Returns `avx2`, `neon` or `generic`: what `LASTGATE_SIMD` asks for, else the fastest this machine runs.
-
-    Raises:
-        ROSConfigError: The variable names no build, or one this machine cannot run.
-    """
-    available = [build.name for build in _SIMD_BUILDS if _core.has_simd_build(build)]
-    variable, wanted = read_variable(SIMD_VARIABLE, available[0])
-    if wanted not in available:
-        raise ROSConfigError(f"{variable}={wanted} cannot be used here; available: {', '.join(available)}")
-    return wanted
-
-
-def simd_build() -> _core.SimdBuild:
-    """Returns the chosen SIMD build as the core knows it."""
-    return _core.SimdBuild[chosen_simd()]
 
 
 def _as_slice(columns: list[int]) -> slice | list[int]:
@@ -177,6 +159,12 @@ class Gate:
         self.joint_names = tuple(name for name in joints if name not in in_gripper)
         self.gripper_joint_names = tuple(name for name in joints if name in in_gripper)
         self._row_columns = _as_slice([index for index, name in enumerate(joints) if name not in in_gripper])
+        self._search_space = SearchSpace(
+            native=self._native,
+            columns=self._row_columns,
+            limits=StepLimits.of(self._config, columns=self._row_columns),
+            tools=ToolLimits.of(self._config, robot),
+        )
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
         self._held = AttachedObjects(self._native, robot_name=robot.name, link_names=self.link_names)
@@ -255,6 +243,41 @@ class Gate:
     ) -> tuple[DeclaredContact, ...]:
         self._phase.enter(phase, require_number(now_s, name="now_s"))
         return self._phase.contacts(world, tuple(self._held.numbers))
+
+    def propose(
+        self,
+        chunk: ActionChunk,
+        *,
+        state: RobotState | None,
+        world: World | NoWorld | None,
+        now_s: float,
+        declared_contacts: Sequence[DeclaredContact] = (),
+        phase: str | None = None,
+    ) -> tuple[Proposal, ...]:
+        """Returns ways on from a chunk that `check` rejects, each accepted already: `prefix`, `slower`, `retreat`.
+
+        It searches, which `check` never does, and it changes nothing: the caller submits a proposal or leaves it.
+        There is none for a chunk that `check` accepts, and none where no way on was found.
+
+        Args:
+            chunk, state, world, now_s, declared_contacts, phase: Those of `check`. Only a retreat needs no chunk that
+                can be read: it begins where the robot stands.
+        """
+        contacts = contacts_of(declared_contacts)
+
+        def ask(candidate: ActionChunk, *, state: RobotState | None, recovery: bool) -> Verdict:
+            return self._decide(
+                candidate,
+                state=state,
+                world=world,
+                now_s=now_s,
+                recovery=recovery,
+                declared_contacts=() if recovery else contacts,
+            )
+
+        with self._entry:
+            contacts += self._contacts_in_phase(phase, world=world, now_s=now_s)
+            return proposals_of(self._search_space, ask, chunk, state)
 
     def _decide(
         self,
