@@ -6,7 +6,7 @@ does to each of them; a perceptron (Rosenblatt 1958) turns these rates into one 
 there is one. The gate's own check decides about the motion.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +28,9 @@ PROBE = 1e-3
 # Steps of one retreat, longest first: the direction is only right near where it was found.
 STEP_COUNTS = (16, 8, 4, 2, 1)
 PERCEPTRON_ROUNDS = 200
-# A direction is good enough once every distance grows by this share of what it could at best.
-GROWTH_MIN = 0.1
+# A direction is good enough once every distance grows by this share of what it could at best. Rates change along the
+# way, and which share leads farthest is not known beforehand.
+GROWTH_SHARES = (0.3, 0.1, 0.03, 0.01)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ def propose_retreat(search: RetreatSearch, state: RobotState) -> Proposal | None
         if search.limits.acceleration is None
         else 0.9 * search.limits.acceleration * search.limits.step_s**2,
     )
-    for direction in _directions(search, state, near, step):
-        for count in STEP_COUNTS:
+    directions = _directions(search, state, near, step)
+    for count in STEP_COUNTS:
+        for direction in directions:
             along = np.arange(1, count + 1)[:, np.newaxis] * (direction * step)
             rows = np.clip(here + along, search.limits.low, search.limits.high)
             chunk = ActionChunk(rows)
@@ -86,23 +88,24 @@ def _pairs_at(search: RetreatSearch, state: RobotState, positions: Float64) -> P
     return {(kind, a, b): (volumes, hulls) for kind, a, b, volumes, hulls in search.pairs()}
 
 
-def _directions(search: RetreatSearch, state: RobotState, near: Pairs, step: Float64) -> Iterator[Float64]:
-    """Yields directions to try, in shares of the largest step of each joint: the best first, then single joints."""
+def _directions(search: RetreatSearch, state: RobotState, near: Pairs, step: Float64) -> list[Float64]:
+    """Returns directions to try, in shares of the largest step of each joint: the best first, then single joints."""
     assert state.positions is not None
     rates = _rates(search, state, near, step)
-    best = _grows_all(rates, blocked=_blocked(search, state.positions))
-    if best is not None:
-        yield best
+    blocked = _blocked(search, state.positions)
+    best = [_grows_all(rates, blocked=blocked, share=share) for share in GROWTH_SHARES]
+    found = [direction for direction in best if direction is not None]
     middle = 0.5 * (search.limits.low + search.limits.high) - state.positions
     largest = float(np.abs(middle / step).max())
     if np.isfinite(largest) and largest > 0.0:
-        yield middle / step / largest
+        found.append(middle / step / largest)
     order = np.argsort(-np.abs(rates.min(axis=0)))
     for joint in order:
         for sign in (1.0, -1.0):
             direction = np.zeros(len(step))
             direction[joint] = sign
-            yield direction
+            found.append(direction)
+    return found
 
 
 def _rates(search: RetreatSearch, state: RobotState, near: Pairs, step: Float64) -> Float64:
@@ -136,7 +139,9 @@ def _blocked(search: RetreatSearch, positions: Float64) -> tuple[NDArray[np.bool
     return positions <= search.limits.low + PROBE, positions >= search.limits.high - PROBE
 
 
-def _grows_all(rates: Float64, *, blocked: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Float64 | None:
+def _grows_all(
+    rates: Float64, *, blocked: tuple[NDArray[np.bool_], NDArray[np.bool_]], share: float
+) -> Float64 | None:
     """Returns a direction, largest share 1, along which all rows grow, or None if none was found."""
     if not len(rates):
         return None
@@ -148,7 +153,7 @@ def _grows_all(rates: Float64, *, blocked: tuple[NDArray[np.bool_], NDArray[np.b
         length = float(np.linalg.norm(direction))
         growth = unit @ direction
         worst = int(growth.argmin())
-        if length > 0.0 and growth[worst] >= GROWTH_MIN * length:
+        if length > 0.0 and growth[worst] >= share * length:
             return direction / np.abs(direction).max()
         direction = direction + unit[worst]
     return None

@@ -40,6 +40,7 @@ from lastgate.tools.cli.operator import (
     status_command,
 )
 from lastgate.tools.cli.recordings import record_command, replay_command, salvage_command, shrink_command
+from lastgate.tools.cli.recover import recover_command
 from lastgate.tools.cli.robot_add import add_command
 from lastgate.tools.cli.robot_list import list_command, show_command
 from lastgate.tools.cli.robot_report import report_command
@@ -88,6 +89,7 @@ collision_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="V
 kernel_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The native kernel process.")
 
 app.command("check", short_help="One chunk file, one verdict.")(check_command)
+app.command("recover", short_help="A way out for a robot that stands in contact.")(recover_command)
 app.command("verify", short_help="A certificate, checked without the core.")(verify_command)
 app.command("explain", short_help="What a violation means and what to do.")(explain_command)
 app.command("doctor", short_help="What is installed, and what is missing.")(doctor_command)
