@@ -8,7 +8,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help help-all demo test test-native test-neon test-sanitize test-threads test-python test-queries test-library check fuzz canary bench \
-  format generate clean docs wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates proposals attack prove tools test-compilers test-odr tidy check-cpp-format format-cpp
+  format generate clean docs wheels first-verdict test-lerobot test-lerobot-plugin test-gateway test-gateway-sanitize certificates proposals stops attack prove tools test-compilers test-odr tidy check-cpp-format format-cpp
 
 help:  ## Shows what people need.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | sort | awk -F'\t' '{printf "%-10s %s\n", $$1, $$2}'
@@ -104,6 +104,11 @@ test-threads: $(VENV)/.requirements  #+ What two threads share, under the thread
 # -ra (pyproject.toml) lists what was skipped, and why.
 test-python: $(VENV)/.built  #+ The Python tests.
 	$(call timed,Python tests,$(BIN)/python tools/run_tests.py -q -n $(BUILD_JOBS) --dist worksteal -m "not library and not gateway" $(PYTEST_ARGS))
+
+STOPS ?= 100000
+stops: $(VENV)/.built  #+ Cuts the stream of accepted chunks STOPS times on five robots (build/stops.json; goes on where it ended), and lets obstacles appear.
+	PYTHONPATH=tests $(BIN)/python -m stops.cut_stream --cuts $(STOPS)
+	PYTHONPATH=tests $(BIN)/python -m stops.pop_up --episodes $$(($(STOPS) / 10))
 
 certificates: $(VENV)/.built  #+ Ten thousand random accepted chunks, each certified and checked by a program that shares nothing with the core.
 	LASTGATE_CERTIFICATES=10000 $(BIN)/python -m pytest -q -s tests/oracles/test_certificates.py -k accepted_chunks
