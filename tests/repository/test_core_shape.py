@@ -3,6 +3,7 @@
 
 import re
 import runpy
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -110,3 +111,18 @@ def test_every_file_of_the_core_is_in_the_reading_order_once():
     order = runpy.run_path(str(ROOT / "tools" / "reading_order.py"))
     listed = [path for part in (*order["ORDER"], order["DECIDES_NOTHING"]) for path in part.files()]
     assert sorted(listed) == sorted(CORE)
+
+
+def test_every_function_of_the_core_is_called_somewhere():
+    sources = [
+        path for folder in ("core", "kernel", "bindings") for path in (ROOT / folder).rglob("*.[ch]pp")
+    ]
+    text = {path: re.sub(r"//.*", "", path.read_text()) for path in sources}
+    used = Counter(name for body in text.values() for name in re.findall(r"\w+", body))
+    declared = {
+        name
+        for path in CORE
+        for name in re.findall(r"\b([a-z_]\w+)\([^;{}()]*\) (?:const )?noexcept", text[path])
+    }
+    assert len(declared) > 200
+    assert sorted(name for name in declared if used[name] == 1) == []

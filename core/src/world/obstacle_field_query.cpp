@@ -36,10 +36,6 @@ struct SegmentLine {
         const double t = dot(point - a, along) * scale;
         return a + (t < 0.0 ? 0.0 : t > 1.0 ? 1.0 : t) * along;
     }
-    double squared_distance(Vec3 point) const noexcept {
-        const Vec3 away = point - nearest(point);
-        return dot(away, away);
-    }
 };
 
 /// How a box lies to a segment. With n pointing from the segment's nearest point q to the middle c of the box, all of
