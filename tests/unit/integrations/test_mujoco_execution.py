@@ -201,6 +201,16 @@ def test_verdict_is_taken_once():
     assert hal.submit(hal.state.positions + ramp(), world=lg.NO_WORLD).accepted
 
 
+def test_verdict_is_taken_once_even_where_the_arm_has_not_moved():
+    # Place and age are as they were checked, so nothing but the claim tells the second time from the first.
+    hal, _ = two_link()
+    verdict = check(hal)
+    assert hal.take(verdict).accepted
+    again = hal.take(verdict)
+    assert not_executed(again)
+    assert "taken before" in again.sentence
+
+
 def test_verdict_of_another_gate_is_not_executed():
     hal, _ = two_link()
     other, _ = two_link()
