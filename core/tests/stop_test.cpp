@@ -128,6 +128,16 @@ TEST(first_of_all_violations_is_that_of_the_chunk_itself) {
     }
 }
 
+TEST(stop_asked_for_in_a_slow_step_brakes_as_long_as_the_fast_ones_after_it_need) {
+    Slide slide(StopKind::path);
+    // Five steps at 0.1 m/s, then at 1 m/s into a wall within the sixth.
+    const std::vector<double> rows = {0.01, 0.02, 0.03, 0.04, 0.05, 0.15, 0.25};
+    const Verdict verdict = slide.wall(0.1).check(rows);
+    REQUIRE(verdict.violation.code == ViolationCode::world_collision && verdict.violation.row == 5);
+    // Clear up to 0.5 s; a stop takes 0.3 s of the path, whatever the speed at which it is asked for.
+    REQUIRE(verdict.certified_rows == 2, verdict.certified_rows);
+}
+
 TEST(stop_stays_inside_limits_boxes_and_zones) {
     for (const StopKind kind : {StopKind::path, StopKind::joint}) {
         Slide limit(kind);
