@@ -44,7 +44,6 @@ ORDER = (
         "the robot: chains, volumes, hulls",
         (
             header("math"),
-            header("attachment"),
             header("robot_model"),
             "src/robot/*",
         ),

@@ -833,6 +833,8 @@ class Gate:
 
     @property
     def stop_distance(self) -> list[float]: ...
+
+    @property
     def start_pairs(self) -> list[tuple[int, int, int, float, float]]: ...
 
     @property

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "lastgate/attachment.hpp"
 #include "lastgate/gate_config.hpp"
 #include "lastgate/robot_model.hpp"
 #include "lastgate/verdict.hpp"

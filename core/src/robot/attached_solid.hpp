@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "geometry/convex.hpp"
-#include "lastgate/attachment.hpp"
+#include "lastgate/robot_model.hpp"
 
 namespace lastgate::detail {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attached_solid.hpp"
-#include "lastgate/attachment.hpp"
+#include "lastgate/robot_model.hpp"
 
 namespace lastgate::detail {
 
