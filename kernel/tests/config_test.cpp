@@ -161,8 +161,8 @@ TEST(index_that_fits_nothing_is_refused) {
     REQUIRE_REFUSED(read_config(with("link_parent", "link_parent: [-1, 0.5]")), "whole numbers");
     REQUIRE_REFUSED(read_config(with("joint_kind", "joint_kind: [0, 3]")), "joint_kind");
     REQUIRE_REFUSED(read_config(with("control_modes", "control_modes: [13]")), "control_modes");
-    REQUIRE_REFUSED(read_config(with("zone_kind", "zone_kind: [4]")), "zone_kind");
-    REQUIRE_REFUSED(read_config(with("keep_in_kind", "keep_in_kind: [4, 3]")), "keep_in_kind");
+    REQUIRE_REFUSED(read_config(with("zone_kind", "zone_kind: [5]")), "zone_kind");
+    REQUIRE_REFUSED(read_config(with("keep_in_kind", "keep_in_kind: [5, 3]")), "keep_in_kind");
     REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [1]")), "keep_in_links");
     REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [2, 1]")), "keep_in_links");
     REQUIRE_REFUSED(read_config(with("keep_in_links", "keep_in_links: [1, 2]")), "keep_in_links");

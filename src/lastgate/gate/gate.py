@@ -493,7 +493,8 @@ class Gate:
             names=self._names,
             model_digest=self.model_digest,
             n_dof=self.n_dof,
-            place=self.world_in_base,
+            # The overloads of the method itself are for callers who know which of the three they have.
+            place=lambda world: self.world_in_base(world),  # noqa: PLW0108
             read=self._native_world,
             state=state,
             mode=mode,

@@ -10,6 +10,7 @@ import numpy as np
 from lastgate.contracts import BoxShape, JointSpec, Pose6D, RobotDescription, WorldShape, find_violation
 from lastgate.contracts.action import ActionChunk, RobotState
 from lastgate.contracts.arrays import Float64
+from lastgate.contracts.shapes import AttachableShape, HullShape
 from lastgate.gate import Gate
 from lastgate.gate.verdict import Verdict
 from lastgate.robots.kernel_config import shape_size_m
@@ -103,9 +104,10 @@ class StillScene:
         poses = self.gate.link_poses_on_path(row[np.newaxis])
         shown = []
         for held in self.gate.attached:
-            pose = pose_of_motion(composed(poses[held.link][0], motion_of_xyz_rpy(held.origin_xyz_rpy)))
+            placed = composed(poses[held.link][0], motion_of_xyz_rpy(held.origin_xyz_rpy))
+            shape, in_place = _drawn(held.shape)
             label = held.object_id[:LABEL_CHARACTERS_MAX]
-            shown.append({**_shape_json(held.shape, pose), "label": label})
+            shown.append({**_shape_json(shape, pose_of_motion(composed(placed, in_place))), "label": label})
         return shown
 
     def _candidate(self, verdict: Verdict, path: Float64) -> dict[str, Any]:
@@ -170,6 +172,17 @@ def _joint_json(joint: JointSpec, position: float) -> dict[str, Any]:
         "high": high,
         "unit": "m" if joint.joint_type == "prismatic" else "rad",
     }
+
+
+def _drawn(shape: AttachableShape) -> tuple[WorldShape, Float64]:
+    """Returns what is drawn of an attached shape, and where in its frame: of a convex hull its box."""
+    in_place = np.eye(3, 4)
+    if not isinstance(shape, HullShape):
+        return shape, in_place
+    low, high = np.min(shape.vertices_m, axis=0), np.max(shape.vertices_m, axis=0)
+    in_place[:3, 3] = 0.5 * (low + high)
+    x, y, z = (float(edge) for edge in np.maximum(high - low, 1e-6))
+    return BoxShape(size_xyz_m=(x, y, z)), in_place
 
 
 def _shape_json(shape: WorldShape, pose: Pose6D) -> dict[str, Any]:
