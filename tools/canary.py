@@ -98,8 +98,10 @@ FAULTS = (
     Fault(
         "stream_takes_a_stale_world",
         "core/src/stream.cpp",
-        r"const Interval fresh\{-tolerance::future_stamp_s, config\.world_age_s_max\};",
-        "const Interval fresh{-tolerance::future_stamp_s, 1e3};",
+        r"const double age_s_max = step\.world->age_s_max\(config\.world_age_s_max\);",
+        "const double age_s_max = 1e3;",
+    ),
+    Fault(
         "stop_brakes_as_its_own_segment_alone",
         "core/src/checks/stop.cpp",
         r"braking_s = std::max\(braking_s, braking_time\(segment\)\);",

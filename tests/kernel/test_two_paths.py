@@ -302,7 +302,17 @@ def test_kernel_itself_refuses_contacts_it_cannot_use(start_kernel, links, held,
     channel = _core.ChannelClient(kernel.instance)
     kernel.publish_world(cup_world())
     kernel.observe(np.zeros(1))
-    contact = (links, held, ["cup"], False, False, (0.2,) * 3, (0.5, 0, 0, 0, 0, 0, 1), time.time() + 9.0)
+    contact = (
+        links,
+        held,
+        ["cup"],
+        False,
+        False,
+        (0.2,) * 3,
+        (0.5, 0, 0, 0, 0, 0, 1),
+        time.time() + 9.0,
+        0.0,
+    )
     chunk = _core.encode_action_chunk(np.array([[0.1]]), control_mode=0, stamp_s=time.time())
     request = _core.encode_chunk_request(chunk, recovery=False, contacts=[contact] * count)
     answer = channel.wait_verdict(channel.submit_request(request), timeout_s=1.0)

@@ -428,6 +428,7 @@ def test_more_than_the_gate_takes_is_refused(honest: Content) -> None:
         crowd["world"][key] = crowd["world"][key] * 2000
     full_hands = copy.deepcopy(content)
     one = {"object": 0, "link": 1, "ends_m": [0.0] * 6, "radius_m": 0.01, "touch_links": [0, 1]}
+    one |= {"solid_xyz_rpy": [0.0] * 6, "disc_m": 0.0, "vertices_m": []}
     full_hands["held"] = {key: [value] * 17 for key, value in one.items()}
     for forged, why in ((many_rows, "more than 256"), (crowd, "at most 1024"), (full_hands, "more than 16")):
         with pytest.raises(Refused, match=why):
@@ -568,16 +569,24 @@ def test_derivative_in_another_frame_does_not_verify() -> None:
         assert verified(forged) is None
 
 
-def test_file_of_the_format_before_verifies_and_follows_no_direction(honest: Content) -> None:
+def test_file_of_the_first_format_verifies_and_follows_no_direction(honest: Content) -> None:
     before = copy.deepcopy(honest)
-    before["format"] = certificate_checker.FORMAT_BEFORE
+    before["format"] = certificate_checker.FORMAT_FIRST
+    for key in ("solid_xyz_rpy", "disc_m", "vertices_m"):
+        del before["held"][key]
     before["record_columns"] = before["record_columns"][:-4]
     before["records"] = [record[:-4] for record in before["records"]]
     assert all(record[COLUMN["directional"]] == 0.0 for record in honest["records"])
     assert verified(before) is not None
     wide = copy.deepcopy(honest)
-    wide["format"] = certificate_checker.FORMAT_BEFORE
+    wide["format"] = certificate_checker.FORMAT_FIRST
     assert verified(wide) is None
+    solid = copy.deepcopy(honest)
+    solid["format"] = certificate_checker.FORMAT_BEFORE
+    assert verified(solid) is None
+    for key in ("solid_xyz_rpy", "disc_m", "vertices_m"):
+        del solid["held"][key]
+    assert verified(solid) is not None
 
 
 # Wipes the screen, goes to its vertex, writes what only a verified file may say, and turns the order of reading.

@@ -159,12 +159,6 @@ class Gate:
         self.joint_names = tuple(name for name in joints if name not in in_gripper)
         self.gripper_joint_names = tuple(name for name in joints if name in in_gripper)
         self._row_columns = _as_slice([index for index, name in enumerate(joints) if name not in in_gripper])
-        self._search_space = SearchSpace(
-            native=self._native,
-            columns=self._row_columns,
-            limits=StepLimits.of(self._config, columns=self._row_columns),
-            tools=ToolLimits.of(self._config, robot),
-        )
         self.link_names = tuple(self._config.link_names)
         self.effector_names = tuple(self._config.effector_names)
         self._held = AttachedObjects(self._native, robot_name=robot.name, link_names=self.link_names)
@@ -277,7 +271,13 @@ class Gate:
 
         with self._entry:
             contacts += self._contacts_in_phase(phase, world=world, now_s=now_s)
-            return proposals_of(self._search_space, ask, chunk, state)
+            space = SearchSpace(
+                native=self._native,
+                columns=self._row_columns,
+                limits=StepLimits.of(self._config, columns=self._row_columns),
+                tools=ToolLimits.of(self._config, self.robot),
+            )
+            return proposals_of(space, ask, chunk, state)
 
     def _decide(
         self,

@@ -30,6 +30,8 @@ NUMBERS = {
     "joint_acceleration_limit": 23,
     "ee_acceleration": 24,
     "cartesian_unreachable": 25,
+    "stop_not_certified": 27,
+    "seam_jump": 28,
     "state_unavailable": 30,
     "world_unavailable": 40,
     "world_overflow": 41,
