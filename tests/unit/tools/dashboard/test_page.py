@@ -141,7 +141,8 @@ def test_robot_and_world_are_drawn_and_a_robot_that_is_not_there_is_not(shown, v
     shown.check(START + 0.1)
     page = visit(shown.page.server.url)
     holds(page, ALL_VOLUMES)
-    until(lambda: share_of(shoot(page, "desk-dark"), bluish) > 0.03)
+    # The camera shows all of the table, so the robot is a small part of the picture.
+    until(lambda: share_of(shoot(page, "desk-dark"), bluish) > 0.015)
     names = page.locator("#labels span").all_text_contents()
     assert set(names) == {obstacle.object_id for obstacle in table_world()} - {"floor"}
     assert page.locator("#count-accepted").text_content() == "1"
@@ -150,7 +151,7 @@ def test_robot_and_world_are_drawn_and_a_robot_that_is_not_there_is_not(shown, v
     bare.note_status(GateStatus(state="active"))
     empty = visit(serve(bare).server.url)
     holds(empty, "Number(document.getElementById('scene').dataset.drawn) > 0")
-    assert share_of(shoot(empty, "without-a-robot"), bluish) < 0.01
+    assert share_of(shoot(empty, "without-a-robot"), bluish) < 0.005
 
 
 def test_violation_appears_in_the_event_log_and_stays(shown, visit):
